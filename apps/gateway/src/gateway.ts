@@ -4,6 +4,7 @@ import type { Hono } from 'hono'
 import type { OperatorRoute } from './api/operation.ts'
 import { channelModules } from './channels.ts'
 import { compose } from './compose/composition.ts'
+import type { AppOptions } from './compose/create-app.ts'
 import type { FoundationOptions } from './compose/foundation.ts'
 import { openFoundation } from './compose/foundation.ts'
 import { createSuccession } from './compose/succession.ts'
@@ -46,6 +47,8 @@ interface GatewayOptions extends Omit<FoundationOptions, 'modules'> {
   readonly modules?: readonly AnyChannelModule[] | undefined
   /** Operations of the operator's API that only dev mode has. */
   readonly extraOperations?: readonly OperatorRoute[]
+  /** Every value of a configuration with its source, for the operator. Default: none is listed. */
+  readonly listSettings?: AppOptions['listSettings'] | undefined
   /** Whether its configuration may change while it runs: answers are counted then. Default: no. */
   readonly isReloadable?: boolean | undefined
   /** How long turns and deliveries may still run when the gateway stops; default 8 s. */
@@ -60,6 +63,7 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
     modules = channelModules,
     shutdownGraceMs = 8_000,
     isReloadable = false,
+    listSettings = () => [],
   } = options
   const foundationOptions = { ...options, modules }
   const first = await openFoundation(config, foundationOptions)
@@ -68,7 +72,8 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
   const metrics = createMetrics(store, meter, platform.now)
   const readiness = createReadiness({ checkWrites: store.checkWrites, sleep: platform.sleep, log: platform.log })
   const signInCodes = createSignInCodes()
-  const deps = { operatorToken, meter, metrics, extraOperations, isReady: readiness.isReady, signInCodes }
+  const { isReady } = readiness
+  const deps = { operatorToken, meter, metrics, extraOperations, isReady, signInCodes, listSettings }
   const running = createSuccession(await compose(first, deps), { deps, options: foundationOptions })
   let http: Listening | undefined
   let endRun: (() => Promise<void>) | undefined

@@ -8,6 +8,9 @@ import { createOpenRequests } from '../http/open-requests.ts'
 import type { TokenMeter } from '../observe/token-meter.ts'
 import type { GatewayPlatform } from '../platform/platform.ts'
 import { openLinkCodes } from '../work/link-codes.ts'
+import type { PausedAgents } from '../work/paused-agents.ts'
+import { openPausedAgents } from '../work/paused-agents.ts'
+import { listConcurrency } from '../work/queue-modes.ts'
 import type { Work } from '../work/work.ts'
 import { startWork } from '../work/work.ts'
 import type { AppOptions } from './create-app.ts'
@@ -16,7 +19,7 @@ import type { Foundation } from './foundation.ts'
 import { openChannels } from './open-channels.ts'
 
 /** What outlasts a change of the configuration. */
-export interface CompositionDeps extends Omit<AppOptions, 'bodies'> {
+export interface CompositionDeps extends Omit<AppOptions, 'bodies' | 'paused'> {
   readonly meter: TokenMeter
 }
 
@@ -27,6 +30,7 @@ export interface Composition {
   readonly platform: GatewayPlatform
   readonly requests: OpenRequests
   readonly people: PeopleDeps
+  readonly paused: PausedAgents
 }
 
 /** A composition at work. */
@@ -53,9 +57,11 @@ export async function compose(foundation: Foundation, deps: CompositionDeps): Pr
     bodies,
     app: { fetch: (request, env) => app.fetch(request, env) },
   })
-  const app = createApp(foundation, { ...deps, bodies })
+  const { config, store } = foundation
+  const paused = await openPausedAgents({ store, concurrency: listConcurrency(config.agents) })
+  const app = createApp(foundation, { ...deps, bodies, paused })
   const people = await openLinkCodes(foundation.store)
-  return { foundation, app, platform, people, requests: createOpenRequests() }
+  return { foundation, app, platform, people, paused, requests: createOpenRequests() }
 }
 
 /** What is open stands in `sockets`, also when a later one cannot be opened. @throws ConfigError */
@@ -81,7 +87,7 @@ export function startComposition(
   sockets: readonly ChannelSocket[],
   { meter }: Pick<CompositionDeps, 'meter'>,
 ): StartedComposition {
-  const { foundation, platform, people } = composition
+  const { foundation, platform, people, paused } = composition
   const { store, decisions } = foundation
   const work = startWork({
     ...foundation,
@@ -89,6 +95,7 @@ export function startComposition(
     requirements: foundation.requirements.states,
     people,
     countUsage: meter.count,
+    turnsOf: paused.turnsOf,
   })
   const leaving = new AbortController()
   const watching = watchOverdue({ store, decisions, platform: foundation.platform }, leaving.signal)

@@ -8,10 +8,13 @@ import { createOwnerRoutes } from '../commands/people/owners-route.ts'
 import { createFileRoutes } from '../commands/people/vacuum-route.ts'
 import { createQuestionRoutes } from '../commands/questions/route.ts'
 import { createOperatorRoutes } from '../commands/routes.ts'
+import type { ListedSetting } from '../commands/status/listed-setting.ts'
+import { createStatusRoutes } from '../commands/status/route.ts'
 import { createSharedRoutes } from '../commands/swarm-usage/route.ts'
 import { createTranscriptRoutes } from '../commands/transcript/route.ts'
 import { createViewRoutes } from '../commands/transcript/views-route.ts'
 import { createWhyRoutes } from '../commands/why/route.ts'
+import type { Config } from '../config/schema.ts'
 import { createTrustedProxies } from '../config/trusted-proxies.ts'
 import { createConsoleFiles } from '../console/files.ts'
 import { createSignInRoutes } from '../console/sign-in-routes.ts'
@@ -22,9 +25,11 @@ import { createServer } from '../http/server.ts'
 import type { UnknownProxies } from '../http/unknown-proxies.ts'
 import { createUnknownProxies } from '../http/unknown-proxies.ts'
 import type { Metrics } from '../observe/metrics.ts'
+import type { TokenMeter } from '../observe/token-meter.ts'
 import { createResolvePlatform } from '../resolve/own-platform.ts'
 import type { SignInCodes } from '../sign-in/codes.ts'
 import { createOperatorSessions } from '../sign-in/sessions.ts'
+import type { PausedAgents } from '../work/paused-agents.ts'
 import { openPublisherDeps } from '../work/work.ts'
 import type { Foundation } from './foundation.ts'
 
@@ -35,13 +40,17 @@ export interface AppOptions {
   /** Operations of the operator's API that only dev mode has. */
   readonly extraOperations: readonly OperatorRoute[]
   readonly signInCodes: Pick<SignInCodes, 'use'>
+  readonly meter: Pick<TokenMeter, 'list'>
+  readonly paused: Pick<PausedAgents, 'isPaused' | 'setPaused'>
+  /** Every value of a configuration with its source. */
+  listSettings(config: Config): readonly ListedSetting[]
   isReady(): Promise<boolean>
 }
 
 /** All routes behind the checks of the endpoint: channels, discovery, files, pages of requirements, the operator's. */
 export function createApp(foundation: Foundation, options: AppOptions): Hono {
   const { config, channels, agents, attachments, requirements, limits, platform } = foundation
-  const { operatorToken, bodies, metrics, extraOperations, isReady, signInCodes } = options
+  const { operatorToken, bodies, metrics, isReady, signInCodes } = options
   const { log, now } = platform
   const sessions = createOperatorSessions({ records: foundation.store.records, token: operatorToken, now })
   const access = { token: operatorToken, sessions, origin: config.origin }
@@ -55,7 +64,7 @@ export function createApp(foundation: Foundation, options: AppOptions): Hono {
       createSchemaRoutes(),
       attachments.routes,
       requirements.routes,
-      openOperatorRoutes(foundation, { operatorOnly, unknownProxies, extraOperations, findApp: () => app }),
+      openOperatorRoutes(foundation, { ...options, operatorOnly, unknownProxies, findApp: () => app }),
       createSignInRoutes({ ...access, codes: signInCodes, now }),
       createConsoleFiles(),
     ],
@@ -70,16 +79,15 @@ export function createApp(foundation: Foundation, options: AppOptions): Hono {
   return app
 }
 
-interface OperatorPart {
+interface OperatorPart extends Pick<AppOptions, 'extraOperations' | 'meter' | 'paused' | 'listSettings'> {
   readonly operatorOnly: MiddlewareHandler
   readonly unknownProxies: UnknownProxies
-  readonly extraOperations: readonly OperatorRoute[]
   findApp(): Hono
 }
 
 function openOperatorRoutes(
   foundation: Foundation,
-  { operatorOnly, unknownProxies, extraOperations, findApp }: OperatorPart,
+  { operatorOnly, unknownProxies, extraOperations, findApp, meter, paused, listSettings }: OperatorPart,
 ): Hono {
   const { config, store, channels, agents, attachments, requirements, operators, platform } = foundation
   return createOperatorRoutes({
@@ -87,6 +95,11 @@ function openOperatorRoutes(
     operations: [
       ...createWhyRoutes({ store, agents, agentConfigs: config.agents, now: () => platform.now() }),
       ...extraOperations,
+      ...createStatusRoutes({
+        ...{ config, store, agents, channels, meter, paused, now: platform.now },
+        questions: operators,
+        settings: () => listSettings(config),
+      }),
     ],
     further: [
       createTranscriptRoutes({ store, platform, channels }),

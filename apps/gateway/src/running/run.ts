@@ -18,6 +18,7 @@ import { openGateway } from '../gateway.ts'
 import { createLog } from '../observe/log.ts'
 import { keepOperatorToken, removeRunFile, writeRunFile } from '../platform/run-file.ts'
 import { startMemorySaver } from './memory-saver.ts'
+import { listSettings } from './setting-sources.ts'
 
 export interface Running {
   readonly gateway: Gateway
@@ -95,25 +96,35 @@ export async function openDev(file: ConfigFile, options: OpenOptions = {}): Prom
 async function openSimulated(file: ConfigFile, options: RunningOptions & { readonly simulation: Simulation }) {
   const configs = createDevConfigs(options.simulation)
   const given = configs.parse(file)
-  return { given, configs, running: await openRunning(given, file.baseDir, options) }
+  let { tree } = file
+  const parse = (other: ConfigFile) => {
+    ;({ tree } = other)
+    return configs.parse(other)
+  }
+  const running = await openRunning(given, file.baseDir, { ...options, readTree: () => tree })
+  return { given, configs: { ...configs, parse }, running }
 }
 
 /** `postern start`: exactly what the file says; refuses what is unsafe outside of dev mode. @throws AggregateError */
 export async function runProduction(file: ConfigFile): Promise<Running> {
   const tree = file.tree.dev === true ? fillAll(file.tree, devDefaults) : file.tree
-  const running = await openRunning(parseConfigFile({ ...file, tree }, findUnsafeSettings), file.baseDir)
+  const running = await openRunning(parseConfigFile({ ...file, tree }, findUnsafeSettings), file.baseDir, {
+    readTree: () => file.tree,
+  })
   ownProcess(running)
   return running
 }
 
 interface RunningOptions extends OpenOptions {
+  /** What the file and the variables say, before defaults. */
+  readTree?(): object
   readonly simulation?: Simulation
 }
 
 async function openRunning(
   given: Config,
   baseDir: string,
-  { simulation, log: givenLog, isReloadable }: RunningOptions = {},
+  { simulation, log: givenLog, isReloadable, readTree = () => given }: RunningOptions = {},
 ): Promise<Running> {
   const operatorToken = findOperatorToken(given, baseDir)
   const config = given.dev ? admitOperator(given, hash('sha256', operatorToken)) : given
@@ -125,7 +136,10 @@ async function openRunning(
     process.exitCode = 1
     process.kill(process.pid, 'SIGTERM')
   }
-  const gateway = await openGateway(config, { baseDir, log, operatorToken, onUnusable, extraOperations, isReloadable })
+  const gateway = await openGateway(config, {
+    ...{ baseDir, log, operatorToken, onUnusable, extraOperations, isReloadable },
+    listSettings: config => listSettings({ config, given: readTree(), environment: process.env }),
+  })
   const isSimulating = simulation !== undefined
   const listening = await openEndpoints(gateway, directory, isSimulating).catch(async error => {
     // What is open would keep the process alive without an endpoint.

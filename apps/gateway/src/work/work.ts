@@ -17,7 +17,6 @@ import type { Config } from '../config/schema.ts'
 import type { PublishedAttachments } from '../files/attachments.ts'
 import { createFileFetcher } from '../files/kept-files.ts'
 import type { GatewayPlatform } from '../platform/platform.ts'
-import { listConcurrency } from './queue-modes.ts'
 
 interface WorkDeps {
   readonly config: Config
@@ -32,6 +31,8 @@ interface WorkDeps {
   readonly requirements: RequirementDeps
   readonly people: PeopleDeps
   readonly countUsage: NonNullable<TurnContext['countUsage']>
+  /** How many turns of an agent at once, where that is not `slots.turnsPerAgent`. */
+  readonly turnsOf: ReadonlyMap<string, number>
 }
 
 export interface Work extends Pick<Worker, 'untilTurnsEnd'> {
@@ -83,7 +84,7 @@ export function startWork(gateway: WorkDeps): Work {
   const worker = startWorker(turnContext, sending, platform, {
     holder: gateway.holder,
     ...slots,
-    turnsOf: listConcurrency(config.agents),
+    turnsOf: gateway.turnsOf,
   })
   let started = new AbortController()
   startAgents(gateway, started.signal)

@@ -19,17 +19,22 @@ export function takeShares<Row>(
   const mostOf = (group: string) => shares?.mostOf?.get(group) ?? shares?.most ?? Number.POSITIVE_INFINITY
   const counts = addCounts(elsewhere, shares?.taken)
   const isFull = (group: string) => (counts.get(group) ?? 0) >= mostOf(group)
+  // A group that may have none is full before it has taken any.
+  const groups = new Set([...counts.keys(), ...(shares?.mostOf?.keys() ?? [])])
   const taken: Row[] = []
   let isSkipping = true
   while (isSkipping && taken.length < limit) {
     isSkipping = false
-    for (const row of find([...counts.keys()].filter(isFull), limit - taken.length)) {
+    for (const row of find([...groups].filter(isFull), limit - taken.length)) {
       const group = groupOf(row) ?? undefined
       if (group !== undefined && isFull(group)) {
         isSkipping = true
         continue
       }
-      if (group !== undefined) counts.set(group, (counts.get(group) ?? 0) + 1)
+      if (group !== undefined) {
+        counts.set(group, (counts.get(group) ?? 0) + 1)
+        groups.add(group)
+      }
       claim(row)
       taken.push(row)
     }

@@ -94,6 +94,27 @@ export function readInstant(text) {
   return new Date(Date.now() - Number(count) * ms).toISOString()
 }
 
+/** @typedef {{ rows: readonly FeedRow[], next: number | null }} Page */
+/** @typedef {{ source: Source, items: Map<string, FeedRow>, next: number | null }} Track what is loaded of a source, newest first */
+
+/**
+ * Puts the newest page before what is loaded; how many of its rows are new.
+ * @param {Track} track @param {Page} page @param {boolean} isFirst
+ */
+function mergePage(track, page, isFirst) {
+  const isOverlapping = page.rows.some(({ key }) => track.items.has(key))
+  // More came than one page holds: what lies between is loaded by scrolling.
+  const before = isOverlapping ? track.items : new Map()
+  if (!isOverlapping) track.next = page.next
+  const fresh = page.rows.map(row => {
+    const known = before.get(row.key)
+    return { ...row, isFresh: known ? known.isFresh : !isFirst }
+  })
+  track.items = new Map(fresh.map(row => [row.key, row]))
+  for (const [key, row] of before) if (!track.items.has(key)) track.items.set(key, row)
+  return fresh.filter(row => !isFirst && !before.has(row.key)).length
+}
+
 /**
  * Messages and refusals as one list, newest first. A row of one source is shown only once the other source is loaded as far back, so that no
  * older row ever comes between.
@@ -108,7 +129,7 @@ export function createFeed(first) {
   let round = 0
   let isLoading = false
   let isAskedAgain = false
-  /** @type {{ source: Source, items: Map<string, FeedRow>, next: number | null }[]} */
+  /** @type {Track[]} */
   let tracks = []
 
   /** @param {Source} source @param {number | null} after */
@@ -118,7 +139,7 @@ export function createFeed(first) {
     )
     const page = await api(withQuery(source.path, { limit: pageSize, ...query, ...(after !== null && { after }) }))
     return {
-      rows: /** @type {any[]} */ (page.items ?? page.messages ?? page.refusals).map(source.read),
+      rows: /** @type {any[]} */ (page.items).map(source.read),
       next: /** @type {number | null} */ (page.next),
     }
   }
@@ -161,29 +182,10 @@ export function createFeed(first) {
       const isFirst = !isLoaded.value
       const pages = await Promise.all(tracks.map(track => ask(track.source, null)))
       if (own !== round) return
-      let count = 0
-      for (const [at, track] of tracks.entries()) {
-        const page = pages[at]
-        if (!page) continue
-        const isOverlapping = track.items.size === 0 || page.rows.some(({ key }) => track.items.has(key))
-        // More came than one page holds: what lies between is loaded by scrolling.
-        const before = isOverlapping ? track.items : new Map()
-        if (!isOverlapping || track.items.size === 0) track.next = page.next
-        const fresh = page.rows.map(row => {
-          const isNew = !isFirst && !before.has(row.key)
-          if (isNew) count += 1
-          return [row.key, { ...row, isFresh: isNew || before.get(row.key)?.isFresh === true }]
-        })
-        track.items = new Map(
-          /** @type {[string, FeedRow][]} */ ([
-            ...fresh,
-            ...[...before].filter(([key]) => !fresh.some(([own]) => own === key)),
-          ]),
-        )
-      }
+      const counts = tracks.map((track, at) => mergePage(track, /** @type {Page} */ (pages[at]), isFirst))
       batch(() => {
         publish()
-        if (count > 0) unseen.value += count
+        unseen.value += counts.reduce((sum, count) => sum + count, 0)
       })
     })
 

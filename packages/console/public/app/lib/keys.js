@@ -15,13 +15,7 @@ export function useKeys(keys) {
   useEffect(() => {
     /** @param {KeyboardEvent} event */
     const press = event => {
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
-      if (isTyping(event)) {
-        if (event.key === 'Escape' && event.target instanceof HTMLElement) event.target.blur()
-        return
-      }
-      if (document.querySelector('dialog[open]')) return
-      const act = Object.hasOwn(keys, event.key) ? keys[event.key] : undefined
+      const act = findAct(event, keys)
       if (!act) return
       event.preventDefault()
       act(event)
@@ -29,4 +23,18 @@ export function useKeys(keys) {
     addEventListener('keydown', press)
     return () => removeEventListener('keydown', press)
   })
+}
+
+/** @param {KeyboardEvent} event @param {KeyMap} keys */
+function findAct(event, keys) {
+  const isChord = event.ctrlKey || event.metaKey || event.altKey
+  if (event.defaultPrevented || isChord) return undefined
+  const { target, key } = event
+  if (isTyping(event)) return key === 'Escape' && target instanceof HTMLElement ? () => target.blur() : undefined
+  // A button takes the space bar and the enter key itself, and so does a link with enter.
+  if (/^(Enter| )$/.test(key) && target instanceof Element && target.closest('button, summary, a[href]')) {
+    if (key === 'Enter' || target.closest('button, summary')) return undefined
+  }
+  if (document.querySelector('dialog[open]')) return undefined
+  return Object.hasOwn(keys, key) ? keys[key] : undefined
 }

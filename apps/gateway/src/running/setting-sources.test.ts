@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { configSchema } from '../config/schema.ts'
+import { listSettings } from './setting-sources.ts'
+
+test('each value has its source, and no secret is shown', () => {
+  const given = {
+    origin: 'https://agents.example',
+    agents: { echo: { use: 'builtin:echo' } },
+    operator_token: 'a-secret-of-the-operator',
+    listen: { port: 9000 },
+  }
+  const config = { ...configSchema.parse(given), data: '/elsewhere' }
+  const environment = { POSTERN_LISTEN_PORT: '9000' }
+  const listed = new Map(listSettings({ config, given, environment }).map(({ key, ...rest }) => [key, rest]))
+  expect(listed.get('origin')).toEqual({ value: 'https://agents.example', source: 'file' })
+  expect(listed.get('listen.port')).toEqual({ value: 9000, source: 'environment' })
+  expect(listed.get('operator_token')).toEqual({ value: '(set)', source: 'file' })
+  expect(listed.get('listen.host')?.source).toBe('default')
+  expect(listed.get('data')?.source).toBe('dev')
+})

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { openTestGateway, operatorToken } from '../setup/gateway.ts'
+
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await openTestGateway(() => ({
+    agents: { echo: { use: 'builtin:echo' }, other: { use: 'builtin:echo' } },
+  }))
+})
+afterAll(() => gateway.close())
+
+const post = async (path: string) => {
+  const headers = { authorization: `Bearer ${operatorToken}` }
+  const answer = await fetch(`${gateway.url()}/operator/api${path}`, { method: 'POST', headers })
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+}
+
+test('the status says what runs and how much waits', async () => {
+  const status = await gateway.ask<Record<string, unknown>>('/status')
+  expect(status).toMatchObject({ domain: 'agents.test', store: 'SQLite', dev: true, agents: 2, waiting: 0 })
+  expect(status.uptime_ms).toBeGreaterThanOrEqual(0)
+})
+
+test('messages of a paused agent wait, those of others do not, and it answers them when it is resumed', async () => {
+  const { fediverse } = gateway.simulation
+  expect(await post('/agents/echo/pause')).toEqual({ status: 200, body: { agent: 'echo', is_paused: true } })
+  const paused = await fediverse.deliver({ to: '@echo@agents.test', text: 'while you are away' })
+  const other = await fediverse.deliver({ to: '@other@agents.test', text: 'are you there?' })
+  await fediverse.awaitReply(other.objectId, 30_000)
+  expect(paused.status).toBe(202)
+  expect((await gateway.messages()).map(({ agent, state }) => [agent, state])).toEqual([
+    ['other', 'answered'],
+    ['echo', 'received'],
+  ])
+  await gateway.restart()
+  const { agents } = await gateway.ask<{ agents: { name: string; is_paused: boolean }[] }>('/agents')
+  expect(agents.map(({ name, is_paused }) => [name, is_paused])).toEqual([
+    ['echo', true],
+    ['other', false],
+  ])
+  expect(await post('/agents/echo/resume')).toEqual({ status: 200, body: { agent: 'echo', is_paused: false } })
+  await fediverse.awaitReply(paused.objectId, 30_000)
+})
+
+test('nobody pauses an agent that is not there', async () => {
+  expect(await post('/agents/nobody/pause')).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
+})
