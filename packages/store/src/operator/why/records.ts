@@ -76,10 +76,13 @@ function createDeliveryReader(db: Database) {
   const find = prepareQuery<DeliveryRow>(
     db,
     `SELECT number, message, destination, state, attempt, queued_at, due_at, lease_owner, ended_at, last_error, note, response_seq
-     FROM deliveries WHERE message IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) AND broadcast IS NULL
-     ORDER BY message DESC, number LIMIT 5000`,
+     FROM deliveries WHERE message IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) AND broadcast IS NULL LIMIT 5000`,
   )
-  return (messages: string) => find.all(messages).map(row => ({ message: row.message, row: toDelivery(row) }))
+  return (messages: string) =>
+    find
+      .all(messages)
+      .toSorted((one, other) => one.number - other.number)
+      .map(row => ({ message: row.message, row: toDelivery(row) }))
 }
 
 function toDelivery(row: DeliveryRow): WhyDelivery {
@@ -115,10 +118,13 @@ function createRequirementReader(db: Database) {
     db,
     `SELECT id, message, kind, CASE WHEN status = 'open' AND expires_at <= ? THEN 'expired' ELSE status END AS status, subject, address,
        issued_at, expires_at, resolved_at
-     FROM requirements WHERE message IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) ORDER BY message DESC, position LIMIT 5000`,
+     FROM requirements WHERE message IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) LIMIT 5000`,
   )
   return (messages: string, now: number) =>
-    find.all(now, messages).map(row => ({ message: row.message, row: toRequirement(row) }))
+    find
+      .all(now, messages)
+      .toSorted((one, other) => one.issued_at - other.issued_at)
+      .map(row => ({ message: row.message, row: toRequirement(row) }))
 }
 
 function toRequirement(row: RequirementRow): WhyRecord['requirements'][number] {

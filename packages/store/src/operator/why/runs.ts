@@ -34,8 +34,11 @@ interface RunRow {
 
 /** When no gateway ran, between the first run that is remembered and the last one; oldest first. */
 export function createDowntimes({ db, isAlone }: StoreContext): () => readonly Downtime[] {
-  const list = prepareQuery<RunRow>(db, 'SELECT began_at, seen_at, has_ended FROM gateway_runs ORDER BY began_at')
-  return () => findGaps(list.all(), isAlone ? 0 : slackMs).slice(-mostDowntimes)
+  const list = prepareQuery<RunRow>(db, 'SELECT began_at, seen_at, has_ended FROM gateway_runs')
+  return () => {
+    const runs = list.all().toSorted((one, other) => one.began_at - other.began_at)
+    return findGaps(runs, isAlone ? 0 : slackMs).slice(-mostDowntimes)
+  }
 }
 
 /**
