@@ -4,6 +4,7 @@ import type { OperatorRoute } from '../api/operation.ts'
 import { createBanRoutes } from '../commands/bans/route.ts'
 import { createProxyRoutes } from '../commands/doctor/route.ts'
 import { requireOperator } from '../commands/operator-token.ts'
+import { createOutcomeRoutes } from '../commands/outcomes/route.ts'
 import { createOwnerRoutes } from '../commands/people/owners-route.ts'
 import { createFileRoutes } from '../commands/people/vacuum-route.ts'
 import { createQuestionRoutes } from '../commands/questions/route.ts'
@@ -94,6 +95,7 @@ function openOperatorRoutes(
     store,
     operations: [
       ...createWhyRoutes({ store, agents, agentConfigs: config.agents, now: () => platform.now() }),
+      ...createOutcomeRoutes({ store, agentConfigs: config.agents, now: platform.now }),
       ...extraOperations,
       ...createStatusRoutes({
         ...{ config, store, agents, channels, meter, paused, now: platform.now },

@@ -17,6 +17,7 @@ import { sayOutcome } from './outcome.js'
  * @property {string} preview
  * @property {string} nothing stands where there is no preview
  * @property {string} what
+ * @property {string} state of the message
  * @property {string} tone
  * @property {number | undefined} ms
  * @property {readonly string[]} deliveries
@@ -58,10 +59,19 @@ function readMessage(item) {
     nothing: 'no text',
     what,
     tone,
-    ms: item.took_ms,
-    deliveries: item.deliveries ?? [],
+    state: item.state,
+    ms: undefined,
+    deliveries: [],
     isFresh: false,
   }
+}
+
+/** @param {FeedRow} row @param {any} outcome @returns {FeedRow} */
+function withOutcome(row, outcome) {
+  if (!outcome) return row
+  const { sentence, took_ms, deliveries } = outcome
+  const { what, tone } = sayOutcome({ state: row.state, why: sentence, deliveries })
+  return { ...row, what, tone, ms: took_ms, deliveries }
 }
 
 /** @param {any} item @returns {FeedRow} */
@@ -79,6 +89,7 @@ function readRefusal(item) {
     preview: '',
     nothing: 'not read',
     what: `Refused: ${item.reason}`,
+    state: 'refused',
     tone: /^(signature_invalid|signer_mismatch|replayed|expired|unsigned)$/.test(item.code) ? 'bad' : 'warn',
     ms: undefined,
     deliveries: [],
@@ -139,7 +150,7 @@ export function createFeed(first) {
     )
     const page = await api(withQuery(source.path, { limit: pageSize, ...query, ...(after !== null && { after }) }))
     return {
-      rows: /** @type {any[]} */ (page.items).map(source.read),
+      rows: await explain(/** @type {any[]} */ (page.items).map(source.read)),
       next: /** @type {number | null} */ (page.next),
     }
   }
@@ -151,6 +162,15 @@ export function createFeed(first) {
     const all = tracks.flatMap(({ items }) => [...items.values()]).filter(({ at }) => at >= floor)
     all.sort((left, right) => (left.at < right.at ? 1 : left.at > right.at ? -1 : left.key < right.key ? 1 : -1))
     rows.value = all
+  }
+
+  /** What became of messages, asked for many at once. @param {readonly FeedRow[]} page @returns {Promise<readonly FeedRow[]>} */
+  const explain = async page => {
+    const numbers = page.filter(({ kind }) => kind === 'message').map(({ number }) => number)
+    if (numbers.length === 0) return page
+    const { outcomes } = await api(withQuery('/operator/api/outcomes', { messages: numbers.join() }))
+    const found = new Map(/** @type {any[]} */ (outcomes).map(each => [each.message, each]))
+    return page.map(row => (row.kind === 'message' ? withOutcome(row, found.get(row.number)) : row))
   }
 
   /** @param {() => Promise<void>} work */
