@@ -1,6 +1,6 @@
-import type { Delivery, FetchAnswer, Json, Platform, RelationStore } from '@postern/core'
+import type { Delivery, FetchAnswer, Json, Platform, RelationStore, Transmitted } from '@postern/core'
 import { Rejection, Unavailable, Undeliverable } from '@postern/core'
-import { parseRetryAfter } from '@postern/http'
+import { parseRetryAfter, readReply } from '@postern/http'
 import type { KeyIntroductions, Recipient } from './actors/key-introductions.ts'
 import { introducingKey } from './actors/key-introductions.ts'
 import { findHost, parseIri } from './format/iri.ts'
@@ -59,7 +59,7 @@ export async function deliverActivity(
   outgoing: OutgoingActivity,
   delivery: Delivery,
   parts: DeliverDeps,
-): Promise<{ readonly note: string }> {
+): Promise<Transmitted> {
   const place = await findInbox(delivery, parts)
   if (!place) return { note: 'the words name somebody who is not there' }
   const { inbox, peer } = place
@@ -77,7 +77,7 @@ export async function deliverActivity(
   checkAnswer(answer, delivery.attempt, parts.platform.now())
   // Next time we shall know how long a post may be there.
   if ((outgoing.said?.answered.rendering.pieces ?? 1) > 1) void parts.limits.learn(host)
-  return { note: `answered ${answer.status}` }
+  return { note: `answered ${answer.status}`, ...readReply(answer) }
 }
 
 /** The newest one, once the host knows it. */
@@ -134,17 +134,19 @@ export function createFindBytes(
 
 /** @throws Unavailable later may help; Undeliverable it will not */
 export function checkAnswer(
-  { status, headers }: Pick<FetchAnswer, 'status' | 'headers'>,
+  answer: Pick<FetchAnswer, 'status' | 'headers' | 'body'>,
   attempt: number,
   now: number,
 ): void {
+  const { status, headers } = answer
   if (status >= 200 && status < 300) return
+  const replyLine = readReply(answer).reply_line
   const problem = `Cannot deliver: the inbox answered ${status}`
   const isRefused = refusalStatuses.has(status) && attempt < maxRefusals
   const isFault = status >= 500 && status !== 501
-  if (!isRefused && !isFault && !waitStatuses.has(status)) throw new Undeliverable(problem, { status })
+  if (!isRefused && !isFault && !waitStatuses.has(status)) throw new Undeliverable(problem, { status, replyLine })
   const retryAfter = parseRetryAfter(headers.get('retry-after'), now)
-  throw new Unavailable(problem, { status, ...(retryAfter !== undefined && { retryAfter }) })
+  throw new Unavailable(problem, { status, replyLine, ...(retryAfter !== undefined && { retryAfter }) })
 }
 
 type Inbox = Extract<DeliveryPlace, { readonly inbox: string }>

@@ -29,7 +29,7 @@ export function createInbound(config: ActivityPubConfig, deps: ChannelDeps): Inb
   const resolving = { ...deps, gateway, fetchCreatedPost: createCreatedPosts({ fetchDocument, now }) }
   return {
     name: 'activitypub',
-    verify: async raw => resolveDelivery(await verifyDelivery(raw, deps), resolving),
+    verify: async (raw, steps) => resolveDelivery(await verifyDelivery(raw, deps, steps), resolving, steps),
     normalize: normalizeDelivery,
     withdrawals: readWithdrawals,
   }

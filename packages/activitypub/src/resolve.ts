@@ -1,4 +1,4 @@
-import type { Proof } from '@postern/core'
+import type { IntakeSteps, Proof } from '@postern/core'
 import type { ActivityKind, Findings, InboxDeps, Lookups, ResolvedActivity } from './inbox/activity-kind.ts'
 import { activityKinds } from './inbox/activity-kinds.ts'
 import type { NamedActivity } from './inbox/named-activity.ts'
@@ -25,14 +25,23 @@ const bringsPosts: ReadonlySet<string> = new Set(['Create', 'Update', 'Announce'
  * Looks up what a proven activity refers to. Its sender's name is looked up only if it concerns an agent here.
  * @throws Rejection `forbidden`
  */
-export async function resolveDelivery(verified: VerifiedDelivery, parts: ResolveDeps): Promise<ResolvedDelivery> {
+export async function resolveDelivery(
+  verified: VerifiedDelivery,
+  parts: ResolveDeps,
+  steps: IntakeSteps,
+): Promise<ResolvedDelivery> {
   if (verified === 'nothing' || !verified.activity) return verified
   const { type, json } = verified.activity
   if (bringsPosts.has(type) && isAboutBlocked(json, parts.isBlocked)) return 'nothing'
   const kind = activityKinds.get(type)
+  const lookedAt = steps.now()
   const found = await kind?.find(verified, parts)
   if (!kind || !found) return 'nothing'
+  steps.note({ kind: 'resolve', verdict: 'pass' }, lookedAt)
+  const namedAt = steps.now()
   const named = concernsAgents(found) ? await nameActor(verified, parts) : { ...verified, address: undefined }
+  const handle = named.proofs.find(({ kind: proof }) => proof === 'webfinger')
+  if (handle) steps.note(handle, namedAt)
   return { kind, resolved: { named, agents: [], known: [], gateway: parts.gateway, ...found } }
 }
 

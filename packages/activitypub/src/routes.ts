@@ -8,7 +8,7 @@ import type {
   Platform,
 } from '@postern/core'
 import { Rejection, receive } from '@postern/core'
-import { peerAddress, toProblem } from '@postern/http'
+import { peerAddress, problemStatusOf, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { renderActor, renderInstanceActor, renderInstanceOutbox } from './actors/actor.ts'
@@ -87,7 +87,15 @@ function addInboxes(app: Hono, { admission, store, platform, inbound }: RouteDep
     await receive(
       inbound,
       { request: context.req.raw, agent },
-      { admission, store, platform, from: peerAddress(context.env) },
+      {
+        admission,
+        store,
+        platform,
+        from: peerAddress(context.env),
+        endpoint: agent === undefined ? 'POST /inbox' : 'POST /agents/:agent/inbox',
+        statusOf: problemStatusOf,
+        request: context.req.raw,
+      },
     )
     return context.body(null, 202)
   }

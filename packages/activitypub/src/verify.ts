@@ -1,15 +1,17 @@
-import type { AgentDirectory, Proof, Store } from '@postern/core'
+import type { AgentDirectory, CheckedProof, IntakeSteps, KeyOrigin, Proof, RefusalClaims, Store } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { checkDeclaredBody, parseBoundedJson, readBody } from '@postern/http'
 import type { Activity } from './format/activity.ts'
 import { parseActivity } from './format/activity.ts'
 import { isOnOrigin } from './format/iri.ts'
-import { idOf } from './format/reading.ts'
+import { asObject, idOf, onlyOf } from './format/reading.ts'
 import { isActivityMediaType } from './format/vocabulary.ts'
 import { parsePostIri } from './inbox/own-post.ts'
 import type { RemoteActors } from './peers/actor-cache.ts'
 import type { IsBlocked } from './peers/blocklist.ts'
+import type { RemoteActor } from './peers/remote-actor.ts'
 import { parsePieceId } from './posts/pieces.ts'
+import { keyOf } from './proofs/actor-keys.ts'
 import { findCarriedKey, identifySigner } from './proofs/carried-activity.ts'
 import type { FindKeyOwner } from './proofs/key-owner.ts'
 import { verifyObjectProof } from './proofs/object-integrity.ts'
@@ -48,26 +50,42 @@ const maxCarriedMs = 86_400_000
  * @throws Rejection
  * @throws Unavailable when the actor's host does not answer
  */
-export async function verifyDelivery(raw: InboxRequest, parts: VerifyDeps): Promise<VerifiedDelivery> {
+export async function verifyDelivery(
+  raw: InboxRequest,
+  parts: VerifyDeps,
+  steps: IntakeSteps,
+): Promise<VerifiedDelivery> {
   const { request } = raw
   const { headers } = request
+  steps.claim({ agent: raw.agent })
   checkAddressee(raw, parts.agents)
   checkMediaType(headers)
   checkDeclaredBody(headers, maxBodyBytes)
   const proof = readRequestProof(toSignedRequest(request, parts.origin))
+  // Until its document is read, the key tells whom it claims to be from.
+  steps.claim({ claimed_sender: proof.keyId })
   proof.checkTimes({ now: parts.now(), windowMs: parts.windowMs })
   const bytes = await readBody(request, maxBodyBytes)
+  const bodyAt = steps.now()
   proof.checkBody(bytes)
+  steps.note(digestProof, bodyAt)
   const document = parseBoundedJson(bytes, { maxDepth, what: 'activity' })
+  steps.claim(readClaims(document))
   if (await isOwnReturned(document, proof.keyId, parts)) return 'nothing'
   const carriedKey = findCarriedKey(document, proof.keyId)
   const activity = parseActivity(document, carriedKey ?? proof.keyId)
   if (parts.isBlocked(activity.actor.host)) throw blocked()
-  if (carriedKey) return verifyCarried({ activity, bytes }, proof, parts)
+  if (carriedKey) return verifyCarried({ activity, bytes }, proof, { ...parts, steps })
+  const signerAt = steps.now()
+  const isKnown = parts.actors.knows(activity.actor)
   const actor = await findSigner(activity.actor, parts.actors)
   if (!actor) return endOfGone(activity, parts.actors)
   const signer = await proveSigner({ iri: activity.actor, actor, proof }, parts.actors)
+  const from = isKnown && signer === actor ? 'cache' : 'fetched'
+  steps.note(signatureOf(proof), signerAt, { from, key: keyOf(signer, proof.keyId) })
+  const objectAt = steps.now()
   const objectProof = await verifyObjectProof({ activity, bytes, actor: signer }, parts)
+  noteObjectProof(objectProof, signer, { steps, since: objectAt, from })
   return prove({ activity, actor: signer, bytes, receivedAt: parts.now() }, proof, objectProof)
 }
 
@@ -79,13 +97,19 @@ export async function verifyDelivery(raw: InboxRequest, parts: VerifyDeps): Prom
 async function verifyCarried(
   { activity, bytes }: Pick<ProvenActivity, 'activity' | 'bytes'>,
   proof: RequestProof,
-  parts: VerifyDeps,
+  parts: VerifyDeps & { readonly steps: IntakeSteps },
 ): Promise<VerifiedDelivery> {
+  const { steps } = parts
+  const carrierAt = steps.now()
   const carrier = await identifySigner(proof, parts)
+  steps.note({ ...signatureOf(proof), verdict: 'none' }, carrierAt)
+  const objectAt = steps.now()
+  const from = parts.actors.knows(activity.actor) ? 'cache' : 'fetched'
   const actor = await findSigner(activity.actor, parts.actors)
   if (!actor) return endOfGone(activity, parts.actors)
   const notBefore = parts.now() - maxCarriedMs
   const objectProof = await verifyObjectProof({ activity, bytes, actor, notBefore }, parts)
+  noteObjectProof(objectProof, actor, { steps, since: objectAt, from })
   if (objectProof?.verdict !== 'pass') {
     const reason = objectProof?.reason ?? 'there is none'
     throw new Rejection('signer_mismatch', `Cannot verify activity: its own proof does not hold, ${reason}`)
@@ -98,7 +122,7 @@ async function verifyCarried(
     key_id: proof.keyId,
     scheme: proof.scheme,
   }
-  const proofs = [byCarrier, { kind: 'digest', verdict: 'pass' }, objectProof]
+  const proofs = [byCarrier, digestProof, objectProof]
   const proven = {
     activity,
     actor,
@@ -109,6 +133,13 @@ async function verifyCarried(
     proofs,
   }
   return proven as unknown as ProvenActivity
+}
+
+/** What an activity says of itself. */
+function readClaims(document: unknown): RefusalClaims {
+  const json = asObject(document)
+  const sender = idOf(onlyOf(json?.actor))
+  return { ...(sender !== undefined && { claimed_sender: sender }), peer_id: idOf(json?.id) }
 }
 
 /** An own post that a peer forwards comes back here, too: it is known, and the carrier is not to blame. */
@@ -122,6 +153,22 @@ async function isOwnReturned(
   if (!named || !agents.find(named.agent)) return false
   const found = await store.findResponse(parsePieceId(named.id).responseId)
   return found?.agent === named.agent && found.via === 'activitypub'
+}
+
+const digestProof: Proof = { kind: 'digest', verdict: 'pass' }
+
+function signatureOf({ keyId }: RequestProof): CheckedProof {
+  return { kind: 'http-signature', verdict: 'pass', key_id: keyId }
+}
+
+interface NotedProof {
+  readonly steps: IntakeSteps
+  readonly since: number
+  readonly from: KeyOrigin
+}
+
+function noteObjectProof(proof: Proof | undefined, actor: RemoteActor, { steps, since, from }: NotedProof): void {
+  if (proof) steps.note(proof, since, { from, key: keyOf(actor, proof.key_id) })
 }
 
 function checkAddressee({ agent }: InboxRequest, agents: VerifyDeps['agents']): void {
@@ -149,7 +196,7 @@ function prove(
 ): ProvenActivity {
   const proofs: Proof[] = [
     { kind: 'http-signature', verdict: 'pass', key_id: keyId, scheme, algorithm, covered: covered.join(' ') },
-    { kind: 'digest', verdict: 'pass' },
+    digestProof,
   ]
   if (objectProof) proofs.push(objectProof)
   const objectKeyId = objectProof?.verdict === 'pass' ? objectProof.key_id : undefined

@@ -130,6 +130,7 @@ export type {
   PublicProfile,
   PublishedKey,
   RotateOptions,
+  Transmitted,
   WebLink,
 } from './ports/channel.ts'
 export { findChannel } from './ports/channel.ts'
@@ -253,6 +254,9 @@ export type {
 } from './ports/requirement-store.ts'
 export type { Store } from './ports/store.ts'
 export type { TaskStore } from './ports/task-store.ts'
+export type { CheckedProof, IntakeSteps, UsedKey } from './ports/trace/intake-steps.ts'
+export { createIntakeSteps } from './ports/trace/intake-steps.ts'
+export { toProofKey } from './ports/trace/proof-key.ts'
 export type {
   AgentFault,
   DeliveryAttempt,
@@ -309,7 +313,10 @@ export type { LoopMemory } from './worker/admission/loop.ts'
 export { createLoopRule, findLoop, loopMemoryMs } from './worker/admission/loop.ts'
 export { createRequirementDecisions } from './worker/admission/requirement-decisions.ts'
 export { createBreaker } from './worker/breaker.ts'
-export { admitOwn, receive, recordRefusal } from './worker/pipeline.ts'
+export type { Reception } from './worker/pipeline.ts'
+export { admitOwn, receive } from './worker/pipeline.ts'
 export type { WorkerOptions } from './worker/pools.ts'
+export type { RefusalPlace } from './worker/refusals.ts'
+export { hasRefusal, recordRefusal } from './worker/refusals.ts'
 export type { Worker } from './worker/worker.ts'
 export { startWorker } from './worker/worker.ts'

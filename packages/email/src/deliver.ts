@@ -1,4 +1,4 @@
-import type { AgentDirectory, ChannelContext, Delivery } from '@postern/core'
+import type { AgentDirectory, ChannelContext, Delivery, Transmitted } from '@postern/core'
 import { isoTime, Undeliverable } from '@postern/core'
 import { encodeMail } from './out/compose/encode.ts'
 import type { MailWire } from './out/compose/wire.ts'
@@ -27,7 +27,7 @@ export async function deliverMail(
   wire: MailWire,
   delivery: Delivery,
   delivering: MailDelivering,
-): Promise<{ readonly note: string }> {
+): Promise<Transmitted> {
   const { gateway, signer } = delivering
   const tokens = await delivering.openTokens()
   const message = await encodeMail(wire, markMail(wire, delivery, delivering, tokens), gateway.store)
@@ -36,8 +36,8 @@ export async function deliverMail(
   const signed = await signer.sign(message, chooseSigningTime(wire, delivery))
   const from = tokens.bounceAddress(delivery.agent, delivery.id)
   try {
-    const { response } = await gateway.platform.submitMail({ ...wire.envelope, from }, signed)
-    return { note: response }
+    const { response, reply } = await gateway.platform.submitMail({ ...wire.envelope, from }, signed)
+    return { note: response, ...reply }
   } catch (error) {
     if (error instanceof Undeliverable && error.isDeadAddress) await suppress(wire, delivery, error, delivering)
     throw error

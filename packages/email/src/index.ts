@@ -71,8 +71,8 @@ export function openEmail(config: EmailConfig, gateway: ChannelContext, deps: Em
           domain: agents.domain,
           checkRecipient: intake.checkRecipient,
           recordRefusal: intake.recordRefusal,
-          take: async (octets, envelope) => void (await intake.take(octets, envelope, envelope.ip ?? '')),
-          takeEach: (octets, envelope) => intake.takeEach(octets, envelope, envelope.ip ?? ''),
+          take: async (octets, envelope, place) => void (await intake.take(octets, envelope, place)),
+          takeEach: intake.takeEach,
         })
       },
     }),
@@ -121,7 +121,7 @@ function openInbound(
   let tokens: AddressTokens | undefined
   return {
     name: 'email',
-    async verify(raw) {
+    async verify(raw, steps) {
       tokens ??= await openTokens()
       const tellsUnreadable = config.encrypted_notice
       const verifying = {
@@ -137,6 +137,7 @@ function openInbound(
         correspondents,
         tokens,
         openAddresses,
+        steps,
       }
       return verifyMail(raw, verifying)
     },

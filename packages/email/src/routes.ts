@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
-import type { Admitted } from '@postern/core'
+import type { Admitted, RefusalPlace } from '@postern/core'
 import { Rejection } from '@postern/core'
-import { parseMediaType, peerAddress, readBody, toProblem } from '@postern/http'
+import { parseMediaType, peerAddress, problemStatusOf, readBody, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { EmailConfig } from './config.ts'
@@ -39,31 +39,31 @@ async function answerInbound(context: Context, routing: InboundRouting): Promise
   const { headers } = context.req.raw
   try {
     // Before a stranger's body is read.
-    checkAsked(headers, proof, error => intake.recordRefusal(error, peerAddress(context.env)))
+    proof.checkHeaders(headers)
     const admitted = await takeInbound(context, routing)
     proof.remember(headers)
     return Response.json({ status: 'accepted', messages: admitted.map(({ outcome }) => ({ outcome })) })
   } catch (error) {
+    intake.recordRefusal(error, placeOf(context))
     return challenge(toProblem(error, platform.log))
   }
 }
 
-function checkAsked(headers: Headers, proof: IntakeProof, refuse: (error: unknown) => void): void {
-  try {
-    proof.checkHeaders(headers)
-  } catch (error) {
-    refuse(error)
-    throw error
-  }
+async function takeInbound(context: Context, { config, intake, proof }: InboundRouting): Promise<readonly Admitted[]> {
+  const { octets, envelope } = await readRequest(context, config, proof)
+  return intake.take(octets, envelope, placeOf(context))
 }
 
-async function takeInbound(context: Context, { config, intake, proof }: InboundRouting): Promise<readonly Admitted[]> {
-  const from = peerAddress(context.env)
-  const { octets, envelope } = await readRequest(context, config, proof).catch(error => {
-    intake.recordRefusal(error, from)
-    throw error
-  })
-  return intake.take(octets, envelope, from)
+/** What the operator's list keeps of a mail that is not taken. */
+function placeOf({ env, req }: Context): RefusalPlace {
+  const sender = req.query('from')
+  return {
+    from: peerAddress(env),
+    endpoint: 'POST /email/inbound',
+    statusOf: problemStatusOf,
+    request: req.raw,
+    ...(sender && { claimed_sender: sender }),
+  }
 }
 
 /** A signature is settled before anything of the body is looked at. */

@@ -1,3 +1,4 @@
+import type { IntakeSteps } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { findLookAlikes } from './addresses/look-alikes.ts'
 import type { Mailbox } from './addresses/mailbox.ts'
@@ -12,6 +13,8 @@ import type { SignatureReplays } from './authenticate/dkim/replays.ts'
 import { checkDmarc } from './authenticate/dmarc.ts'
 import type { MailDns } from './authenticate/dns/mail-dns.ts'
 import type { BelievedVerdict, MailEvidence } from './authenticate/evidence.ts'
+import type { MailTimes } from './authenticate/note-steps.ts'
+import { noteAuthentication } from './authenticate/note-steps.ts'
 import { keepCovered, leavesEndOpen, readSharedCoverage } from './authenticate/signatures/coverage.ts'
 import { checkSpf } from './authenticate/spf.ts'
 import type { UpstreamVerdict } from './authenticate/upstream/results.ts'
@@ -48,6 +51,7 @@ interface MailVerifying extends MailReading {
   readonly deferrals: Deferrals
   readonly replays: SignatureReplays
   readonly correspondents: Correspondents
+  readonly steps: IntakeSteps
 }
 
 /**
@@ -57,12 +61,18 @@ interface MailVerifying extends MailReading {
  */
 export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promise<ProvenMail> {
   const mail = await readUnprovenMail(raw, verifying)
-  const { gateway, pool, readSimple, limits, trust } = verifying
+  const { gateway, pool, readSimple, limits, trust, steps } = verifying
   const chain = planChain(mail.header, trust.arc_sealers)
   const plan = planSignatures(mail.header, mail.addresses.author.domain, { limits, chain })
   const keyBudget = verifying.dns.openBudget()
   void askPolicyEarly(mail, verifying)
-  const [keys, spf] = await Promise.all([fetchKeys(plan, keyBudget), runSpf(raw, verifying)])
+  const times: MailTimes = { asked: steps.now(), known: verifying.dns.listKnown(plan.keyNames) }
+  const [keys, spf] = await Promise.all([
+    fetchKeys(plan, keyBudget),
+    runSpf(raw, verifying).finally(() => {
+      times.spf = steps.now()
+    }),
+  ])
   const { ignored } = plan
   const { isSealed } = chain
   const now = gateway.platform.now()
@@ -76,10 +86,12 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
   const simple = await readSimple(job, mail.header)
   const read = 'body' in simple ? simple : await pool.run(simple)
   const judging = { now, minKeyBits: trust.min_key_bits, isDamaged: mayBeDamaged(mail) }
+  times.read = steps.now()
   const signatures = read?.signatures.map(report => classifySignature(report, judging)) ?? []
   const authentication = read
     ? await judge(mail, { signatures, spf, chain: read.chain, upstream, believed }, read, verifying)
     : unjudgedMail('the parser was stopped')
+  noteAuthentication(steps, authentication.proofs, { keys, times })
   refuseImpostors(mail.addresses.author, authentication, verifying)
   const body = read?.body ?? withoutBody(mail)
   const { covered, named, flags: uncovered } = readCovered(mail, authentication.coverage)

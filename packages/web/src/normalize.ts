@@ -3,7 +3,7 @@ import type { Intake, Json, MentionRelay, OwnThread } from '@postern/core'
 import { isoTime } from '@postern/core'
 import { webDescriptor } from './identity/descriptor.ts'
 import type { WebPerson } from './identity/speaker.ts'
-import { senderOf } from './identity/speaker.ts'
+import { proofOf, senderOf } from './identity/speaker.ts'
 import type { ReadContent } from './input/read-parts.ts'
 
 /** What a person says in a run. Their identity is proven. */
@@ -52,7 +52,7 @@ export function normalizeRun(run: ProvenRun): Intake {
       ...(joined && { joined: { id: joined.id, via: joined.via, key: joined.key } }),
     },
     aliases: [],
-    proofs: [{ kind: 'bearer', verdict: 'pass', issuer: owner.issuer, subject: owner.subject }],
+    proofs: [proofOf(owner)],
     raw: { bytes: Buffer.from(JSON.stringify(leaveOutFormer(document, former), hideTokens)), form: 'json' },
     ...(content.blobs.length > 0 && { blobs: content.blobs }),
     target: joined?.target ?? { run: runId, thread: threadId },

@@ -47,7 +47,12 @@ export function createVerifyOwner({ auth }: WebConfig, deps: OwnerReaderDeps): V
       issuers: auth.issuers.map(issuer => trustIssuer(issuer, platform)),
       rules: auth,
       scopes: table,
-      describe: (token, scopes) => ({ ...describePerson(token, agents.domain), scheme: 'Bearer', scopes }),
+      describe: (token, scopes) => ({
+        ...describePerson(token, agents.domain),
+        scheme: 'Bearer',
+        scopes,
+        usedKey: token.usedKey,
+      }),
     },
     { platform, store, origin: agents.origin },
   )
@@ -60,7 +65,11 @@ export function createVerifyOwner({ auth }: WebConfig, deps: OwnerReaderDeps): V
   return async (visit, act = readingMethods.has(visit.method) ? 'read' : 'write') => {
     const name = findStatic(visit.headers.get('authorization'))
     if (name !== undefined) {
-      return { ...namePerson(agents.origin, name, `web.${agents.domain}`), scheme: 'Bearer' }
+      return {
+        ...namePerson(agents.origin, name, `web.${agents.domain}`),
+        scheme: 'Bearer',
+        usedKey: { from: 'config' },
+      }
     }
     const owner = await admitCredential(
       () => readCredential(visit.headers, undefined),

@@ -75,6 +75,8 @@ export function createApp(foundation: Foundation, options: AppOptions): Hono {
     log,
     trustedProxies,
     unknownProxies,
+    store: foundation.store,
+    now,
     isReady,
   })
   return app

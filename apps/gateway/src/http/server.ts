@@ -1,13 +1,14 @@
-import type { ByteBudget, Channel, Log } from '@postern/core'
+import type { ByteBudget, Channel, IntakeStore, Log } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { countBodyIn, networkOf, toProblem } from '@postern/http'
-import type { HonoRequest } from 'hono'
+import type { Context, HonoRequest } from 'hono'
 import { Hono } from 'hono'
 import type { TrustedProxies } from '../config/trusted-proxies.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { isOwnVisit } from '../platform/local-fetch.ts'
 import { findClientAddress } from './client-address.ts'
 import type { Limits } from './limits.ts'
+import { rememberRefused } from './refused-answers.ts'
 import type { UnknownProxies } from './unknown-proxies.ts'
 
 interface ServerDeps {
@@ -20,6 +21,8 @@ interface ServerDeps {
   readonly log: Log
   readonly trustedProxies: TrustedProxies
   readonly unknownProxies: Pick<UnknownProxies, 'notice'>
+  readonly store: Pick<IntakeStore, 'refuse'>
+  readonly now: () => number
   isReady(): Promise<boolean>
 }
 
@@ -28,12 +31,14 @@ const maxHeaders = 100
 
 /** Mounts every part's routes behind the cheap checks, and turns errors into answers once. */
 export function createServer(parts: ServerDeps): Hono {
-  const { channels, deps, limits, bodies, metrics, log, trustedProxies, unknownProxies, isReady } = parts
+  const { channels, deps, limits, bodies, metrics, log, trustedProxies, unknownProxies, isReady, store, now } = parts
   const app = new Hono()
+  const addressOf = ({ env, req }: Context) => findClientAddress(env, req.header('x-forwarded-for'), trustedProxies)
+  app.use(rememberRefused({ channels, store, now, addressOf }))
   app.use(async function checkAtTheEndpoint(context, next) {
     if (countHeaders(context.env) > maxHeaders)
       return context.json({ title: 'Request Header Fields Too Large', status: 431 }, 431)
-    const clientAddress = findClientAddress(context.env, context.req.header('x-forwarded-for'), trustedProxies)
+    const clientAddress = addressOf(context)
     unknownProxies.notice(context.env, context.req.raw.headers)
     context.env = { ...(context.env as object | undefined), clientAddress }
     if (isCounted(context.req, channels) && !isOwnVisit(context.env)) limits.takeAddress(clientAddress)

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Proof } from '@postern/core'
+import type { Proof, UsedKey } from '@postern/core'
 import { formatAddress, parseAddress } from '@postern/core'
 import type { Principal, RequestHead, ScopedCaller, ScopeTable, VerifiedToken } from '@postern/http/tokens'
 import { ownerOf, readGrant } from '@postern/http/tokens'
@@ -20,6 +20,8 @@ export interface Caller extends ScopedCaller {
   readonly issuer: string
   readonly keyId?: string | undefined
   readonly proof: Proof
+  /** The key that the proof was made with. */
+  readonly usedKey?: UsedKey | undefined
 }
 
 const plainLocal = /^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?$/
@@ -60,7 +62,7 @@ export function tokenCaller(
   token: VerifiedToken,
   { scopes, isHostShared }: Pick<ScopedCaller, 'scopes'> & { readonly isHostShared: boolean },
 ): Caller {
-  const { principal, algorithm, keyId, isAccessToken } = token
+  const { principal, algorithm, keyId, isAccessToken, usedKey } = token
   const { issuer, value: subject } = principal
   return brand({
     owner: ownerOf(principal),
@@ -73,6 +75,7 @@ export function tokenCaller(
     scopes,
     scheme: 'Bearer',
     proof: { kind: 'jwt', verdict: 'pass', key_id: keyId, algorithm, issuer, subject },
+    usedKey,
   })
 }
 
@@ -97,6 +100,7 @@ export function apiKeyCaller({ name, scopes }: ApiKeyConfig, { domain, origin, t
     scopes: scopes && readGrant(scopes, { isRequired: true, table }),
     scheme: 'ApiKey',
     proof: { kind: 'api-key', verdict: 'pass', issuer: origin, subject: name },
+    usedKey: { from: 'config' },
   })
 }
 

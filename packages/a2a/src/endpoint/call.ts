@@ -1,4 +1,4 @@
-import type { AgentProfile } from '@postern/core'
+import type { AgentProfile, IntakeSteps } from '@postern/core'
 import type { Caller } from '../auth/caller.ts'
 import type { ProtocolVersion } from '../format/version.ts'
 
@@ -19,4 +19,8 @@ export interface Call {
   readonly lastEventId: string | undefined
   /** The caller has activated the replay of events. */
   readonly canReplay: boolean
+  /** The checks so far. */
+  readonly steps?: IntakeSteps | undefined
+  /** The request that it came with. */
+  readonly request?: object | undefined
 }

@@ -1,4 +1,4 @@
-import type { ChannelContext } from '@postern/core'
+import type { ChannelContext, IntakeSteps } from '@postern/core'
 import type { VerifyCaller } from '../auth/caller.ts'
 import type { A2aConfig } from '../config.ts'
 import type { ProtocolVersion } from '../format/version.ts'
@@ -18,6 +18,8 @@ export interface IncomingCall {
   /** `A2A-Version` in the query. */
   readonly versionQuery: string | undefined
   readonly from: string
+  /** The checks so far. */
+  readonly steps: IntakeSteps
 }
 
 /** An admitted call and its operation. */

@@ -1,8 +1,11 @@
 import type { Metadata, ServerInterceptor } from '@grpc/grpc-js'
 import { ServerInterceptingCall } from '@grpc/grpc-js'
-import { Rejection, recordRefusal } from '@postern/core'
+import type { IntakeSteps } from '@postern/core'
+import { createIntakeSteps, Rejection } from '@postern/core'
+import { noteCaller } from '@postern/http/tokens'
 import type { Caller } from '../auth/caller.ts'
 import type { EndpointDeps } from '../endpoint/incoming.ts'
+import { claimCall, recordCall } from '../endpoint/refusals.ts'
 import { refuseMalformed } from './malformed-call.ts'
 import { readMetadata, readPeer } from './metadata.ts'
 import { toGrpcError } from './status.ts'
@@ -10,10 +13,19 @@ import { toGrpcError } from './status.ts'
 /** Counts a call of a network address. @throws Rejection `rate_limited` */
 export type TakeAddress = (address: string) => void
 
+interface CallerCheckDeps extends EndpointDeps {
+  readonly takeAddress: TakeAddress
+}
+
+interface AdmittedCaller {
+  readonly caller: Caller
+  readonly steps: IntakeSteps
+}
+
 export interface CallerCheck {
   readonly interceptor: ServerInterceptor
-  /** The caller admitted with this metadata. */
-  callerOf(metadata: Metadata): Caller
+  /** The caller admitted with this metadata, and the checks so far. */
+  callerOf(metadata: Metadata): AdmittedCaller
 }
 
 /** The message must arrive within this time, ms, because its beginning waits in memory. */
@@ -23,27 +35,20 @@ const messageMs = 60_000
  * Verifies the caller before it reads the message (grpc-js reads nothing before it passes on the metadata). Otherwise strangers could fill
  * the memory.
  */
-export function createCallerCheck(deps: EndpointDeps & { readonly takeAddress: TakeAddress }): CallerCheck {
-  const { gateway, verifyCaller, takeAddress } = deps
-  const callers = new WeakMap<Metadata, Caller>()
-
-  async function admit(metadata: Metadata, path: string, from: string): Promise<void> {
-    try {
-      takeAddress(from)
-      // A gRPC call is a POST to its method's path. Only a DPoP proof uses it.
-      const visit = { headers: readMetadata(metadata), method: 'POST', url: `http://grpc${path}` }
-      callers.set(metadata, await verifyCaller(visit))
-    } catch (error) {
-      recordRefusal(error, 'a2a', { ...gateway, from })
-      throw error
-    }
+export function createCallerCheck(deps: CallerCheckDeps): CallerCheck {
+  const { gateway } = deps
+  const callers = new WeakMap<Metadata, AdmittedCaller>()
+  const admitCaller = createCallerAdmission(deps)
+  const admit = async (metadata: Metadata, path: string, from: string) => {
+    callers.set(metadata, await admitCaller(metadata, path, from))
   }
 
   return {
     interceptor: ({ path }, call) => {
       const waiting = new AbortController()
       refuseMalformed(call, refusal => {
-        recordRefusal(refusal, 'a2a', { ...gateway, from: readPeer(call.getPeer()) })
+        const [from, steps] = [readPeer(call.getPeer()), createIntakeSteps(gateway.platform)]
+        recordCall(refusal, { from, binding: 'GRPC', steps, request: call }, gateway)
         return toGrpcError(refusal, gateway)
       })
       const refuse = (error: unknown) => call.sendStatus(toGrpcError(error, gateway))
@@ -78,5 +83,26 @@ export function createCallerCheck(deps: EndpointDeps & { readonly takeAddress: T
       if (!caller) throw new Error('a call came in without its caller')
       return caller
     },
+  }
+}
+
+/** What is refused is kept for the operator's list. */
+function createCallerAdmission({ gateway, verifyCaller, takeAddress }: CallerCheckDeps) {
+  return async (metadata: Metadata, path: string, from: string): Promise<AdmittedCaller> => {
+    const steps = createIntakeSteps(gateway.platform)
+    // A gRPC call is a POST to its method's path. Only a DPoP proof uses it.
+    const visit = { headers: readMetadata(metadata), method: 'POST', url: `http://grpc${path}` }
+    try {
+      claimCall(steps, visit)
+      takeAddress(from)
+      const since = steps.now()
+      const caller = await verifyCaller(visit)
+      noteCaller(steps, since, caller)
+      steps.claim({ claimed_sender: caller.address })
+      return { caller, steps }
+    } catch (error) {
+      recordCall(error, { from, binding: 'GRPC', steps, request: metadata }, gateway)
+      throw error
+    }
   }
 }

@@ -1,10 +1,12 @@
 import type { Metadata } from '@grpc/grpc-js'
-import { isJsonObject, recordRefusal } from '@postern/core'
+import type { IntakeSteps } from '@postern/core'
+import { isJsonObject } from '@postern/core'
 import type { Caller } from '../auth/caller.ts'
 import { findAddressee } from '../endpoint/addressee.ts'
 import { parseCallBody } from '../endpoint/body.ts'
 import { listOfferedExtensions, negotiateExtensions, replayExtension } from '../endpoint/extensions.ts'
 import type { EndpointDeps, EnteredCall } from '../endpoint/incoming.ts'
+import { recordCall } from '../endpoint/refusals.ts'
 import { negotiateVersion } from '../format/version.ts'
 import { readMetadata } from './metadata.ts'
 import type { GrpcMethod } from './methods.ts'
@@ -17,6 +19,8 @@ interface IncomingGrpcCall {
   readonly from: string
   /** The admitted caller. */
   readonly caller: Caller
+  /** The checks so far. */
+  readonly steps: IntakeSteps
 }
 
 /** All checks between the caller and an operation, the cheap ones first: version, message, agent. @throws Rejection */
@@ -24,12 +28,13 @@ export function enterGrpc(incoming: IncomingGrpcCall, deps: EndpointDeps): Enter
   try {
     return openGrpcCall(incoming, deps)
   } catch (error) {
-    recordRefusal(error, 'a2a', { ...deps.gateway, from: incoming.from })
+    recordCall(error, { ...incoming, request: incoming.metadata, binding: 'GRPC' }, deps.gateway)
     throw error
   }
 }
 
-function openGrpcCall({ method, metadata, request, from, caller }: IncomingGrpcCall, deps: EndpointDeps): EnteredCall {
+function openGrpcCall(incoming: IncomingGrpcCall, deps: EndpointDeps): EnteredCall {
+  const { method, metadata, request, from, caller, steps } = incoming
   const headers = readMetadata(metadata)
   const version = negotiateVersion({ header: headers.get('a2a-version'), query: undefined, offered })
   const named = negotiateExtensions(headers.get('a2a-extensions'), listOfferedExtensions(deps.gateway))
@@ -38,10 +43,12 @@ function openGrpcCall({ method, metadata, request, from, caller }: IncomingGrpcC
   // The same bounds as in the other bindings.
   const document = parseCallBody(bytes)
   const { tenant, params } = takeTenant(document)
+  steps.claim({ agent: tenant })
   const agent = findAddressee(tenant, deps.gateway)
+  const came = { caller, from, steps, request: metadata }
   // Events have no field for an id, so no stream can be continued.
   const replay = { lastEventId: undefined, canReplay: false }
-  const call = { caller, agent, from, params, document, bytes, binding: 'GRPC' as const, version, ...replay }
+  const call = { ...came, agent, params, document, bytes, binding: 'GRPC' as const, version, ...replay }
   return { name: method.operation, version, extensions, call }
 }
 

@@ -8,6 +8,7 @@ import { createRateLimit } from '@postern/limits'
 import type { GrpcConfig } from '../config.ts'
 import type { EndpointDeps, EnteredCall } from '../endpoint/incoming.ts'
 import type { LargeAnswers } from '../endpoint/large-answers.ts'
+import { recordFailure } from '../endpoint/refusals.ts'
 import type { Operations } from '../operations/operation.ts'
 import { findOperation } from '../operations/operation.ts'
 import { listenerKeyOf } from '../operations/subscribe-to-task.ts'
@@ -153,9 +154,17 @@ async function takeCall(
   deps: ServiceDeps,
 ): Promise<{ readonly result: object; readonly owner: string }> {
   const { metadata, request } = call
-  const caller = deps.endpoint.callerOf(metadata)
-  const entered = enterGrpc({ method, metadata, request, from: readPeer(call.getPeer()), caller }, deps)
-  const result = await findOperation(entered.name, deps.operations)(entered.call)
+  const admitted = deps.endpoint.callerOf(metadata)
+  const incoming = { method, metadata, request, from: readPeer(call.getPeer()), ...admitted }
+  const entered = enterGrpc(incoming, deps)
+  const place = { ...incoming, binding: 'GRPC', request: metadata } as const
+  const result = await findOperation(
+    entered.name,
+    deps.operations,
+  )(entered.call).catch(error => {
+    recordFailure(error, place, deps.gateway)
+    throw error
+  })
   sendExtensions(call, entered)
   return { result, owner: listenerKeyOf(entered.call) }
 }

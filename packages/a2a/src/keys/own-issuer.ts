@@ -19,6 +19,7 @@ export function createOwnIssuer(keys: OwnKeyRing, origin: string): OwnIssuer {
     },
     keys: {
       generation: () => 0,
+      isConfigured: true,
       async find(header, token) {
         const { createLocalJWKSet } = await loadJose()
         return createLocalJWKSet({ keys: (await keys.published()).map(jwk => ({ ...jwk })) })(header, token)

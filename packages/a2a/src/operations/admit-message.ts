@@ -1,6 +1,7 @@
 import type { Admitted, Inbound, TaskKey } from '@postern/core'
-import { receive, recordRefusal } from '@postern/core'
+import { createIntakeSteps, receive, recordRefusal } from '@postern/core'
 import type { Call } from '../endpoint/call.ts'
+import { claimMessage, placeOf } from '../endpoint/refusals.ts'
 import { A2aRejection } from '../format/errors.ts'
 import type { SendMessageParams } from '../format/wire.ts'
 import { normalizeMessage } from '../normalize.ts'
@@ -22,11 +23,20 @@ export function createAdmitMessage(deps: A2aOperationDeps): AdmitMessage {
   const { admission, store, platform } = gateway
   const inbound: Inbound<Call, ResolvedMessage> = {
     name: 'a2a',
-    verify: call => resolveMessage(call, deps),
+    async verify(call, steps) {
+      const since = steps.now()
+      const resolved = await resolveMessage(call, deps)
+      for (const proof of resolved.senderEvidence.proofs) steps.note(proof, since)
+      steps.note({ kind: 'resolve', verdict: 'pass' }, since)
+      return resolved
+    },
     normalize: proven => [normalizeMessage(proven, gateway.agents.domain)],
   }
   return async call => {
-    const reception = { admission, store, platform, from: call.from }
+    const steps = call.steps ?? createIntakeSteps(platform)
+    claimMessage(steps, call.params)
+    const place = placeOf({ ...call, steps, request: call.request ?? call })
+    const reception = { admission, store, platform, steps, ...place }
     const [admitted] = await receive(inbound, call, reception)
     const task = admitted?.task
     if (!admitted || !task) throw new Error('the store admitted a message without its task')

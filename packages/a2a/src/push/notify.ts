@@ -1,6 +1,6 @@
-import type { Delivery, Platform, Store, WatchTarget } from '@postern/core'
+import type { Delivery, DeliveryReply, Platform, Store, Transmitted, WatchTarget } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
-import { parseRetryAfter } from '@postern/http'
+import { parseRetryAfter, readReply } from '@postern/http'
 import type { WireStreamEvent } from '../format/wire.ts'
 import { writeLegacyEvent } from '../legacy/write-results.ts'
 import type { PushTarget } from './watch.ts'
@@ -23,17 +23,18 @@ export async function notifyWatch(
   event: WireStreamEvent,
   delivery: Delivery,
   { store, platform, timeoutMs }: NotifyDeps,
-): Promise<{ readonly note?: string }> {
+): Promise<Transmitted> {
   const { owner, id, watch } = delivery.target as unknown as WatchTarget
   const found = (await store.listWatches({ owner, id })).find(each => each.id === watch)
   if (!found) return { note: 'the configuration was deleted' }
   const target = readPushTarget(found.target)
   const body = JSON.stringify(target.version === '0.3' ? writeLegacyEvent(event) : event)
   const request = { method: 'POST', headers: headersOf(target), body } as const
-  const { status, headers } = await platform.fetch(target.url, { ...request, timeoutMs, maxBytes: maxAnswerBytes })
-  if (status === 410) await store.endWatch({ owner, id }, watch)
-  checkAnswer(status, parseRetryAfter(headers.get('retry-after'), platform.now()))
-  return {}
+  const answer = await platform.fetch(target.url, { ...request, timeoutMs, maxBytes: maxAnswerBytes })
+  if (answer.status === 410) await store.endWatch({ owner, id }, watch)
+  const reply = readReply(answer, [target.token, target.credentials])
+  checkAnswer(answer.status, reply, parseRetryAfter(answer.headers.get('retry-after'), platform.now()))
+  return reply
 }
 
 function headersOf({ token, scheme, credentials, version }: PushTarget): Readonly<Record<string, string>> {
@@ -47,9 +48,9 @@ function headersOf({ token, scheme, credentials, version }: PushTarget): Readonl
 
 const passing: ReadonlySet<number> = new Set([408, 425, 429])
 
-function checkAnswer(status: number, retryAfter: number | undefined): void {
+function checkAnswer(status: number, { reply_line: replyLine }: DeliveryReply, retryAfter: number | undefined): void {
   if (status >= 200 && status < 300) return
   const problem = `Cannot notify: the receiver answered ${status}`
-  if (status < 500 && !passing.has(status)) throw new Undeliverable(problem, { status })
-  throw new Unavailable(problem, { status, ...(retryAfter !== undefined && { retryAfter }) })
+  if (status < 500 && !passing.has(status)) throw new Undeliverable(problem, { status, replyLine })
+  throw new Unavailable(problem, { status, replyLine, ...(retryAfter !== undefined && { retryAfter }) })
 }

@@ -1,10 +1,12 @@
 import type { ChannelContext } from '@postern/core'
+import { createIntakeSteps } from '@postern/core'
 import { peerAddress, sseHeaders } from '@postern/http'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { Headers } from '../endpoint/answer-fault.ts'
 import { faultHeaders, openFault, renderStatus } from '../endpoint/answer-fault.ts'
 import type { EnteredCall } from '../endpoint/incoming.ts'
+import { recordFailure } from '../endpoint/refusals.ts'
 import type { BindingDeps } from '../operations/binding-deps.ts'
 import { findOperation } from '../operations/operation.ts'
 import { listenerKeyOf } from '../operations/subscribe-to-task.ts'
@@ -29,6 +31,7 @@ export function createRestAnswer(deps: BindingDeps) {
       query: url.searchParams,
       versionQuery: c.req.queries('A2A-Version')?.join(),
       from: peerAddress(c.env),
+      steps: createIntakeSteps(deps.gateway.platform),
     }
     try {
       const entered = await enterRest(incoming, deps)
@@ -38,6 +41,7 @@ export function createRestAnswer(deps: BindingDeps) {
       const { body, headers } = deps.largeAnswers.open(JSON.stringify(result), listenerKeyOf(entered.call))
       return c.body(body, 200, { ...headersFor(c, entered), ...headers })
     } catch (error) {
+      recordFailure(error, { ...incoming, binding: 'HTTP+JSON' }, deps.gateway)
       return answerRestFault(c, error, deps.gateway)
     }
   }

@@ -1,8 +1,10 @@
-import { isJsonObject, recordRefusal } from '@postern/core'
+import { isJsonObject } from '@postern/core'
+import { noteCaller } from '@postern/http/tokens'
 import { findAddressee } from '../endpoint/addressee.ts'
 import { checkContentType, parseCallBody, readCallBody } from '../endpoint/body.ts'
 import { listOfferedExtensions, negotiateExtensions, readReplay } from '../endpoint/extensions.ts'
 import type { EndpointDeps, EnteredCall, IncomingCall } from '../endpoint/incoming.ts'
+import { claimCall, recordCall } from '../endpoint/refusals.ts'
 import { A2aRejection } from '../format/errors.ts'
 import { negotiateVersion } from '../format/version.ts'
 import { readProtoNames } from '../validate/proto-names.ts'
@@ -24,19 +26,23 @@ export async function enterRest(incoming: RestCall, deps: EndpointDeps): Promise
   try {
     return await openRestCall(incoming, deps)
   } catch (error) {
-    recordRefusal(error, 'a2a', { ...deps.gateway, from: incoming.from })
+    recordCall(error, { ...incoming, binding: 'HTTP+JSON' }, deps.gateway)
     throw error
   }
 }
 
 async function openRestCall(incoming: RestCall, deps: EndpointDeps): Promise<EnteredCall> {
   const { gateway, verifyCaller } = deps
-  const { request, from } = incoming
+  const { request, from, steps } = incoming
   const { headers } = request
+  claimCall(steps, request, incoming.agent)
   const agent = findAddressee(incoming.agent, gateway)
   const found = findRestRoute(request.method, incoming.path)
   if (found.route.input === 'body') checkContentType(headers.get('content-type'), 'contentTypeNotSupported')
+  const since = steps.now()
   const caller = await verifyCaller(request)
+  noteCaller(steps, since, caller)
+  steps.claim({ claimed_sender: caller.address, agent: agent.name })
   const version = negotiateVersion({ header: headers.get('a2a-version'), query: incoming.versionQuery, offered })
   const extensions = negotiateExtensions(headers.get('a2a-extensions'), listOfferedExtensions(gateway))
   const bytes = found.route.input === 'query' ? noBytes : await readCallBody(request, deps)
@@ -46,6 +52,8 @@ async function openRestCall(incoming: RestCall, deps: EndpointDeps): Promise<Ent
     caller,
     agent,
     from,
+    steps,
+    request,
     params,
     document,
     bytes,

@@ -1,4 +1,5 @@
 import type { ChannelContext } from '@postern/core'
+import { createIntakeSteps } from '@postern/core'
 import { peerAddress, sseHeaders, toSseJson } from '@postern/http'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
@@ -6,6 +7,7 @@ import type { Headers } from '../endpoint/answer-fault.ts'
 import { faultHeaders, jsonHeaders, openFault } from '../endpoint/answer-fault.ts'
 import { extensionHeaders } from '../endpoint/extensions.ts'
 import type { EnteredCall } from '../endpoint/incoming.ts'
+import { recordFailure } from '../endpoint/refusals.ts'
 import type { OperationName } from '../format/operation-names.ts'
 import type { ProtocolVersion } from '../format/version.ts'
 import { writeLegacyEvent, writeLegacyResult } from '../legacy/write-results.ts'
@@ -27,6 +29,7 @@ export function createRpcAnswer(deps: BindingDeps) {
       agent: c.req.param('agent'),
       versionQuery: c.req.queries('A2A-Version')?.join(),
       from: peerAddress(c.env),
+      steps: createIntakeSteps(deps.gateway.platform),
       id: null,
     }
     try {
@@ -40,6 +43,7 @@ export function createRpcAnswer(deps: BindingDeps) {
       const { body, headers } = deps.largeAnswers.open(text, listenerKeyOf(entered.call))
       return c.body(body, 200, { ...headersFor(entered), ...headers })
     } catch (error) {
+      recordFailure(error, { ...incoming, binding: 'JSONRPC' }, deps.gateway)
       return answerRpcFault(c, incoming.id, error, deps.gateway)
     }
   }

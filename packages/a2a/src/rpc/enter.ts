@@ -1,9 +1,10 @@
-import { recordRefusal } from '@postern/core'
+import { noteCaller } from '@postern/http/tokens'
 import { findAddressee } from '../endpoint/addressee.ts'
 import { checkContentType, parseCallBody, readCallBody } from '../endpoint/body.ts'
 import type { Call } from '../endpoint/call.ts'
 import { extensionHeaders, listOfferedExtensions, negotiateExtensions, readReplay } from '../endpoint/extensions.ts'
 import type { EndpointDeps, EnteredCall, IncomingCall } from '../endpoint/incoming.ts'
+import { claimCall, recordCall } from '../endpoint/refusals.ts'
 import { isOperationName } from '../format/operation-names.ts'
 import { negotiateVersion, refuseNewMethod } from '../format/version.ts'
 import { readLegacyRequest, stripLegacyPush } from '../legacy/read-params.ts'
@@ -25,18 +26,22 @@ export async function enterRpc(incoming: RpcCall, deps: EndpointDeps): Promise<E
   try {
     return await openCall(incoming, deps)
   } catch (error) {
-    recordRefusal(error, 'a2a', { ...deps.gateway, from: incoming.from })
+    recordCall(error, { ...incoming, binding: 'JSONRPC' }, deps.gateway)
     throw error
   }
 }
 
 async function openCall(incoming: RpcCall, deps: EndpointDeps): Promise<EnteredCall> {
   const { config, gateway, verifyCaller } = deps
-  const { request, from } = incoming
+  const { request, from, steps } = incoming
   const { headers } = request
+  claimCall(steps, request, incoming.agent)
   const agent = findAddressee(incoming.agent, gateway)
   checkContentType(headers.get('content-type'), 'mediaTypeNotSupported')
+  const since = steps.now()
   const caller = await verifyCaller(request)
+  noteCaller(steps, since, caller)
+  steps.claim({ claimed_sender: caller.address, agent: agent.name })
   const bytes = await readCallBody(request, deps)
   const document = parseCallBody(bytes)
   incoming.id = readRpcId(document)
@@ -56,6 +61,8 @@ async function openCall(incoming: RpcCall, deps: EndpointDeps): Promise<EnteredC
     caller,
     agent,
     from,
+    steps,
+    request,
     version,
     ...rest,
     binding: 'JSONRPC' as const,

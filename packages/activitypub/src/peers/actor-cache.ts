@@ -20,6 +20,8 @@ export interface RemoteActors {
    * @throws Unavailable, Undeliverable, Rejection `rate_limited`
    */
   find(iri: Iri): Promise<RemoteActor | undefined>
+  /** Whether `find` answers from memory. */
+  knows(iri: Iri): boolean
   /** Fetches again, once in a while: undefined when it is too early, or the actor is gone. @throws like `find` */
   refresh(iri: Iri): Promise<RemoteActor | undefined>
   /** Whether its origin recently answered that it is gone for good (410). */
@@ -68,6 +70,7 @@ export function createActorCache({ fetchDocument, now }: ActorCacheDeps): Remote
     async find(iri) {
       return openFound(recall(iri.href) ?? (await share(iri.href, () => look(iri))))
     },
+    knows: iri => recall(iri.href) !== undefined,
     async refresh(iri) {
       if (refetched.get(iri.href)) return undefined
       refetched.set(iri.href, true, keepMs.refetched)

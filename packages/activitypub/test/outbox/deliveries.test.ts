@@ -38,26 +38,34 @@ function catchError(act: () => void): unknown {
 }
 
 const headers = new Headers()
+const body = new Uint8Array()
 
 test.each([200, 201, 202, 204])('checkAnswer() takes %s', status => {
-  expect(() => checkAnswer({ status, headers }, 1, 0)).not.toThrow()
+  expect(() => checkAnswer({ status, headers, body }, 1, 0)).not.toThrow()
 })
 
 test.each([408, 425, 429, 500, 502, 503, 504])('checkAnswer() tries again after %s', status => {
-  expect(() => checkAnswer({ status, headers }, 9, 0)).toThrow(
-    new Unavailable(`Cannot deliver: the inbox answered ${status}`, { status }),
-  )
+  const error = catchError(() => checkAnswer({ status, headers, body }, 9, 0))
+  expect(error).toBeInstanceOf(Unavailable)
+  expect(error).toMatchObject({ message: `Cannot deliver: the inbox answered ${status}`, status })
 })
 
 test.each([301, 400, 404, 405, 410, 413, 415, 422, 501])('checkAnswer() gives up after %s', status => {
-  expect(() => checkAnswer({ status, headers }, 1, 0)).toThrow(
-    new Undeliverable(`Cannot deliver: the inbox answered ${status}`, { status }),
-  )
+  const error = catchError(() => checkAnswer({ status, headers, body }, 1, 0))
+  expect(error).toBeInstanceOf(Undeliverable)
+  expect(error).toMatchObject({ message: `Cannot deliver: the inbox answered ${status}`, status })
+})
+
+test('checkAnswer() tells the operator the first line of the answer', () => {
+  const words = Buffer.from('  {"error":"Blocked by the moderators"}\nsecond line')
+  expect(catchError(() => checkAnswer({ status: 403, headers, body: words }, 9, 0))).toMatchObject({
+    replyLine: '403 Forbidden · {"error":"Blocked by the moderators"}',
+  })
 })
 
 test.each([401, 403])('checkAnswer() tries again after %s for a while only', status => {
-  expect(() => checkAnswer({ status, headers }, 1, 0)).toThrow(Unavailable)
-  expect(() => checkAnswer({ status, headers }, 3, 0)).toThrow(Undeliverable)
+  expect(() => checkAnswer({ status, headers, body }, 1, 0)).toThrow(Unavailable)
+  expect(() => checkAnswer({ status, headers, body }, 3, 0)).toThrow(Undeliverable)
 })
 
 test.each([
@@ -65,7 +73,9 @@ test.each([
   [new Date(90_000).toUTCString(), 90],
   ['soon', undefined],
 ])('checkAnswer() honours a Retry-After of "%s"', (text, retryAfter) => {
-  const error = catchError(() => checkAnswer({ status: 503, headers: new Headers({ 'retry-after': text }) }, 1, 0))
+  const error = catchError(() =>
+    checkAnswer({ status: 503, headers: new Headers({ 'retry-after': text }), body }, 1, 0),
+  )
   expect(error).toBeInstanceOf(Unavailable)
   expect((error as Unavailable).retryAfter).toBe(retryAfter)
 })

@@ -46,6 +46,8 @@ export class Rejection extends Error {
 interface FarSideOptions extends ErrorOptions {
   /** The answer of the far side (an HTTP status); absent when it gave none, or was not asked. */
   readonly status?: number
+  /** The first line of its answer, for the operator. */
+  readonly replyLine?: string | undefined
 }
 
 interface UnavailableOptions extends FarSideOptions {
@@ -60,12 +62,14 @@ export class Unavailable extends Error {
   override readonly name = 'Unavailable'
   readonly retryAfter: number | undefined
   readonly status: number | undefined
+  readonly replyLine: string | undefined
   readonly isHearsay: boolean
 
   constructor(message: string, options: UnavailableOptions = {}) {
     super(message, options)
     this.retryAfter = options.retryAfter
     this.status = options.status
+    this.replyLine = options.replyLine
     this.isHearsay = options.isHearsay === true
   }
 }
@@ -79,11 +83,13 @@ interface UndeliverableOptions extends FarSideOptions {
 export class Undeliverable extends Error {
   override readonly name = 'Undeliverable'
   readonly status: number | undefined
+  readonly replyLine: string | undefined
   readonly isDeadAddress: boolean
 
   constructor(message: string, options: UndeliverableOptions = {}) {
     super(message, options)
     this.status = options.status
+    this.replyLine = options.replyLine
     this.isDeadAddress = options.isDeadAddress === true
   }
 }

@@ -17,12 +17,14 @@ import type { BackgroundEntry } from './records/transcript.ts'
 import type { Delivery, Turn } from './records/work.ts'
 import type { RequirementClaims, RequirementDecisions } from './requirement-store.ts'
 import type { Store } from './store.ts'
+import type { IntakeSteps } from './trace/intake-steps.ts'
+import type { DeliveryReply } from './trace/trace.ts'
 
 /** Wire → message. `Proven` carries a brand that only `verify` can put on. */
 export interface Inbound<Raw, Proven> {
   readonly name: ChannelName
-  /** Who is speaking and how we know. @throws Rejection, Unavailable */
-  verify(raw: Raw): Promise<Proven>
+  /** Who is speaking and how we know; each check is noted in `steps`. @throws Rejection, Unavailable */
+  verify(raw: Raw, steps: IntakeSteps): Promise<Proven>
   /** One intake per local agent addressed; none for "well-formed, nothing to do". Pure. */
   normalize(proven: Proven): readonly Intake[]
   /** What its author takes back by it, whether anybody here was told before or not. Pure. */
@@ -53,7 +55,13 @@ export interface Addressing {
 export interface Prepared {
   readonly wire: Json
   /** @throws Unavailable, Undeliverable */
-  transmit(): Promise<{ readonly note?: string | undefined }>
+  transmit(): Promise<Transmitted>
+}
+
+/** The far side has taken it, and said so. */
+export interface Transmitted extends DeliveryReply {
+  /** For the operator, beside the delivery. */
+  readonly note?: string | undefined
 }
 
 /** Message → wire. */
@@ -66,7 +74,7 @@ export interface Outbound<Wire> {
   /** What the operator sees of a wire document. Pure. */
   describe(wire: Wire): Json
   /** Sign, transmit, classify the answer. @throws Unavailable, Undeliverable */
-  deliver(wire: Wire, delivery: Delivery): Promise<{ readonly note?: string | undefined }>
+  deliver(wire: Wire, delivery: Delivery): Promise<Transmitted>
 }
 
 /** A link a channel adds to an agent's WebFinger answer. */

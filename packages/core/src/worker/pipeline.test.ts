@@ -10,7 +10,8 @@ import type { Refusal } from '../ports/records/records.ts'
 import { createSender } from '../requirements/create-sender.ts'
 import { createBreaker } from './breaker.ts'
 import type { Reception, Sending } from './pipeline.ts'
-import { admitOwn, receive, recordRefusal, send } from './pipeline.ts'
+import { admitOwn, receive, send } from './pipeline.ts'
+import { hasRefusal, recordRefusal } from './refusals.ts'
 
 const intake: Intake = {
   agent: 'echo',
@@ -179,13 +180,28 @@ test('a message of the gateway itself passes the rules, but is not counted', asy
 })
 
 describe('recordRefusal()', () => {
-  test('remembers refusals only, not what time heals', () => {
+  test('remembers refusals, what time heals, and faults of ours without their words', () => {
     const { reception, refusals } = openReception()
     recordRefusal(new Unavailable('The key host did not answer'), 'email', reception)
-    recordRefusal(new Error('bug'), 'email', reception)
-    expect(refusals).toEqual([])
+    recordRefusal(new Error('secret is undefined'), 'email', reception)
     recordRefusal(new Rejection('too_large', 'Too large'), 'email', reception)
-    expect(refusals).toMatchObject([{ via: 'email', code: 'too_large', reason: 'Too large' }])
+    expect(refusals).toMatchObject([
+      { via: 'email', code: 'unavailable', reason: 'The key host did not answer' },
+      { via: 'email', code: 'internal', reason: 'a fault of the gateway: its log has it' },
+      { via: 'email', code: 'too_large', reason: 'Too large' },
+    ])
+  })
+
+  test('keeps where it was, what it was answered with, and what it says of itself', () => {
+    const { reception, refusals } = openReception()
+    const request = {}
+    const place = { endpoint: 'POST /inbox', statusOf: () => 401, request, claimed_sender: 'ada', peer_id: 'note 1' }
+    expect(hasRefusal(request)).toBe(false)
+    recordRefusal(new Rejection('expired', 'Too old'), 'email', { ...reception, ...place })
+    expect(hasRefusal(request)).toBe(true)
+    expect(refusals).toMatchObject([
+      { endpoint: 'POST /inbox', status: 401, claimed_sender: 'ada', peer_id: 'note 1', from: '192.0.2.1' },
+    ])
   })
 })
 
@@ -209,23 +225,42 @@ describe('send()', () => {
   test('settles what was taken as sent, with the document and the note', async () => {
     const transmit = async () => ({ note: '202' })
     const { settlement, settlements } = sendBy(() => ({ wire: 'document', transmit }))
-    expect(await settlement).toEqual({ state: 'sent', wire: 'document', note: '202' })
+    expect(await settlement).toEqual({
+      state: 'sent',
+      wire: 'document',
+      note: '202',
+      attempt: { at: 0, ms: expect.any(Number) },
+    })
     expect(settlements).toMatchObject([{ delivery: { id: 'd1' }, settlement: { state: 'sent' } }])
   })
 
   test('tries later what did not answer', async () => {
-    const { settlement } = sendBy(failWith(new Unavailable('The inbox answered 503', { retryAfter: 60 })))
+    const { settlement } = sendBy(
+      failWith(
+        new Unavailable('The inbox answered 503', {
+          retryAfter: 60,
+          status: 503,
+          replyLine: '503 Service Unavailable',
+        }),
+      ),
+    )
     expect(await settlement).toEqual({
       state: 'later',
       dueAt: 60_000,
       error: 'The inbox answered 503',
       wire: 'document',
+      attempt: { at: 0, ms: expect.any(Number), status: 503, reply_line: '503 Service Unavailable' },
     })
   })
 
   test('gives up what was refused for good', async () => {
     const { settlement } = sendBy(failWith(new Undeliverable('The inbox answered 410')))
-    expect(await settlement).toEqual({ state: 'dead', error: 'The inbox answered 410', wire: 'document' })
+    expect(await settlement).toEqual({
+      state: 'dead',
+      error: 'The inbox answered 410',
+      wire: 'document',
+      attempt: { at: 0, ms: expect.any(Number) },
+    })
   })
 
   test('tries again after a bug in rendering, whose text stays in the log', async () => {
@@ -238,6 +273,7 @@ describe('send()', () => {
       dueAt: 500,
       error: 'internal error, see the log',
       wire: undefined,
+      attempt: { at: 0, ms: expect.any(Number) },
     })
     expect(warn).toHaveBeenCalledWith({ correlation_id: 'c1', delivery: 'd1', err: bug }, 'delivery failed')
   })

@@ -1,32 +1,30 @@
-import { Rejection } from '../format/errors.ts'
+import { Unavailable, Undeliverable } from '../format/errors.ts'
 import { findDestinationHost } from '../message/address/address.ts'
-import type { ChannelName } from '../message/message.ts'
 import type { RetryPolicy } from '../ports/agent/retry-policy.ts'
 import type { Channel, Inbound } from '../ports/channel.ts'
 import { findChannel } from '../ports/channel.ts'
 import type { AdmissionDeps, AdmissionRule, IntakeStore } from '../ports/intake-store.ts'
 import type { Platform } from '../ports/platform/platform.ts'
-import { isoTime, randomHex } from '../ports/platform/platform.ts'
+import { randomHex } from '../ports/platform/platform.ts'
 import type { Admitted, Intake } from '../ports/records/intake.ts'
 import type { Delivery, Settlement } from '../ports/records/work.ts'
 import type { WithdrawalStore } from '../ports/relation-store.ts'
+import type { IntakeSteps } from '../ports/trace/intake-steps.ts'
+import { createIntakeSteps } from '../ports/trace/intake-steps.ts'
+import type { DeliveryReply } from '../ports/trace/trace.ts'
 import type { ResultStore } from '../ports/work-store.ts'
 import { postponementOf, settlementFor } from '../turn/retry.ts'
 import type { Breaker } from './breaker.ts'
 import type { Tried } from './host-state.ts'
 import { readHealth } from './host-state.ts'
-
-/** What remembers a refusal. */
-interface RefusalDeps {
-  readonly store: Pick<IntakeStore, 'refuse'>
-  readonly platform: Pick<Platform, 'now' | 'randomBytes' | 'log'>
-  /** The peer's network address, for the operator. */
-  readonly from: string
-}
+import type { RefusalDeps } from './refusals.ts'
+import { recordRefusal } from './refusals.ts'
 
 export interface Reception extends RefusalDeps {
   readonly admission: AdmissionDeps
   readonly store: Pick<IntakeStore, 'refuse'> & Pick<WithdrawalStore, 'withdraw'>
+  /** Begun when the first bytes came; default: now. */
+  readonly steps?: IntakeSteps | undefined
 }
 
 /**
@@ -37,13 +35,17 @@ export interface Reception extends RefusalDeps {
 export async function receive<Raw, Proven>(
   inbound: Inbound<Raw, Proven>,
   raw: Raw,
-  { admission, store, platform, from }: Reception,
+  reception: Reception,
 ): Promise<readonly Admitted[]> {
+  const { admission, store, platform, from, steps = createIntakeSteps(platform) } = reception
   try {
-    const proven = await inbound.verify(raw)
+    const proven = await inbound.verify(raw, steps)
     const intakes = applyRules(admission.rules, inbound.normalize(proven), from)
     const correlationId = randomHex(platform, 8)
-    const admitted = await Promise.all(intakes.map(intake => admission.store.admit(intake, correlationId)))
+    const record = { trace: steps.trace(), proofKeys: steps.keys() }
+    const admitted = await Promise.all(
+      intakes.map(intake => admission.store.admit({ ...intake, ...record }, correlationId)),
+    )
     for (const { outcome, message } of admitted) {
       platform.log.info({ correlation_id: correlationId, via: inbound.name, message, outcome }, 'message admitted')
     }
@@ -52,7 +54,7 @@ export async function receive<Raw, Proven>(
     if (withdrawals.length > 0) await store.withdraw(inbound.name, withdrawals)
     return admitted
   } catch (error) {
-    recordRefusal(error, inbound.name, { store, platform, from })
+    recordRefusal(error, inbound.name, { ...reception, ...steps.claims() })
     throw error
   }
 }
@@ -78,15 +80,6 @@ export async function admitOwn(
 ): Promise<Admitted> {
   const admitted = rules.reduce((left, rule) => rule.admit?.(left) ?? left, intake)
   return store.admit(admitted, correlationId)
-}
-
-/** A refusal is remembered for the operator wherever on the way in it happens. */
-export function recordRefusal(error: unknown, via: ChannelName, { store, platform, from }: RefusalDeps): void {
-  if (!(error instanceof Rejection)) return
-  store.refuse({ at: isoTime(platform.now()), via, from, code: error.code, reason: error.message })
-  // Where a refusal was made tells nothing that its sentence does not; what was behind it may.
-  const behind = error.cause === undefined ? {} : { err: error.cause }
-  platform.log.info({ via, from, code: error.code, reason: error.message, ...behind }, 'message refused')
 }
 
 export interface Sending {
@@ -149,17 +142,26 @@ async function attemptDelivery(
   { platform, retry }: Sending,
 ): Promise<{ readonly settlement: Settlement; readonly error?: unknown }> {
   let wire: Settlement['wire']
+  const [at, begun] = [platform.now(), performance.now()]
+  const timed = (reply: DeliveryReply) => ({ ...reply, at, ms: Math.round(performance.now() - begun) })
   try {
     const prepared = channel.prepare(delivery)
     wire = prepared.wire
-    const { note } = await prepared.transmit()
-    return { settlement: { state: 'sent', wire, note } }
+    const { note, ...reply } = await prepared.transmit()
+    return { settlement: { state: 'sent', wire, note, attempt: timed(reply) } }
   } catch (error) {
     platform.log.warn({ correlation_id: delivery.correlationId, delivery: delivery.id, err: error }, 'delivery failed')
     const { attempt, queuedAt } = delivery
     const failed = { error, attempt, queuedAt, now: platform.now(), chance: drawChance(platform) }
-    return { settlement: { ...settlementFor(failed, retry), wire }, error }
+    return { settlement: { ...settlementFor(failed, retry), wire, attempt: timed(readReply(error)) }, error }
   }
+}
+
+/** What the far side said, where it said anything. */
+function readReply(error: unknown): DeliveryReply {
+  if (!(error instanceof Unavailable || error instanceof Undeliverable)) return {}
+  const { status, replyLine } = error
+  return { ...(status !== undefined && { status }), ...(replyLine !== undefined && { reply_line: replyLine }) }
 }
 
 function drawChance({ randomBytes }: Pick<Platform, 'randomBytes'>): number {

@@ -1,5 +1,5 @@
-import type { Admitted, ChannelContext, Inbound } from '@postern/core'
-import { isoTime, Rejection, receive, recordRefusal } from '@postern/core'
+import type { Admitted, ChannelContext, Inbound, RefusalPlace } from '@postern/core'
+import { createIntakeSteps, hasRefusal, isoTime, Rejection, receive, recordRefusal } from '@postern/core'
 import { findRecipient } from '../addresses/recipients.ts'
 import type { MailEnvelopeIn, RawMail } from '../mail/raw.ts'
 import type { ProvenMail } from '../proven/mail.ts'
@@ -7,17 +7,17 @@ import type { ProvenMail } from '../proven/mail.ts'
 /** The work that every mail endpoint does with a message. */
 export interface MailIntake {
   /** Durable for every recipient when it resolves. @throws Rejection, Unavailable */
-  take(octets: Uint8Array, envelope: MailEnvelopeIn, from: string): Promise<readonly Admitted[]>
+  take(octets: Uint8Array, envelope: MailEnvelopeIn, place: RefusalPlace): Promise<readonly Admitted[]>
   /** The same, with an outcome for each recipient of the envelope; the sender is judged once. */
   takeEach(
     octets: Uint8Array,
     envelope: MailEnvelopeIn,
-    from: string,
+    place: RefusalPlace,
   ): Promise<readonly PromiseSettledResult<readonly Admitted[]>[]>
   /** @throws Rejection `no_recipient` */
-  checkRecipient(address: string, from: string): void
-  /** Remembers a refusal made before a message was read. */
-  recordRefusal(error: unknown, from: string): void
+  checkRecipient(address: string, place: RefusalPlace): void
+  /** Remembers a refusal made before a message was read, unless it is remembered already. */
+  recordRefusal(error: unknown, place: RefusalPlace): void
 }
 
 export function createMailIntake(inbound: Inbound<RawMail, ProvenMail>, gateway: ChannelContext): MailIntake {
@@ -27,24 +27,28 @@ export function createMailIntake(inbound: Inbound<RawMail, ProvenMail>, gateway:
     envelope,
     receivedAt: isoTime(platform.now()),
   })
-  const record = (error: unknown, from: string) => recordRefusal(error, inbound.name, { store, platform, from })
+  const receptionOf = (place: RefusalPlace) => {
+    return { admission, store, platform, steps: createIntakeSteps(platform), ...place }
+  }
+  const record = (error: unknown, place: RefusalPlace) => {
+    if (!place.request || !hasRefusal(place.request)) recordRefusal(error, inbound.name, { store, platform, ...place })
+  }
   return {
     // A server that forwards mail for others declares whose it is.
-    take: (octets, envelope, from) =>
-      receive(inbound, rawOf(octets, envelope), { admission, store, platform, from: envelope.ip ?? from }),
-    takeEach(octets, envelope, from) {
+    take: (octets, envelope, place) =>
+      receive(inbound, rawOf(octets, envelope), receptionOf({ ...place, from: envelope.ip ?? place.from })),
+    takeEach(octets, envelope, place) {
       const raw = rawOf(octets, envelope)
-      const proven = inbound.verify(raw)
+      const reception = receptionOf(place)
+      const proven = inbound.verify(raw, reception.steps)
       return Promise.allSettled(
-        envelope.to.map(address =>
-          receive(narrowInbound(inbound, proven, findAgent(address)), raw, { admission, store, platform, from }),
-        ),
+        envelope.to.map(address => receive(narrowInbound(inbound, proven, findAgent(address)), raw, reception)),
       )
     },
-    checkRecipient(address, from) {
+    checkRecipient(address, place) {
       if (findAgent(address)) return
       const rejection = new Rejection('no_recipient', 'Cannot accept mail: no such agent here')
-      record(rejection, from)
+      record(rejection, { ...place, agent: address })
       throw rejection
     },
     recordRefusal: record,

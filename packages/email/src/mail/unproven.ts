@@ -1,4 +1,4 @@
-import type { ChannelContext } from '@postern/core'
+import type { ChannelContext, IntakeSteps } from '@postern/core'
 import { Rejection } from '@postern/core'
 import type { MailAddresses } from '../addresses/mail-addresses.ts'
 import type { AddressReader, Mailbox } from '../addresses/mailbox.ts'
@@ -8,7 +8,7 @@ import { findRecipients } from '../addresses/recipients.ts'
 import type { MailLimits } from '../config/limits.ts'
 import type { AddressTokens } from '../tokens/address-tokens.ts'
 import type { HeaderBlock } from './header-scan.ts'
-import { fieldValues, scanHeaders } from './header-scan.ts'
+import { fieldValues, findField, scanHeaders } from './header-scan.ts'
 import type { RawMail } from './raw.ts'
 
 export interface MailReading {
@@ -16,6 +16,7 @@ export interface MailReading {
   readonly limits: MailLimits
   readonly tokens: Pick<AddressTokens, 'readTag'>
   openAddresses(): Promise<AddressReader>
+  readonly steps: IntakeSteps
 }
 
 /** A message whose header was read: everything cheap is known, nothing is proven. */
@@ -31,15 +32,26 @@ export interface UnprovenMail {
 /** Header, author and recipients of a message. @throws Rejection */
 export async function readUnprovenMail(
   raw: RawMail,
-  { gateway, limits, tokens, openAddresses }: MailReading,
+  { gateway, limits, tokens, openAddresses, steps }: MailReading,
 ): Promise<UnprovenMail> {
   const header = scanHeaders(raw.octets, limits)
+  claimMail(steps, header, raw)
   const named = findRecipients(raw.envelope.to, gateway.agents)
   const isReport = raw.envelope.from === '' && areBounceAddresses(named, tokens, gateway.platform.now())
   const addresses = readMailAddresses(header, await openAddresses(), { limits, isReport })
   const recipients = raw.envelope.to.length > 0 ? named : findRecipients(listNamed(header, addresses), gateway.agents)
   if (recipients.length === 0) throw new Rejection('no_recipient', 'Cannot accept mail: no such agent here')
   return { raw, isReport, header, addresses, recipients }
+}
+
+/** What a mail says of itself, for the list of what was refused. */
+function claimMail(steps: IntakeSteps, header: HeaderBlock, { envelope: { from, to } }: RawMail): void {
+  const sender = findField(header, 'from')?.trim() || from
+  steps.claim({
+    ...(sender && { claimed_sender: sender }),
+    ...(to.length > 0 && { agent: to.join(', ') }),
+    peer_id: findField(header, 'message-id')?.trim(),
+  })
 }
 
 interface AddressReading {

@@ -27,7 +27,8 @@ afterAll(async () => {
 })
 
 test('createMailSubmitter() hands over the very octets, without a login', async () => {
-  expect(await submit(envelope, octets)).toEqual({ response: '250' })
+  const reply = { status: 250, reply_line: '250 OK: message queued' }
+  expect(await submit(envelope, octets)).toEqual({ response: '250', reply })
   const [mail] = simulation.mail.received
   expect(mail?.octets.toString()).toBe(octets.toString())
   expect(mail?.envelope).toEqual(envelope)
@@ -74,7 +75,12 @@ test('a smarthost that refuses the connection says nothing about the mail: it wa
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const refused = createMailSubmitter({ host: '127.0.0.1', port }, silentLog)
-  await expect(refused(envelope, octets)).rejects.toThrow(new Unavailable('the mail server put it off: 554 5.7.1'))
+  await expect(refused(envelope, octets)).rejects.toMatchObject({
+    name: 'Unavailable',
+    message: 'the mail server put it off: 554 5.7.1',
+    status: 554,
+    replyLine: '554 5.7.1 not you',
+  })
   refused.close()
   server.close()
 })
@@ -96,6 +102,14 @@ test.each([
   const classified = classifySmtpError(error)
   expect(classified).toBeInstanceOf(kind)
   expect(classified.message).toBe(message)
+})
+
+test('the reply that is kept names nobody, and of a refused login no words', () => {
+  const refused = { code: 'EENVELOPE', responseCode: 550, command: 'RCPT TO' }
+  const named = classifySmtpError({ ...refused, response: '550 5.1.1 <ann@forward.test>, ann@home.test: unknown' })
+  expect(named.replyLine).toBe('550 5.1.1 <…>, … unknown')
+  const login = classifySmtpError({ code: 'EAUTH', responseCode: 535, response: '535 5.7.8 hunter2 is wrong' })
+  expect(login.replyLine).toBe('535 5.7.8')
 })
 
 test('the reply to DATA is waited for as long as RFC 5321 §4.5.3.2.6 asks, so that no mail is sent twice', () => {
@@ -128,7 +142,10 @@ describe('over LMTP (RFC 2033)', () => {
   })
 
   test('the mail is handed over, and the reply about its recipient counts', async () => {
-    expect(await lmtp(envelope, octets)).toEqual({ response: expect.stringMatching(/^250/) })
+    expect(await lmtp(envelope, octets)).toMatchObject({
+      response: expect.stringMatching(/^250/),
+      reply: { status: 250, reply_line: '250 kept' },
+    })
     expect(taken.join('')).toContain('Message-ID: <1@agents.test>')
     verdict = Object.assign(new Error('no such mailbox'), { responseCode: 550 })
     await expect(lmtp(envelope, octets)).rejects.toThrow(Undeliverable)

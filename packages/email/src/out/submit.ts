@@ -1,10 +1,15 @@
-import type { Log, MailEnvelope, SubmitMail } from '@postern/core'
+import type { DeliveryReply, Log, MailEnvelope, SubmitMail } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
 import type { Transporter } from 'nodemailer'
 import { isDeadAddress } from '../bounces/dead-address.ts'
 import type { SubmitConfig } from '../config/submit.ts'
 /** Hands mail to one smarthost, which does the rest (MX, TLS, reputation). */
 export type MailSubmitter = SubmitMail & { close(): void }
+
+interface SmtpReply {
+  readonly responseCode: number | undefined
+  readonly response: string | undefined
+}
 
 /** The fields of an SMTP client's error. */
 interface SmtpError {
@@ -42,7 +47,7 @@ export function createMailSubmitter(config: SubmitOptions, log: Log): MailSubmit
       const { response, rejectedErrors = [] } = sent
       // LMTP refuses each recipient after the message, when for the library all has gone well.
       if (rejectedErrors.length > 0) throw rejectedErrors[0]
-      return { response: describeReply(response ?? '') }
+      return { response: describeReply(response ?? ''), reply: readReply({ response }) }
     } catch (error) {
       log.warn({ err: error, host: config.host, port: config.port }, 'smarthost did not take mail')
       throw classifySmtpError(error)
@@ -93,17 +98,21 @@ const openings: ReadonlySet<string> = new Set(['CONN', 'EHLO', 'HELO'])
 export function classifySmtpError(error: unknown): Unavailable | Undeliverable {
   const { code = '', responseCode, response, message, command = '' } = (error ?? {}) as SmtpError
   const reply = describeStatus(responseCode, response ?? message ?? '')
+  const { status, reply_line: replyLine } = readReply({ responseCode, response })
+  const far = { cause: error, replyLine, ...(status !== undefined && { status }) }
   if (accountCodes.has(code))
-    return new Unavailable(`the mail server did not accept our login or TLS (${reply || code})`, { cause: error })
+    return new Unavailable(`the mail server did not accept our login or TLS (${reply || code})`, {
+      ...far,
+      replyLine: reply,
+    })
   if (responseCode !== undefined && responseCode >= 500 && !openings.has(command) && !isAboutUs(command, responseCode))
     return new Undeliverable(`the mail server refused it: ${reply}`, {
-      cause: error,
+      ...far,
       isDeadAddress: isDeadAddress(reply.slice(4)),
     })
-  if (responseCode !== undefined) return new Unavailable(`the mail server put it off: ${reply}`, { cause: error })
-  if (permanentCodes.has(code))
-    return new Undeliverable(`the mail cannot be sent to this address (${code})`, { cause: error })
-  return new Unavailable(`the mail server could not be reached (${code || 'unknown'})`, { cause: error })
+  if (responseCode !== undefined) return new Unavailable(`the mail server put it off: ${reply}`, far)
+  if (permanentCodes.has(code)) return new Undeliverable(`the mail cannot be sent to this address (${code})`, far)
+  return new Unavailable(`the mail server could not be reached (${code || 'unknown'})`, far)
 }
 
 /**
@@ -118,6 +127,19 @@ function isAboutUs(command: string, responseCode: number): boolean {
 function describeStatus(code: number | undefined, text: string): string {
   const enhanced = /(?:^|[\s-])([245]\.\d{1,3}\.\d{1,3})(?=\s|$)/.exec(text)?.[1]
   return [code, enhanced].filter(Boolean).join(' ')
+}
+
+const maxReply = 200
+
+/** The first line of the server's reply, for the operator. Its text may name others than the recipient: addresses are left out. */
+function readReply({ responseCode, response = '' }: Partial<SmtpReply>): DeliveryReply {
+  const [line = ''] = response.slice(0, 2_000).split(/[\r\n]/, 1)
+  const text = line.replace(/[^\s<>@]+@[^\s<>@]+/g, '…').replace(/\p{Cc}/gu, ' ')
+  const status = responseCode ?? (Number(/^\d{3}/.exec(line)?.[0]) || undefined)
+  return {
+    ...(status !== undefined && { status }),
+    ...(text && { reply_line: text.slice(0, maxReply).toWellFormed() }),
+  }
 }
 
 function describeReply(response: string): string {

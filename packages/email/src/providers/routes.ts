@@ -1,6 +1,6 @@
-import type { Admitted, Log } from '@postern/core'
+import type { Admitted, Log, RefusalPlace } from '@postern/core'
 import { Rejection } from '@postern/core'
-import { peerAddress, readBody, toProblem } from '@postern/http'
+import { peerAddress, problemStatusOf, readBody, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { ProvidersConfig } from '../config/providers.ts'
@@ -45,12 +45,17 @@ function openProviders({ config, platform }: ProviderRouting): OpenProvider[] {
 async function answerWebhook(context: Context, open: OpenProvider, routing: ProviderRouting): Promise<Response> {
   const { raw } = context.req
   const limit = limitOf(open.size, routing.maxBytes)
-  const from = peerAddress(context.env)
+  const place: RefusalPlace = {
+    from: peerAddress(context.env),
+    endpoint: `POST /email/inbound/${open.name}`,
+    statusOf: problemStatusOf,
+    request: raw,
+  }
   try {
     open.provider.checkHeaders?.(raw.headers)
-    return await takeWebhook(raw, { open, routing, from, limit })
+    return await takeWebhook(raw, { open, routing, place, limit })
   } catch (error) {
-    routing.intake.recordRefusal(error, from)
+    routing.intake.recordRefusal(error, place)
     return answerUnread(error, open.language, routing.platform.log)
   }
 }
@@ -58,18 +63,18 @@ async function answerWebhook(context: Context, open: OpenProvider, routing: Prov
 interface Taking {
   readonly open: OpenProvider
   readonly routing: ProviderRouting
-  readonly from: string
+  readonly place: RefusalPlace
   readonly limit: number
 }
 
 /** Throws only while there is no mail yet. */
-async function takeWebhook(raw: Request, { open, routing, from, limit }: Taking): Promise<Response> {
+async function takeWebhook(raw: Request, { open, routing, place, limit }: Taking): Promise<Response> {
   const { intake, platform, maxBytes } = routing
   const { provider, language } = open
   const request = { headers: raw.headers, body: toBuffer(await readBody(raw, limit)) }
   const mail = checkSize(await provider.decode(request), maxBytes)
   try {
-    const admitted = mail ? await takeMail(mail, open, intake, from) : []
+    const admitted = mail ? await takeMail(mail, open, intake, place) : []
     provider.remember?.(request)
     return Response.json({ status: 'accepted', messages: admitted.map(({ outcome }) => ({ outcome })) })
   } catch (error) {
@@ -86,9 +91,9 @@ function takeMail(
   { octets, envelope, isLossy, hasDmarcPass }: DecodedMail,
   { name }: OpenProvider,
   intake: MailIntake,
-  from: string,
+  place: RefusalPlace,
 ): Promise<readonly Admitted[]> {
-  return intake.take(octets, { ...envelope, source: { name: `provider:${name}`, isLossy, hasDmarcPass } }, from)
+  return intake.take(octets, { ...envelope, source: { name: `provider:${name}`, isLossy, hasDmarcPass } }, place)
 }
 
 function checkSize(mail: DecodedMail | undefined, maxBytes: number): DecodedMail | undefined {

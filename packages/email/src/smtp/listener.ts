@@ -1,5 +1,5 @@
 import { createServer } from 'node:net'
-import type { ByteBudget, Listening, Platform } from '@postern/core'
+import type { ByteBudget, Listening, Platform, RefusalPlace } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { networkOf } from '@postern/http'
 import type { SMTPServer, SMTPServerSession } from 'smtp-server'
@@ -18,13 +18,17 @@ interface SmtpListening {
   /** The name we greet with. */
   readonly domain: string
   /** Is this recipient one of our agents? @throws Rejection when it is not */
-  checkRecipient(address: string, from: string): void
+  checkRecipient(address: string, place: RefusalPlace): void
   /** Remembers a refusal the listener made by itself. */
-  recordRefusal(error: unknown, from: string): void
+  recordRefusal(error: unknown, place: RefusalPlace): void
   /** Resolves once the message is durable for every recipient of the envelope. @throws Rejection, Unavailable */
-  take(octets: Uint8Array, envelope: MailEnvelopeIn): Promise<void>
+  take(octets: Uint8Array, envelope: MailEnvelopeIn, place: RefusalPlace): Promise<void>
   /** Delivers a message to one recipient after the other; they share the findings about the sender. */
-  takeEach(octets: Uint8Array, envelope: MailEnvelopeIn): Promise<readonly PromiseSettledResult<unknown>[]>
+  takeEach(
+    octets: Uint8Array,
+    envelope: MailEnvelopeIn,
+    place: RefusalPlace,
+  ): Promise<readonly PromiseSettledResult<unknown>[]>
 }
 
 type Taken = (error?: Error | null, message?: string | (string | Error)[]) => void
@@ -91,7 +95,7 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
     useXClient: trustedPeers,
     onRcptTo({ address }, session, done) {
       try {
-        listening.checkRecipient(address, session.remoteAddress)
+        listening.checkRecipient(address, placeOf(session, listening))
         done()
       } catch (error) {
         done(asSmtpError(error))
@@ -99,12 +103,22 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
     },
     onClose: session => recordAnnounced(session, listening),
     onData(stream, session, done) {
-      const cut = (error: unknown) => cutOff(server, session, error, listening)
+      // One session may bring several.
+      const place = { ...placeOf(session, listening), request: {} }
+      const cut = (error: unknown) => cutOff(server, session, error, { ...listening, place })
       const peer = networkOf(withoutPrefix(session.remoteAddress))
       const taking = reader
-        .read(stream as AsyncIterable<Uint8Array>, peer, octets => takeData(octets, session, listening), cut)
+        .read(
+          stream as AsyncIterable<Uint8Array>,
+          peer,
+          octets => takeData(octets, session, { ...listening, place }),
+          cut,
+        )
         .then(outcome => done(null, outcome))
-        .catch(error => done(asSmtpError(error)))
+        .catch(error => {
+          listening.recordRefusal(error, place)
+          done(asSmtpError(error))
+        })
         .finally(() => busy.delete(taking))
       busy.add(taking)
     },
@@ -115,10 +129,10 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
 }
 
 /** Ends a connection in the middle of its message: the rest would cost more than it can be worth. */
-function cutOff(server: SMTPServer, session: SMTPServerSession, error: unknown, listening: SmtpListening): void {
+function cutOff(server: SMTPServer, session: SMTPServerSession, error: unknown, listening: MailTaking): void {
   const connection = [...server.connections].find(({ id }) => id === session.id)
   const { code, enhanced, text } = toSmtpReply(error)
-  listening.recordRefusal(error, session.remoteAddress)
+  listening.recordRefusal(error, listening.place)
   connection?.send(`${code} ${enhanced}` as unknown as number, text)
   connection?.close()
 }
@@ -127,24 +141,42 @@ function cutOff(server: SMTPServer, session: SMTPServerSession, error: unknown, 
  * The library refuses a client that announces too much (RFC 1870 §6.1), and reports it only at the end, in its last
  * refusal.
  */
-function recordAnnounced(session: SMTPServerSession, { maxBytes, recordRefusal }: SmtpListening): void {
+function recordAnnounced(session: SMTPServerSession, listening: SmtpListening): void {
+  const { maxBytes, recordRefusal } = listening
   if (!session.error?.startsWith('552 5.3.4 Error:')) return
   const rejection = new Rejection('too_large', `Cannot accept mail: announced as larger than ${maxBytes} bytes`)
-  recordRefusal(rejection, session.remoteAddress)
+  recordRefusal(rejection, placeOf(session, listening))
+}
+
+interface MailTaking extends SmtpListening {
+  readonly place: RefusalPlace
+}
+
+/** Where and from whom it comes, as far as the session tells. */
+function placeOf({ remoteAddress, envelope }: SMTPServerSession, { config }: SmtpListening): RefusalPlace {
+  const sender = envelope.mailFrom ? envelope.mailFrom.address : undefined
+  const agent = envelope.rcptTo.map(({ address }) => address).join(', ')
+  return {
+    from: withoutPrefix(remoteAddress),
+    endpoint: config.protocol.toUpperCase(),
+    statusOf: error => toSmtpReply(error).code,
+    ...(sender && { claimed_sender: sender }),
+    ...(agent !== '' && { agent }),
+  }
 }
 
 /** The reply to DATA: one for all recipients, or with LMTP (RFC 2033 §4.2) one for each. */
 async function takeData(
   octets: Uint8Array,
   session: SMTPServerSession,
-  listening: SmtpListening,
+  listening: MailTaking,
 ): Promise<Parameters<Taken>[1]> {
   const envelope = readEnvelope(session, listening.config)
   if (listening.config.protocol === 'smtp') {
-    await listening.take(octets, envelope)
+    await listening.take(octets, envelope, listening.place)
     return 'accepted'
   }
-  const settled = await listening.takeEach(octets, envelope)
+  const settled = await listening.takeEach(octets, envelope, listening.place)
   return settled.map(result => (result.status === 'fulfilled' ? 'accepted' : asSmtpError(result.reason)))
 }
 

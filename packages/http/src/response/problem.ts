@@ -34,6 +34,12 @@ export function toProblem(error: unknown, log?: Log): Response {
   return writeProblem(500, {}, {})
 }
 
+/** The status of the answer to this error (`toProblem`). */
+export function problemStatusOf(error: unknown): number {
+  if (error instanceof Rejection) return statuses[error.code]
+  return error instanceof Unavailable ? 503 : 500
+}
+
 function problemOf(refused: Rejection): Response {
   const { code, message, violations, retryAfter } = refused
   const members = { detail: message, code, ...(violations.length > 0 && { violations }) }

@@ -1,8 +1,10 @@
+import type { UsedKey } from '@postern/core'
 import { isJsonObject, Rejection, Unavailable } from '@postern/core'
 import type { JWTPayload, JWTVerifyGetKey, ProtectedHeaderParameters } from 'jose'
-import type { IssuerKeys } from './issuer-keys.ts'
 import type { IssuerRules } from './issuer-rules.ts'
 import { loadJose } from './jose.ts'
+import type { IssuerKeys } from './keys/issuer-keys.ts'
+import { describeUsedKey } from './keys/used-key.ts'
 import type { Principal } from './principal.ts'
 
 /** An issuer that the configuration trusts. */
@@ -29,6 +31,7 @@ export interface VerifiedToken {
   readonly issuer: IssuerTrust
   /** The number of its issuer's keys that verified it. */
   readonly generation: number
+  readonly usedKey: UsedKey
   readonly algorithm: string
   readonly keyId?: string | undefined
   /** `typ: at+jwt` (RFC 9068): the issuer declares an access token. */
@@ -59,11 +62,13 @@ export async function verifyToken(token: string, rules: TokenTrust): Promise<Ver
   if (!issuer) throw refuseToken('issuer is not trusted')
   const isAccessToken = checkType(header, issuer.config)
   const { config, keys } = issuer
+  const before = keys.generation()
   let generation = Number.NaN
+  let found: Awaited<ReturnType<IssuerKeys['find']>> | undefined
   const findKey: JWTVerifyGetKey = async (head, jws) => {
-    const key = await keys.find(head, jws)
+    found = await keys.find(head, jws)
     generation = keys.generation()
-    return key
+    return found
   }
   const { payload, protectedHeader } = await jwtVerify(token, findKey, {
     algorithms: [...config.algorithms],
@@ -81,6 +86,7 @@ export async function verifyToken(token: string, rules: TokenTrust): Promise<Ver
     principal: readPrincipal(payload, config.issuer),
     issuer,
     generation,
+    usedKey: await describeUsedKey(found, keys.isConfigured ? 'config' : before === generation ? 'cache' : 'fetched'),
     algorithm,
     keyId,
     isAccessToken,

@@ -12,7 +12,7 @@ export interface MessageDraft {
   readonly envelope: string
   readonly proofs: string
   /** Its way in, but for the moment at which it is stored. */
-  readonly trace: string | undefined
+  readonly trace: string
   readonly flags: readonly string[]
   readonly target: string
   readonly lane: QueuePosition | undefined
@@ -33,7 +33,7 @@ export function draftIntake(intake: Intake, correlationId: string, rawBlob?: Blo
     },
     envelope: formatJson(envelope),
     proofs: formatJson(intake.proofs),
-    trace: intake.trace && formatJson(intake.trace),
+    trace: formatJson(intake.trace ?? { received_at: Date.parse(envelope.received_at), steps: [] }),
     flags: intake.flags ?? [],
     target: formatJson(intake.target),
     lane: draftQueueMode(intake),

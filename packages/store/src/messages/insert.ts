@@ -55,6 +55,6 @@ export function createMessageInserter(db: Database): InsertMessage {
 }
 
 /** The last member is known only within the transaction; the rest is written before it. */
-function stampTrace(trace: string | undefined, at: number): string | null {
-  return trace === undefined ? null : `${trace.slice(0, -1)},"admitted_at":${at}}`
+function stampTrace(trace: string, at: number): string {
+  return `${trace.slice(0, -1)},"admitted_at":${at}}`
 }

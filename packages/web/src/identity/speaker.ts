@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { NormalizedMessage } from '@postern/core'
+import type { NormalizedMessage, Proof, UsedKey } from '@postern/core'
 import { isoTime, mintTransportEvidence, parseJsonText } from '@postern/core'
 import type { RequestHead, ScopedCaller } from '@postern/http/tokens'
 
@@ -13,7 +13,15 @@ export interface WebPerson {
 }
 
 /** The same, with what the credential allows. */
-export interface WebOwner extends WebPerson, ScopedCaller {}
+export interface WebOwner extends WebPerson, ScopedCaller {
+  /** The key of the issuer that verified the token. */
+  readonly usedKey?: UsedKey | undefined
+}
+
+/** How somebody who chats is proven. */
+export function proofOf({ issuer, subject }: Pick<WebPerson, 'issuer' | 'subject'>): Proof {
+  return { kind: 'bearer', verdict: 'pass', issuer, subject }
+}
 
 /** What a request is for, where its method does not tell. */
 export type WebAction = 'read' | 'write' | 'cancel'

@@ -1,4 +1,5 @@
 import type { RunAgentInput } from '@ag-ui/core'
+import type { IntakeSteps, RefusalPlace } from '@postern/core'
 import type { WebOwner } from '../identity/speaker.ts'
 
 /** A run as the client asked for it, before the gateway stores anything. */
@@ -7,7 +8,9 @@ export interface AskedRun {
   readonly agent: string
   readonly input: RunAgentInput
   readonly document: unknown
-  readonly from: string
+  /** The checks so far. */
+  readonly steps: IntakeSteps
+  readonly place: RefusalPlace
 }
 
 /** The run's id is taken. No run is started twice. */

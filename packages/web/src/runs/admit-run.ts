@@ -20,7 +20,7 @@ interface SaidRun {
 
 /** Makes a person's message durable. @throws Rejection, Unavailable, RunRepeated */
 export async function admitRun({ asked, news, content, joined }: SaidRun, deps: WebDeps): Promise<Watched> {
-  const { owner, agent, input, document, from } = asked
+  const { owner, agent, input, document, place: reception, steps } = asked
   const { admission, store, platform, agents } = deps.gateway
   const { threadId, runId } = input
   const messageId = news.said.at(-1)?.id ?? `${runId}-input`
@@ -32,7 +32,7 @@ export async function admitRun({ asked, news, content, joined }: SaidRun, deps: 
     verify: async proven => proven,
     normalize: proven => [normalizeRun(proven)],
   }
-  const [admitted] = await receive(inbound, run, { admission, store, platform, from }).catch(error => {
+  const [admitted] = await receive(inbound, run, { admission, store, platform, steps, ...reception }).catch(error => {
     throw error instanceof Rejection && error.code === 'replayed' ? new RunRepeated() : error
   })
   return { message: numberOf(admitted), task: { owner: owner.owner, id: runId }, askedAt: run.at }

@@ -1,3 +1,5 @@
+import type { DeliveryReply } from '../trace/trace.ts'
+
 export interface FetchRequest {
   readonly method?: 'GET' | 'POST' | 'HEAD' | 'PUT' | 'DELETE'
   readonly headers?: Readonly<Record<string, string>>
@@ -58,7 +60,10 @@ export interface MailEnvelope {
 }
 
 /** Hands a finished message to the smarthost; resolves with its last reply once it has taken it. */
-export type SubmitMail = (envelope: MailEnvelope, octets: Uint8Array) => Promise<{ readonly response: string }>
+export type SubmitMail = (
+  envelope: MailEnvelope,
+  octets: Uint8Array,
+) => Promise<{ readonly response: string; readonly reply?: DeliveryReply | undefined }>
 
 export type LogFields = Readonly<Record<string, unknown>>
 

@@ -10,6 +10,8 @@ export interface DnsBudget {
 
 export interface MailDns {
   openBudget(): DnsBudget
+  /** Of these names those whose TXT records are remembered. */
+  listKnown(names: readonly string[]): ReadonlySet<string>
 }
 
 /**
@@ -51,7 +53,9 @@ export function createMailDns(platform: Pick<Platform, 'resolveDns' | 'now' | 's
     return answer
   }
 
+  const isKnown = (name: string) => (cache.get(`TXT ${name.toLowerCase()}`)?.until ?? 0) > platform.now()
   return {
+    listKnown: names => new Set(names.filter(isKnown)),
     openBudget() {
       let asked = 0
       const until = platform.now() + limits.dns_timeout_ms * timeoutsPerBudget

@@ -1,8 +1,8 @@
 import type { Platform } from '@postern/core'
 import { isJsonObject, Unavailable } from '@postern/core'
 import type { CryptoKey, FlattenedJWSInput, JWTHeaderParameters, LocalJWKSet } from 'jose'
-import { parseBoundedJson } from '../bytes/bounded-json.ts'
-import { loadJose } from './jose.ts'
+import { parseBoundedJson } from '../../bytes/bounded-json.ts'
+import { loadJose } from '../jose.ts'
 
 /** Times in ms. While the issuer answers, a key that it removed is refused after `maxAge` at the latest. */
 export const issuerKeyTimes = {
@@ -24,6 +24,8 @@ export interface IssuerKeys {
   find(header: JWTHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey | Uint8Array>
   /** Changes with each fetch of the keys. A token verified under an older number must be verified again. */
   generation(): number
+  /** They are not fetched: the configuration has them, or we ourselves. */
+  readonly isConfigured?: true
 }
 
 type KeyPlatform = Pick<Platform, 'fetch' | 'now' | 'log'>
@@ -88,7 +90,7 @@ export function createIssuerKeys(url: string, { fetch, now, log }: KeyPlatform):
 /** The key of an issuer that shares a secret with us (HS256). */
 export function createSecretKeys(secret: string): IssuerKeys {
   const key = Buffer.from(secret)
-  return { find: async () => key, generation: () => 0 }
+  return { find: async () => key, generation: () => 0, isConfigured: true }
 }
 
 function unavailable(cause?: unknown): Unavailable {
