@@ -64,12 +64,18 @@ export function createProgram(): Command {
     .version(softwareVersion)
     .description('One address for an agent: the fediverse, other agents, mail and a chat; every sender proven')
   program.option('-c, --config <file>', 'configuration file (default: postern.config.ts, .js or .json here)')
-  const context = createContext(() => program.opts<CommonOptions>().config)
+  program.option('--url <address>', 'ask the gateway at this address and read no configuration (or POSTERN_URL)')
+  program.option(
+    '--token <token>',
+    'operator token for --url; better in POSTERN_OPERATOR_TOKEN, where ps shows it to nobody',
+  )
+  const context = createContext(() => program.opts<CommonOptions>())
   for (const addCommands of commandGroups) addCommands(program, context)
   return program
 }
 
-function createContext(configPath: CommandContext['configPath']): CommandContext {
+function createContext(readOptions: () => CommonOptions): CommandContext {
+  const configPath = () => readOptions().config
   // Loaded when a command needs them: `--help` and `--version` answer without the gateway.
   const file = async () => {
     const { readConfigFile } = await import('./config/read-config.ts')
@@ -79,7 +85,13 @@ function createContext(configPath: CommandContext['configPath']): CommandContext
     configPath,
     file,
     findData: async () => (await import('./running/operator-client.ts')).findDataLocation(await file()),
-    openClient: async () => (await import('./running/operator-client.ts')).openOperatorClient(await file()),
+    async openClient() {
+      const { findRemoteGateway, openRemoteClient } = await import('./running/remote-client.ts')
+      const remote = findRemoteGateway({ options: readOptions(), environment: process.env })
+      if (remote) return openRemoteClient(remote)
+      return (await import('./running/operator-client.ts')).openOperatorClient(await file())
+    },
+    openConfigured: async () => (await import('./running/operator-client.ts')).openConfiguredClient(await file()),
     output: options => ({ json: options.json === true, print }),
     print,
   }

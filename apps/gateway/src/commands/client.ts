@@ -7,10 +7,8 @@ export class CommandError extends Error {
   override readonly name = 'CommandError'
 }
 
+/** The operator's API of one gateway. */
 export interface OperatorClient {
-  readonly config: Config
-  /** The data folder. */
-  readonly directory: string
   /** Any route of the gateway, as a peer sees it. */
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Response>
   request(path: string, init?: { readonly method?: string; readonly body?: unknown }): Promise<unknown>
@@ -24,5 +22,18 @@ export interface OperatorClient {
   close(): Promise<void>
 }
 
-/** The operator API of the running gateway; without one, the same routes over the stored data. */
+/** A client that stands beside the gateway's configuration and data. */
+export interface ConfiguredClient extends OperatorClient {
+  readonly config: Config
+  /** The data folder. */
+  readonly directory: string
+}
+
+/**
+ * The API of the gateway that an address names; else of the one that runs on the configuration's data; else the same routes over the
+ * stored data.
+ */
 export type ClientOpener = () => Promise<OperatorClient>
+
+/** The last two of these: for what looks at the configuration, too. */
+export type ConfiguredOpener = () => Promise<ConfiguredClient>

@@ -1,8 +1,10 @@
 import type { ConfigFile } from '../config/read-config.ts'
-import type { ClientOpener } from './client.ts'
+import type { ClientOpener, ConfiguredOpener } from './client.ts'
 
 export interface CommonOptions {
   readonly config?: string
+  readonly url?: string
+  readonly token?: string
   readonly json?: boolean
 }
 
@@ -21,6 +23,7 @@ export interface CommandContext {
   /** Where the store is, whether a gateway runs or not. */
   findData(): Promise<DataLocation>
   readonly openClient: ClientOpener
+  readonly openConfigured: ConfiguredOpener
   output(options: CommonOptions): Output
   print(text: string): void
 }

@@ -39,8 +39,8 @@ export function overlayEnvironment(file: Tree, environment: Readonly<Record<stri
   return tree
 }
 
-/** Read elsewhere: where the file is. */
-const outsideConfig = new Set(['POSTERN_CONFIG'])
+/** Read elsewhere: where the file is, and where a gateway is that commands ask without a file. */
+const outsideConfig = new Set(['POSTERN_CONFIG', 'POSTERN_URL'])
 
 function readValue(name: string, text: string, type: string): unknown {
   if (type === 'string') return text

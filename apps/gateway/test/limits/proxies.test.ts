@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { OperatorClient } from '../../src/commands/client.ts'
+import type { ConfiguredClient } from '../../src/commands/client.ts'
 import { checkProxies } from '../../src/commands/doctor/proxies.ts'
 import { parseConfig } from '../../src/config/read-config.ts'
 import type { TestGateway } from '../setup/gateway.ts'
@@ -37,7 +37,7 @@ test('forwarded requests of a private peer that is not trusted are reported by d
       agents: { echo: { name: 'E', description: 'E', use: 'builtin:echo' } },
     }),
     request: (path: string) => gateway.ask(path.replace('/operator/api', '')),
-  } as unknown as OperatorClient
+  } as unknown as ConfiguredClient
   expect(await checkProxies(client)).toEqual({
     severity: 'warning',
     message: 'forwarded requests come from 127.0.0.1, which is not trusted',
@@ -56,6 +56,6 @@ test.each([
     agents: { echo: { name: 'E', description: 'E', use: 'builtin:echo' } },
     ...settings,
   })
-  const client = { config, request: async () => ({ unknown: [] }) } as unknown as OperatorClient
+  const client = { config, request: async () => ({ unknown: [] }) } as unknown as ConfiguredClient
   expect((await checkProxies(client)).severity).toBe(severity)
 })

@@ -8,7 +8,7 @@ import { printMessages } from '../../src/commands/messages/view.ts'
 import { sendSimulated } from '../../src/commands/send/view.ts'
 import { findRunFile, writeRunFile } from '../../src/platform/run-file.ts'
 import { formatBanner } from '../../src/running/banner.ts'
-import { openOperatorClient } from '../../src/running/operator-client.ts'
+import { openConfiguredClient, openOperatorClient } from '../../src/running/operator-client.ts'
 import { runDev } from '../../src/running/run.ts'
 import { findFreePort } from '../setup/gateway-process.ts'
 
@@ -66,7 +66,7 @@ test('beside "dev" commands go by dev mode, though the file would do for "start"
   const running = await runDev({ ...file, tree: { ...tree, email: { listen: { port: 0 } } } })
   try {
     const printed: string[] = []
-    await printDoctor(() => openOperatorClient(file), { json: true, print: text => printed.push(text) })
+    await printDoctor(() => openConfiguredClient(file), { json: true, print: text => printed.push(text) })
     const { findings } = JSON.parse(printed.join('')) as { findings: readonly { id: string; severity: string }[] }
     expect(findings.filter(({ severity }) => severity !== 'ok')).toEqual([])
     expect(findings.map(({ id }) => id)).toContain('mail.listener')

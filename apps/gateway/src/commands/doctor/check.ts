@@ -1,5 +1,5 @@
 import type { Verdict } from '../../checks/finding.ts'
-import type { OperatorClient } from '../client.ts'
+import type { ConfiguredClient as OperatorClient } from '../client.ts'
 
 /** One question "postern doctor" asks. */
 export interface Check {

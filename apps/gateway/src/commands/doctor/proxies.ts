@@ -2,10 +2,10 @@ import type { Verdict } from '../../checks/finding.ts'
 import { ok, warning } from '../../checks/finding.ts'
 import { noTrustedProxy, trustsNoProxy } from '../../config/trusted-proxies.ts'
 import { untrustedProxyFix } from '../../http/unknown-proxies.ts'
-import type { OperatorClient } from '../client.ts'
+import type { ConfiguredClient } from '../client.ts'
 
 /** Whether the gateway can tell its clients apart behind the proxy that ends TLS. */
-export async function checkProxies({ config, request }: OperatorClient): Promise<Verdict> {
+export async function checkProxies({ config, request }: ConfiguredClient): Promise<Verdict> {
   const { unknown } = (await request('/operator/api/proxies')) as { readonly unknown: readonly string[] }
   if (unknown.length > 0)
     return warning(`forwarded requests come from ${unknown.join(', ')}, which is not trusted`, untrustedProxyFix)

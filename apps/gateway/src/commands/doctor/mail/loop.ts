@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { MessageRecord } from '@postern/core'
 import type { Verdict } from '../../../checks/finding.ts'
 import { failure, ok, warning } from '../../../checks/finding.ts'
-import type { OperatorClient } from '../../client.ts'
+import type { ConfiguredClient as OperatorClient } from '../../client.ts'
 
 interface LoopTimes {
   readonly patienceMs: number

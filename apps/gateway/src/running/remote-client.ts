@@ -1,0 +1,59 @@
+import type { OperatorClient } from '../commands/client.ts'
+import { CommandError } from '../commands/client.ts'
+import { createClient, sendTo } from './api-client.ts'
+
+interface RemoteOptions {
+  /** `--url` and `--token`. */
+  readonly options: { readonly url?: string | undefined; readonly token?: string | undefined }
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+/** A gateway that is reached by its address and the operator token alone. */
+interface RemoteGateway {
+  /** Without a slash at the end. */
+  readonly url: string
+  readonly token: string
+}
+
+/**
+ * The gateway that `--url` or `POSTERN_URL` names. Undefined without either: then the configuration file tells.
+ * @throws CommandError for an address that is none, and where the token is missing
+ */
+export function findRemoteGateway({ options, environment }: RemoteOptions): RemoteGateway | undefined {
+  const named = options.url ?? environment.POSTERN_URL
+  if (!named) {
+    if (options.token === undefined) return undefined
+    throw new CommandError('--token needs --url: without an address the configuration file names the token')
+  }
+  const url = readGatewayUrl(named)
+  const token = options.token ?? environment.POSTERN_OPERATOR_TOKEN
+  if (!token) throw new CommandError(`there is no operator token for ${url}: set POSTERN_OPERATOR_TOKEN`)
+  if (!/^[\x21-\x7e]+$/.test(token)) throw new CommandError('the operator token must be one word of ASCII')
+  return { url, token }
+}
+
+/** Opens its API; whether it answers shows with the first request. */
+export function openRemoteClient({ url, token }: RemoteGateway): OperatorClient {
+  // Only the gateway itself knows whether it simulates; it refuses what needs that.
+  return createClient(token, sendTo(url), { isRunning: true, isSimulating: true, close: async () => undefined })
+}
+
+function readGatewayUrl(named: string): string {
+  const url = URL.parse(named)
+  const isPlain = url !== null && !url.username && !url.password && !url.search && !url.hash
+  if (!isPlain || !['http:', 'https:'].includes(url.protocol)) {
+    throw new CommandError(`"${named}" is no address of a gateway: name one such as https://agents.example`)
+  }
+  if (url.protocol === 'http:' && !isNear(url.hostname)) {
+    throw new CommandError(`cannot send the operator token to ${url.origin} in clear text: use https`)
+  }
+  return url.href.replace(/\/+$/, '')
+}
+
+const privateAddress = /^(?:127\.|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)[\d.]+$/
+
+/** On this machine or in its own network, where no certificate is to be had. */
+function isNear(host: string): boolean {
+  const isName = /^[a-z0-9_-]+$/i.test(host) || /\.(?:localhost|internal|local)$/i.test(host)
+  return isName || host === '[::1]' || /^\[f[cd]/.test(host) || privateAddress.test(host)
+}

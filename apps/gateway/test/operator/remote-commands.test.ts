@@ -1,0 +1,173 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import type { Command } from 'commander'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { CommandError } from '../../src/commands/client.ts'
+import { createProgram } from '../../src/main.ts'
+import { writeRunFile } from '../../src/platform/run-file.ts'
+import { findRemoteGateway } from '../../src/running/remote-client.ts'
+import type { TestGateway } from '../setup/gateway.ts'
+import { eventually, openTestGateway, operatorToken } from '../setup/gateway.ts'
+
+const swarm = {
+  use: 'swarm',
+  default_agent: 'one',
+  model: { base_url: 'http://127.0.0.1:9/v1', model: 'none' },
+  members: { one: { prompt: 'I am one.' } },
+}
+
+let gateway: TestGateway
+let message: string
+beforeAll(async () => {
+  gateway = await openTestGateway(() => ({
+    agents: { echo: { use: 'builtin:echo' }, desk: { use: 'builtin:help' }, many: swarm },
+  }))
+  await gateway.simulation.send({ via: 'a2a', to: 'echo', text: 'hello' })
+  message = (await eventually(async () => (await gateway.messages())[0])).id
+})
+afterAll(() => gateway.close())
+
+/** What reads, with its arguments; `{message}` is one that the gateway has. */
+const readers: Readonly<Record<string, readonly string[]>> = {
+  why: ['{message}'],
+  messages: ['--json'],
+  show: ['{message}', '--json'],
+  'deliveries list': ['--json'],
+  'keys list': ['--json'],
+  'followers list': ['echo', '--json'],
+  'suppressions list': ['echo', '--json'],
+  'bans list': ['many', '--json'],
+  'swarm-usage': ['many', '--json'],
+  'requirements list': ['--json'],
+  'approvals list': ['echo', '--json'],
+  'questions list': ['--json'],
+  people: ['--json'],
+  resolve: ['@echo@agents.test', '--json'],
+  export: ['--format', 'agui', '--thread', '{message}'],
+}
+
+/** What needs no gateway, or stands beside its files. */
+const local = ['init', 'dev', 'start', 'config', 'doctor', 'backup', 'restore']
+/** What changes something by the same API, or needs the simulation. */
+const changing =
+  /^(?:send|post|edit|delete-post|forget|vacuum|import|\w+ (?:retry|drop|dismiss|rotate|accept|reject|lift|grant|decline|revoke|answer|show))$/
+
+function listCommands(command: Command, names: readonly string[] = []): readonly string[] {
+  if (command.commands.length === 0) return [names.join(' ')]
+  return command.commands.flatMap(each => listCommands(each, [...names, each.name()]))
+}
+
+test('every command is one that reads by address and token, one that changes, or one beside the files', () => {
+  const unknown = listCommands(createProgram()).filter(
+    name => !(name in readers) && !local.includes(name) && !changing.test(name),
+  )
+  expect(unknown).toEqual([])
+})
+
+/** What a command prints. It names a configuration that is not there: reading one would fail. */
+async function run(args: readonly string[]): Promise<string> {
+  const written: string[] = []
+  const spy = vi.spyOn(process.stdout, 'write').mockImplementation(chunk => {
+    written.push(String(chunk))
+    return true
+  })
+  try {
+    const access = ['--url', gateway.url(), '--token', operatorToken, '--config', '/nowhere/postern.config.json']
+    await createProgram().parseAsync(['node', 'postern', ...access, ...args])
+  } finally {
+    spy.mockRestore()
+  }
+  return written.join('')
+}
+
+describe('a command that reads needs the address and the token only', () => {
+  test.each(Object.entries(readers))('%s', async (name, args) => {
+    const printed = await run([...name.split(' '), ...args.map(arg => arg.replace('{message}', message))])
+    if (args.includes('--json')) expect(() => JSON.parse(printed)).not.toThrow()
+    if (args.includes('{message}')) expect(printed).toMatch(/hello|echo/)
+  })
+})
+
+test('in an empty folder POSTERN_URL and POSTERN_OPERATOR_TOKEN are enough, and nothing is written there', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-remote-'))
+  const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
+  const child = spawn(process.execPath, [program, 'messages', '--json'], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, POSTERN_URL: gateway.url(), POSTERN_OPERATOR_TOKEN: operatorToken },
+  })
+  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+  expect(errors).toBe('')
+  expect(output).toContain(message)
+  expect(readdirSync(folder)).toEqual([])
+})
+
+test('beside a gateway that runs, secrets of its agents may be missing where the command runs', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-beside-'))
+  writeRunFile(folder, { url: gateway.url(), pid: process.pid, isSimulating: false })
+  const config = {
+    origin: 'https://agents.test',
+    data: folder,
+    operator_token: { env: 'TOKEN_OF_THE_TEST' },
+    agents: { desk: { use: 'webhook', url: 'https://desk.test/hook', secret: { env: 'SECRET_THAT_IS_NOT_HERE' } } },
+  }
+  const path = join(folder, 'postern.config.json')
+  writeFileSync(path, JSON.stringify(config))
+  const program = createProgram()
+  await expect(program.parseAsync(['node', 'postern', '--config', path, 'messages'])).rejects.toThrow(
+    'TOKEN_OF_THE_TEST',
+  )
+  vi.stubEnv('TOKEN_OF_THE_TEST', operatorToken)
+  const spy = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
+  try {
+    await createProgram().parseAsync(['node', 'postern', '--config', path, 'messages', '--json'])
+    expect(spy.mock.calls.join('')).toContain(message)
+  } finally {
+    spy.mockRestore()
+    vi.unstubAllEnvs()
+  }
+})
+
+test('a wrong token is refused in one sentence', async () => {
+  const program = createProgram()
+  const args = ['node', 'postern', '--url', gateway.url(), '--token', 'wrong', 'messages']
+  await expect(program.parseAsync(args)).rejects.toThrow(new CommandError('The operator token is missing or wrong.'))
+})
+
+const find = (url: string | undefined, token?: string, environment: Record<string, string> = {}) =>
+  findRemoteGateway({ options: { url, token }, environment })
+
+test.each([
+  ['https://agents.example/', 'https://agents.example'],
+  ['https://agents.example/gateway/', 'https://agents.example/gateway'],
+  ['http://127.0.0.1:8787', 'http://127.0.0.1:8787'],
+  ['http://[::1]:8787', 'http://[::1]:8787'],
+  ['http://postern:8787', 'http://postern:8787'],
+  ['http://10.0.0.7', 'http://10.0.0.7'],
+])('an address such as %s is taken', (url, taken) => {
+  expect(find(url, 'secret')).toEqual({ url: taken, token: 'secret' })
+  expect(find(undefined, undefined, { POSTERN_URL: url, POSTERN_OPERATOR_TOKEN: 'secret' })?.url).toBe(taken)
+})
+
+test.each([
+  ['http://agents.example', 'in clear text'],
+  ['http://127.0.0.1.agents.example', 'in clear text'],
+  ['http://8.8.8.8', 'in clear text'],
+  ['ftp://agents.example', 'is no address'],
+  ['https://user:pass@agents.example', 'is no address'],
+  ['https://agents.example/?a=b', 'is no address'],
+  ['agents.example', 'is no address'],
+])('an address such as %s is refused before the token leaves', (url, why) => {
+  expect(() => find(url, 'secret')).toThrow(why)
+})
+
+test('the token alone, and an address without one, say what is missing', () => {
+  expect(find(undefined)).toBeUndefined()
+  expect(() => find(undefined, 'secret')).toThrow('--token needs --url')
+  expect(() => find('https://agents.example')).toThrow('set POSTERN_OPERATOR_TOKEN')
+  expect(() => find('https://agents.example', 'two words')).toThrow('one word of ASCII')
+})
