@@ -3,7 +3,7 @@ import type { Agent } from '@postern/core'
 /** What the module of an agent exports, by default or member by member. */
 export interface AgentModule extends Agent {
   /**
-   * Called once when the gateway stops, also for a version of the module that a newer one has replaced.
+   * Called once: when the gateway stops, or when the last turn of a version of the module has ended that `postern dev` has replaced.
    *
    * @example
    * const database = openDatabase()

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { BaseEvent, Message } from '@ag-ui/client'
 import { HttpAgent } from '@ag-ui/client'
+import { PROTOCOL_VERSION } from '@ag-ui/core'
 import { openPeopleGateway } from '../setup/people-gateway.ts'
 import { uniqueName, withoutWarnings } from '../setup/web-gateway.ts'
 
@@ -92,7 +93,11 @@ export async function openPeopleChatGateway(overrides: Record<string, unknown> =
       return ((await answer.json()) as { messages: readonly Shown[] }).messages
     },
     postRun(body: object, as: Who = 'ann', agent = 'desk') {
-      return call(`${base(agent)}/runs`, { as, method: 'POST', body: JSON.stringify(body) })
+      return call(`${base(agent)}/runs`, {
+        as,
+        method: 'POST',
+        body: JSON.stringify({ protocolVersion: PROTOCOL_VERSION, ...body }),
+      })
     },
     /** Links a person who chats with an account of the fediverse. */
     async linkAccount(account: string, { as = 'ann' as Who, agent = 'desk' } = {}): Promise<Told> {

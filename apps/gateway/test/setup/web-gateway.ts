@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { BaseEvent } from '@ag-ui/client'
 import { HttpAgent } from '@ag-ui/client'
+import { PROTOCOL_VERSION } from '@ag-ui/core'
 import { EventSchema } from '@ag-ui/core/schemas'
 import type { Simulation } from '@postern/simulation'
 import { expect, vi } from 'vitest'
@@ -73,7 +74,8 @@ export async function openWebGateway(web: object = {}, overrides: Overrides = {}
     return fetch(`${gateway.url()}${path}`, { ...init, headers })
   }
   const postRun: WebGateway['postRun'] = (body, headers = {}, as = 'ann') => {
-    const bytes = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
+    const isRaw = typeof body === 'string' || body instanceof Uint8Array
+    const bytes = isRaw ? body : JSON.stringify({ protocolVersion: PROTOCOL_VERSION, ...body })
     return call('/api/v1/agent/runs', { as, method: 'POST', headers, body: bytes as BodyInit })
   }
   return {

@@ -63,7 +63,7 @@ test('C-18: a client that has it knows all there is; nothing of it is delivered,
 test('C-18: of a run that was cancelled before a word nothing is there', async () => {
   const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
   const base = '/api/v1/agents/mute'
-  const body = JSON.stringify({ threadId, runId, messages: [user('hello')] })
+  const body = JSON.stringify({ threadId, runId, protocolVersion: '1.0', messages: [user('hello')] })
   const running = await web.call(`${base}/runs`, { method: 'POST', body })
   await eventually(async () => (await web.gateway.messages()).some(({ state }) => state === 'working'))
   await web.ask('POST', `${base}/runs/${runId}/cancel`)

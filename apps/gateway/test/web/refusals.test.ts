@@ -47,7 +47,7 @@ test('a client of AG-UI 1.0 gets the address of a decision in the interrupt alon
   expect(textOf(events)).not.toMatch(address)
 })
 
-test.each([{}, { protocolVersion: '0.9' }])(
+test.each([{ protocolVersion: undefined }, { protocolVersion: '0.9' }])(
   'a client that cannot show interrupts (%j) gets the link in the text, and in what is told again',
   async version => {
     const threadId = uniqueName('thread')

@@ -159,7 +159,8 @@ describe('a run', () => {
   test('C-18: is cancelled by its owner alone, and ends so', async () => {
     const threadId = name('thread')
     const runId = name('run')
-    const running = postRun({ threadId, runId, messages: [{ id: name('msg'), role: 'user', content: 'wait' }] })
+    const messages = [{ id: name('msg'), role: 'user', content: 'wait' }]
+    const running = postRun({ threadId, runId, protocolVersion: '1.0', messages })
     const cancel = (as: Person) => call(`/api/v1/agent/runs/${runId}/cancel`, { as, method: 'POST' })
     await eventually(
       async () =>

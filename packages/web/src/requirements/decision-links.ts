@@ -1,12 +1,6 @@
-import type { RunAgentInput } from '@ag-ui/core'
 import type { NormalizedResponse, Part } from '@postern/core'
 import { blockBreak, writeBlock } from '../parts/write-block.ts'
 import type { OpenRequirementView } from './open-requirements.ts'
-
-/** AG-UI 1.0 brought both interrupts and the version that a client names. */
-export function showsInterrupts({ protocolVersion = '' }: Pick<RunAgentInput, 'protocolVersion'>): boolean {
-  return /^[1-9]\d*(\.|$)/.test(protocolVersion)
-}
 
 /** The answer with a link after each requirement that has an address, for clients that show only text. */
 export function withDecisionLinks(response: NormalizedResponse): NormalizedResponse {

@@ -7,10 +7,11 @@ import type { ChatState } from '../events/chat-state.ts'
 import { isAsked, showHistory } from '../history/show-history.ts'
 import { openWebThread } from '../history/web-thread.ts'
 import type { AskedRun } from '../input/asked-run.ts'
+import { isEarlierClient } from '../input/client-version.ts'
 import type { ReadContent } from '../input/read-parts.ts'
 import { countFiles, readContentParts } from '../input/read-parts.ts'
 import type { RunNews } from '../input/reconcile.ts'
-import { addLinks, showsInterrupts } from '../requirements/decision-links.ts'
+import { addLinks } from '../requirements/decision-links.ts'
 import { listOpenInterrupts } from '../requirements/interrupts.ts'
 import { resolveRun } from '../resolve.ts'
 import { admitRun } from './admit-run.ts'
@@ -97,7 +98,7 @@ async function takeSnapshots(
     id,
     role,
     ...(name && { name }),
-    content: showsInterrupts(input) ? content : addLinks(content, metadata),
+    content: isEarlierClient(input) ? addLinks(content, metadata) : content,
     metadata,
   }))
   return said.length === 0 ? [shown] : [shown, [...shown, ...said]]

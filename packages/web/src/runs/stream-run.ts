@@ -2,6 +2,7 @@ import type { Interrupt } from '@ag-ui/core'
 import type { NormalizedResponse } from '@postern/core'
 import { plainTextOf, presentResponse } from '@postern/core'
 import type { WebDeps } from '../deps.ts'
+import { createEarlierWriter } from '../events/earlier-version.ts'
 import type { RunWriter } from '../events/run-events.ts'
 import { createRunWriter } from '../events/run-events.ts'
 import type { EventSink } from '../events/sse.ts'
@@ -9,8 +10,9 @@ import { streamEvents } from '../events/sse.ts'
 import { parseThreadName } from '../history/own-threads.ts'
 import { senderOf } from '../identity/speaker.ts'
 import type { AskedRun } from '../input/asked-run.ts'
+import { isEarlierClient } from '../input/client-version.ts'
 import { describeRefusal } from '../parts/refusal.ts'
-import { showsInterrupts, withDecisionLinks } from '../requirements/decision-links.ts'
+import { withDecisionLinks } from '../requirements/decision-links.ts'
 import { listInterrupts } from '../requirements/interrupts.ts'
 import type { TurnEnding, TurnWatcher } from './follow-turn.ts'
 import { followTurn } from './follow-turn.ts'
@@ -26,6 +28,7 @@ export function streamRun(
   const { threadId, runId, parentRunId, tools } = asked.input
   const { platform, store, agents, fileAddress, showRequirement } = gateway
   const clientTools = new Set(tools.map(({ name }) => name))
+  const isEarlier = isEarlierClient(asked.input)
   return streamEvents(sink => {
     const showsTrace = config.trace
     // As in the history: notes of conversations elsewhere may concern other people.
@@ -40,12 +43,12 @@ export function streamRun(
       askedAt: started.watched?.askedAt,
       ...told,
     }
-    const writer = createRunWriter(place, sink.send)
+    const writer = createRunWriter(place, isEarlier ? createEarlierWriter(sink.send) : sink.send)
     // Only this person reads the stream, so it shows the addresses where they decide.
     const sender = senderOf(asked.owner, `@${asked.agent}@${agents.domain}`, platform.now())
     const present: Present = response => {
       const presented = presentResponse(response, { sender }, showRequirement)
-      return showsInterrupts(asked.input) ? presented : withDecisionLinks(presented)
+      return isEarlier ? withDecisionLinks(presented) : presented
     }
     writer.start()
     for (const snapshot of started.snapshots) writer.snapshot(snapshot)
