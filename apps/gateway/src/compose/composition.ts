@@ -3,8 +3,6 @@ import { createByteBudget } from '@postern/limits'
 import { watchOverdue } from '@postern/requirements'
 import type { Hono } from 'hono'
 import { toListenError } from '../http/listen.ts'
-import type { OpenRequests } from '../http/open-requests.ts'
-import { createOpenRequests } from '../http/open-requests.ts'
 import type { TokenMeter } from '../observe/token-meter.ts'
 import type { GatewayPlatform } from '../platform/platform.ts'
 import { openLinkCodes } from '../work/link-codes.ts'
@@ -17,6 +15,8 @@ import type { AppOptions } from './create-app.ts'
 import { createApp } from './create-app.ts'
 import type { Foundation } from './foundation.ts'
 import { openChannels } from './open-channels.ts'
+import type { OpenRequests } from './open-requests.ts'
+import { createOpenRequests } from './open-requests.ts'
 
 /** What outlasts a change of the configuration. */
 export interface CompositionDeps extends Omit<AppOptions, 'bodies' | 'paused'> {
