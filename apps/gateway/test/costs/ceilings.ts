@@ -24,7 +24,7 @@ export interface Ceiling {
 
 /** What one message does by itself is the same each time; what depends on how messages meet varies, and small numbers vary most. */
 const [steady, loose, varying] = [0.8, 0.6, 0.4]
-/** Who waits for a turn looks again after a quarter of a second, and a look at PostgreSQL is some rounds: a busy machine has more of them. */
+/** How many share a way to PostgreSQL depends on how fast they come, and who waits for a turn looks again after a second. */
 const timed = 0.3
 const statementAims = { activitypub: 6, a2a: 7, delivery: 3 }
 const forMessages = (aim: number) => ({ activitypub: aim, a2a: aim, email: aim, web: aim })
@@ -97,7 +97,7 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'together',
     kind: 'rounds',
-    ceilings: { activitypub: 26, a2a: 65, email: 30, web: 85, delivery: 18 },
+    ceilings: { activitypub: 10, a2a: 16, email: 14, web: 28, delivery: 8 },
     aims: forMessages(0.2),
     floor: timed,
   },

@@ -120,9 +120,9 @@ function pass(wait: OpenWait): void {
   else if (isLookDue(wait.ticks)) void look(wait)
 }
 
-/** Notices may get lost, so the store is read as well, at growing intervals. */
+/** Notices may get lost, so the store is read as well: after a second, and from then on every other second. */
 export function isLookDue(ticks: number): boolean {
-  return (ticks & (ticks - 1)) === 0 || ticks % 8 === 0
+  return ticks === 4 || ticks % 8 === 0
 }
 
 /** At rest, or working outside of any turn: no present message will change the task. */

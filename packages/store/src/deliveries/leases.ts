@@ -2,7 +2,7 @@ import type { Delivery, DeliveryRecord, Json, Settlement, WorkStore } from '@pos
 import type { Batch } from '../engine/batch.ts'
 import { moveTotal } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
-import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
+import { formatJson, parseJson, prepareQuery, readTogether } from '../engine/database.ts'
 import { refuseLostLease, takeShares } from '../engine/lease.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { ReadMessage, StoredMessage } from '../messages/reader.ts'
@@ -57,7 +57,7 @@ export function createDeliveryLeases(
             groupOf: ({ host }) => host,
           },
         )
-        return readDeliveries(due, tables, readBroadcast)
+        return readDeliveries(due, { ...tables, db, readBroadcast })
       }),
     renewDelivery: async ({ id, token }, leaseMs) =>
       refuseLostLease(
@@ -84,29 +84,42 @@ function createBroadcastReader(db: Database): ReadBroadcast {
   return id => parseJson(find.get(id)?.target ?? 'null')
 }
 
+interface DeliveryReaders extends DeliveryLeaseDeps {
+  readonly db: Database
+  readonly readBroadcast: ReadBroadcast
+}
+
 /** An answer to many places is read once. */
 function readDeliveries(
   due: readonly DueDelivery[],
-  { readMessage, responses }: DeliveryLeaseDeps,
-  readBroadcast: ReadBroadcast,
+  { db, readMessage, responses, readBroadcast }: DeliveryReaders,
 ): readonly Delivery[] {
-  const readOnce = rememberByNumber(readMessage)
-  const readResponseOnce = rememberByNumber(responses.read)
-  const readBroadcastOnce = rememberByNumber(readBroadcast)
-  return due.map(row => {
-    const said = row.response_seq === null ? undefined : readResponseOnce(row.response_seq)
-    const broadcast = row.broadcast === null ? undefined : readBroadcastOnce(row.broadcast)
-    return { ...toDelivery(row, readOnce(row.message)), ...said, ...(broadcast !== undefined && { broadcast }) }
-  })
-}
-
-function rememberByNumber<T>(read: (number: number) => T): (number: number) => T {
-  const known = new Map<number, T>()
-  return number => {
-    const value = known.get(number) ?? read(number)
-    known.set(number, value)
-    return value
+  const readEach = <T>(numbers: readonly (number | null)[], read: (number: number) => T): ReadonlyMap<number, T> => {
+    const each = [...new Set(numbers)].filter(number => number !== null)
+    const values = readTogether(
+      db,
+      each.map(number => () => read(number)),
+    )
+    return new Map(each.map((number, at) => [number, values[at] as T]))
   }
+  const messages = readEach(
+    due.map(({ message }) => message),
+    readMessage,
+  )
+  const said = readEach(
+    due.map(({ response_seq }) => response_seq),
+    responses.read,
+  )
+  const broadcasts = readEach(
+    due.map(({ broadcast }) => broadcast),
+    readBroadcast,
+  )
+  return due.map(row => {
+    const broadcast = row.broadcast === null ? undefined : broadcasts.get(row.broadcast)
+    const answer = row.response_seq === null ? undefined : said.get(row.response_seq)
+    const message = messages.get(row.message) as StoredMessage
+    return { ...toDelivery(row, message), ...answer, ...(broadcast !== undefined && { broadcast }) }
+  })
 }
 
 function toDelivery(row: DueDelivery, message: StoredMessage): Delivery {
@@ -163,7 +176,9 @@ export function createSettle(
     record(Number(delivery.id), toOutcome(settlement, at), settlement.wire)
     recordAttempt(delivery, settlement)
     moveTotal(batch, `deliveries.${held.state}`, `deliveries.${settlement.state}`)
-    if (held.is_awaited) deliveries.promoteNext(batch, { thread: held.thread_id, destination: held.destination }, at)
+    // What runs beside this may have queued one meanwhile.
+    if (held.is_awaited || batch.hasCompany)
+      deliveries.promoteNext(batch, { thread: held.thread_id, destination: held.destination }, at)
     // Also for a time yet to come: whoever waits for the next due time has to look again.
     if (settlement.state === 'later') batch.readyWork.add('deliveries')
     return 1
@@ -173,7 +188,10 @@ export function createSettle(
     async settle(delivery, settlement) {
       // A copy of a post for many that goes out once more after a power cut is the same document: peers know it again.
       const isCheap = delivery.broadcast !== undefined && settlement.state === 'sent'
-      const settled = await (isCheap ? writeLightly : write)(batch => settleDelivery(batch, delivery, settlement))
+      const touches = [`delivery ${delivery.id}`]
+      const settled = await (isCheap ? writeLightly : write)(batch => settleDelivery(batch, delivery, settlement), {
+        touches,
+      })
       refuseLostLease(settled, `delivery ${delivery.id}`)
     },
   }

@@ -1,5 +1,8 @@
 import type { DeliveryRecord, MessageState, StopFlag, WorkKind } from '@postern/core'
 
+/** Operations of one transaction at most. */
+export const mostAtOnce = 256
+
 export type CounterName =
   | `messages.${MessageState}`
   | `deliveries.${DeliveryRecord['state']}`
@@ -26,10 +29,34 @@ export interface Batch {
   readonly readyWork: Set<WorkKind>
   /** Digests whose files nothing refers to once it is durable. */
   readonly droppedFiles: string[]
+  /** Whether other operations run beside this one: what it has read may not be so any more when it writes. */
+  readonly hasCompany: boolean
+  /**
+   * To be called before it is read: from here on no other operation that runs beside this one touches what `name` names. An operation reserves one
+   * name at most, so that no two can wait for each other.
+   */
+  reserve(name: string): void
+  /** The operation needs to run alone after all. To be called before it changes anything. */
+  standAlone(): void
 }
 
-export function createBatch(): Batch {
-  return { totals: new Map(), taskTotals: new Map(), notices: [], readyWork: new Set(), droppedFiles: [] }
+/** What an operation says of itself to those that run beside it; where none does, it matters to nobody. */
+type Company = Pick<Batch, 'hasCompany' | 'reserve' | 'standAlone'>
+
+const nobody: Company = { hasCompany: false, reserve() {}, standAlone() {} }
+
+export function createBatch({ hasCompany, reserve, standAlone }: Company = nobody): Batch {
+  const rows = { totals: new Map(), taskTotals: new Map(), droppedFiles: [] }
+  return { ...rows, notices: [], readyWork: new Set(), hasCompany, reserve, standAlone }
+}
+
+/** Adds what an operation leaves behind to what its transaction does. */
+export function mergeBatch(batch: Batch, { totals, taskTotals, notices, readyWork, droppedFiles }: Batch): void {
+  for (const [name, by] of totals) addToTotal(batch, name, by)
+  for (const [owner, total] of taskTotals) addTaskTotal(batch, owner, total)
+  for (const kind of readyWork) batch.readyWork.add(kind)
+  batch.notices.push(...notices)
+  batch.droppedFiles.push(...droppedFiles)
 }
 
 export function addToTotal({ totals }: Batch, name: CounterName, by = 1): void {

@@ -20,6 +20,8 @@ export interface Database {
   exec(sql: string): void
   /** Whether a transaction has begun that is neither committed nor undone. */
   readonly isTransaction: boolean
+  /** Runs operations that only read, each as if it were alone; absent: one after another. */
+  readTogether?<T>(readings: readonly (() => T)[]): readonly T[]
   /** What runs an INSERT tells its `lastInsertRowid`. */
   readonly knowsLastInsert?: boolean
   close(): void
@@ -48,6 +50,11 @@ export function prepareInsert(db: Database, sql: string, id = 'id'): (...values:
     if (!row) throw new Error('nothing was inserted')
     return row.id
   }
+}
+
+/** Readings of many things of one kind: where the database is far, they share the ways to it. */
+export function readTogether<T>(db: Database, readings: readonly (() => T)[]): readonly T[] {
+  return db.readTogether ? db.readTogether(readings) : readings.map(read => read())
 }
 
 export function parseJson<T>(text: string): T {

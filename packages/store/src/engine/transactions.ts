@@ -1,3 +1,4 @@
+import type { Touching } from '../together/waves.ts'
 import type { Batch } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
@@ -11,6 +12,11 @@ export interface DurabilityPoint {
   reach(tell: (error: Error | undefined) => void): void
 }
 
+/** An operation of a transaction. What it touches is told, but for what `Batch.reserve` names while it runs. */
+export interface Share extends Touching {
+  readonly operation: (batch: Batch) => unknown
+}
+
 /** How an engine begins and ends what is written together. */
 export interface Transactions {
   /** `isDurable`: whoever waits for it waits for the disk. */
@@ -19,6 +25,8 @@ export interface Transactions {
   commit(batch: Batch): void
   /** Of one that may have ended already: a full disk, a lost connection. */
   rollback(): void
+  /** Runs what a transaction consists of, in an order that makes no difference to it; absent: one after another. */
+  readonly runAll?: ((shares: readonly Share[], batch: Batch) => readonly unknown[]) | undefined
   /** Where a commit that has ended is not on the disk yet; absent: it is. */
   readonly durability?: DurabilityPoint | undefined
 }

@@ -86,7 +86,7 @@ test('write() is not undone by a writeLast() that fails', async () => {
 test('write() bounds what is written in a transaction, whatever it is alone', async () => {
   const bench = openBench()
   const put = (value: number, size: number) =>
-    bench.writer.write(batch => batch.notices.push({ topic: 'put', payload: value }), size)
+    bench.writer.write(batch => batch.notices.push({ topic: 'put', payload: value }), { size })
   await Promise.all([put(1, 9e6), put(2, 6e5), put(3, 4e5), put(4, 1e5), put(5, 0)])
   expect(bench.batches.map(({ notices }) => notices.map(({ payload }) => payload))).toEqual([[1], [2, 3], [4, 5]])
 })

@@ -1,13 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Unavailable } from '@postern/core'
+import type { Touching } from '../together/waves.ts'
 import type { Batch, CounterName } from './batch.ts'
-import { createBatch } from './batch.ts'
+import { createBatch, mostAtOnce } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createLockPatience, lockRetryMs } from './lock-patience.ts'
 import { toStoreError } from './sqlite-errors.ts'
 import { createTaskBytes } from './task-bytes.ts'
-import type { DurabilityPoint, Transactions } from './transactions.ts'
+import type { DurabilityPoint, Share, Transactions } from './transactions.ts'
 import { createSqliteTransactions, OperationFailed } from './transactions.ts'
 
 /** Something to write. It may run twice, so everything it changes is a row or goes into the batch. */
@@ -15,27 +16,30 @@ export type Operation<T> = (batch: Batch) => T
 
 export interface Writer {
   /**
-   * Runs `operation` with everything else that is waiting in one transaction; resolves once that is durable. `size`: about how many characters
-   * it writes, where they are many.
+   * Runs `operation` with everything else that is waiting in one transaction; resolves once that is durable.
    * @throws Unavailable when the disk or another process did not let it
    */
-  write<T>(operation: Operation<T>, size?: number): Promise<T>
+  write<T>(operation: Operation<T>, terms?: WriteTerms): Promise<T>
   /**
    * As `write`, for what may be forgotten in a power cut without harm (a lease: the work is then taken up again). It waits
    * for no disk, unless something that must be durable shares its transaction.
    */
-  writeLightly<T>(operation: Operation<T>): Promise<T>
+  writeLightly<T>(operation: Operation<T>, terms?: WriteTerms): Promise<T>
   /** As `writeLightly`, behind everything else of its transaction: what becomes ready in it is found, and need not wait for the next one. */
   writeLast<T>(operation: Operation<T>): Promise<T>
   /** Writes what is waiting; later writes are refused. */
   close(): Promise<void>
 }
 
-interface Job {
+interface WriteTerms extends Touching {
+  /** About how many characters it writes, where they are many. */
+  readonly size?: number
+}
+
+interface Job extends Share {
   readonly isDurable: boolean
   readonly isLast: boolean
   readonly size: number
-  readonly operation: Operation<unknown>
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }
@@ -47,8 +51,8 @@ interface Written {
   readonly batch: Batch
 }
 
-/** Operations, and characters, in one transaction at most, so that the event loop breathes in between. */
-const [batchLimit, batchSize] = [256, 1024 * 1024]
+/** Characters in one transaction at most, so that the event loop breathes in between. */
+const batchSize = 1024 * 1024
 
 /** How long writes gather while several come at a time, ms. */
 const gatherMs = 2
@@ -140,17 +144,21 @@ export function createWriter(
     return at < 0 ? [] : jobs.slice(at)
   }
 
-  function enqueue<T>(operation: Operation<T>, { isDurable = true, isLast = false, size = 0 } = {}): Promise<T> {
+  function enqueue<T>(
+    operation: Operation<T>,
+    terms: WriteTerms & Partial<Pick<Job, 'isDurable' | 'isLast'>>,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
       if (isClosed) return reject(new Error('the store is closed'))
-      queue.push({ isDurable, isLast, size, operation, resolve: resolve as Job['resolve'], reject })
+      const told = { resolve: resolve as Job['resolve'], reject }
+      queue.push({ isDurable: true, isLast: false, size: 0, ...terms, operation, ...told })
       schedule()
     })
   }
 
   return {
-    write: (operation, size) => enqueue(operation, { size }),
-    writeLightly: operation => enqueue(operation, { isDurable: false }),
+    write: (operation, terms = {}) => enqueue(operation, terms),
+    writeLightly: (operation, terms = {}) => enqueue(operation, { ...terms, isDurable: false }),
     writeLast: operation => enqueue(operation, { isDurable: false, isLast: true }),
     async close() {
       isClosed = true
@@ -177,7 +185,7 @@ function takeJobs(queue: Job[]): Job[] {
   let size = 0
   const end = queue.findIndex((job, index) => {
     size += job.size
-    return index > 0 && (index >= batchLimit || size > batchSize)
+    return index > 0 && (index >= mostAtOnce || size > batchSize)
   })
   return queue.splice(0, end < 0 ? queue.length : end)
 }
@@ -188,7 +196,7 @@ function rejectAll(jobs: readonly Job[], error: unknown): void {
 
 function createTransaction(
   db: Database,
-  { begin, commit, rollback }: Transactions,
+  { begin, commit, rollback, runAll = runInOrder }: Transactions,
 ): (jobs: readonly Job[], batch: Batch) => readonly unknown[] {
   const book = prepareQuery(
     db,
@@ -201,7 +209,7 @@ function createTransaction(
   return (jobs, batch) => {
     begin(jobs.some(({ isDurable }) => isDurable))
     try {
-      const results = jobs.map(job => runJob(job, batch))
+      const results = runAll(jobs, batch)
       bookTotals(batch.totals)
       taskBytes.book(batch)
       commit(batch)
@@ -213,9 +221,9 @@ function createTransaction(
   }
 }
 
-function runJob({ operation }: Job, batch: Batch): unknown {
+function runInOrder(shares: readonly Share[], batch: Batch): readonly unknown[] {
   try {
-    return operation(batch)
+    return shares.map(({ operation }) => operation(batch))
   } catch (error) {
     throw new OperationFailed('an operation failed', { cause: error })
   }

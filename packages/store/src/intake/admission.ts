@@ -27,11 +27,13 @@ import type { QuotaTable } from '../peers/quotas.ts'
 import type { RequirementTable } from '../requirements/table.ts'
 import type { TaskTable } from '../tasks/table.ts'
 import type { WatchTable } from '../tasks/watches.ts'
+import { touchedThread } from '../together/touched.ts'
 import type { QueuedTurn } from '../turns/table.ts'
 import type { EditTable, OpenWords } from './edits.ts'
 import { digestWords } from './edits.ts'
 import type { EffectDeps } from './effects.ts'
 import { createEffects } from './effects.ts'
+import { listTouched } from './touched.ts'
 
 /** Larger raw bytes live among the blobs. */
 const inlineLimit = 65_536
@@ -108,6 +110,7 @@ export function createAdmission(
     if (typeof task === 'string') return task
     const place = tables.threads.place(intake)
     const { thread } = place
+    batch.reserve(touchedThread(thread))
     const words = wantsTurn ? tables.edits.findOpen(intake) : undefined
     const flag = objection ?? findHindrance(intake, { wantsTurn, place, words, at })
     const isTurn = wantsTurn && flag === undefined
@@ -179,7 +182,7 @@ export function createAdmission(
       const rawBlob = bytes.byteLength > inlineLimit ? await digestBlob(bytes) : undefined
       const draft = draftIntake(intake, correlationId, rawBlob)
       const admitted = await files.hold(draft.blobs, () =>
-        write(batch => admitDraft(batch, draft), draft.entry.content.length),
+        write(batch => admitDraft(batch, draft), { size: draft.entry.content.length, touches: listTouched(draft) }),
       )
       if (typeof admitted === 'string') throw refuseIntake(admitted)
       return admitted

@@ -1,8 +1,11 @@
 import { Unavailable } from '@postern/core'
 import type { Batch } from '../engine/batch.ts'
+import { createBatch, mergeBatch } from '../engine/batch.ts'
 import type { Database, SqlValue } from '../engine/database.ts'
-import type { Transactions } from '../engine/transactions.ts'
+import type { Share, Transactions } from '../engine/transactions.ts'
 import { OperationFailed } from '../engine/transactions.ts'
+import { createLockstep } from '../together/lockstep.ts'
+import { planWaves } from '../together/waves.ts'
 import type { BlockingLine } from './connection/blocking-line.ts'
 import type { StatementRequest } from './connection/messages.ts'
 import type { NumberedInsert } from './connection/numbering.ts'
@@ -25,6 +28,8 @@ type Phase = 'idle' | 'reading' | 'writing'
 
 export interface PostgresDatabase extends Database {
   readonly transactions: Transactions
+  /** Also for what reads first and goes on later, by its promises: only what it reads at once is read together. */
+  readTogether<T>(readings: readonly (() => T)[]): readonly T[]
 }
 
 /**
@@ -65,11 +70,15 @@ export function openPostgresDatabase(
     return taken
   }
 
-  function flush(): void {
+  const lockstep = createLockstep()
+
+  /** @returns whether there was anything to ask */
+  function flush(): boolean {
     const { sent, asked } = takePending()
-    if (sent.length === 0) return
+    if (sent.length === 0) return false
     const results = line.ask(asked)
     for (const [at, each] of sent.entries()) each.result = results[at]
+    return true
   }
 
   function begin(next: Exclude<Phase, 'idle'>): void {
@@ -80,6 +89,7 @@ export function openPostgresDatabase(
   }
 
   function resultOf(each: Pending): StepResult {
+    if (!each.result) lockstep.suspend()
     if (!each.result) flush()
     if (!each.result) throw new StatementFailed('its transaction was undone')
     return each.result
@@ -107,8 +117,11 @@ export function openPostgresDatabase(
     const { table, name } = numbered
     numbering.addTable(numbered)
     const insert = (values: readonly SqlValue[]) => {
-      const number = numbering.next(table)
-      run(statement, [...values, number])
+      const number = lockstep.takeStep(statement.id, () => {
+        const next = numbering.next(table)
+        run(statement, [...values, next])
+        return next
+      })
       return { [name]: number }
     }
     return {
@@ -147,6 +160,33 @@ export function openPostgresDatabase(
       add(own.rollback, [])
       line.tell(takePending().asked)
     },
+    runAll(shares, batch) {
+      try {
+        const results = new Map<Share, unknown>()
+        for (const wave of planWaves(shares)) runWave(wave, batch, results)
+        return shares.map(share => results.get(share))
+      } catch (error) {
+        throw new OperationFailed('an operation failed', { cause: error })
+      }
+    },
+  }
+
+  /** Each leaves what it does to a batch of its own, which counts once, however often it is run. */
+  function runWave(wave: readonly Share[], batch: Batch, results: Map<Share, unknown>): void {
+    const operations = wave.map(({ touches = [], operation }) => ({
+      names: touches,
+      operation() {
+        const own = createBatch({ ...lockstep, hasCompany: lockstep.isRunning() })
+        return { result: operation(own), own }
+      },
+    }))
+    const [only] = operations
+    const ended = operations.length === 1 && only ? [only.operation()] : lockstep.run(operations, flush)
+    for (const [at, share] of wave.entries()) {
+      const { result, own } = ended[at] ?? {}
+      if (own) mergeBatch(batch, own)
+      results.set(share, result)
+    }
   }
 
   return {
@@ -156,21 +196,29 @@ export function openPostgresDatabase(
       const statement = nameStatement(translateQuery(numbered?.sql ?? sql))
       if (numbered) return prepareNumbered(numbered, statement)
       const table = readInsertedTable(sql)
-      const start = (values: readonly SqlValue[]) => {
-        if (table !== undefined) numbering.letGo(table)
-        return run(statement, values)
-      }
+      const start = (values: readonly SqlValue[]) =>
+        lockstep.takeStep(statement.id, () => {
+          if (table !== undefined) numbering.letGo(table)
+          return run(statement, values)
+        })
       return {
         get: (...values) => resultOf(start(values)).rows[0],
         all: (...values) => [...resultOf(start(values)).rows],
         run: (...values) => changesOf(start(values), resultOf),
       }
     },
+    readTogether: readings =>
+      lockstep.isRunning()
+        ? readings.map(read => read())
+        : lockstep.run(
+            readings.map(operation => ({ operation })),
+            flush,
+          ),
     exec: sql => void resultOf(run(nameStatement(sql), [])),
     get isTransaction() {
       return phase === 'writing'
     },
-    close: flush,
+    close: () => void flush(),
   }
 }
 

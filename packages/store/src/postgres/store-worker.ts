@@ -125,10 +125,19 @@ function callMethod(port: string, name: string, args: readonly unknown[]): unkno
   return methods[name](...args)
 }
 
-async function answerCall({ id, port, name, args, now }: Extract<ToConnectionWorker, { kind: 'call' }>): Promise<void> {
+type Call = Extract<ToConnectionWorker, { kind: 'call' }>
+
+function runCall({ id, port, name, args, now }: Call): unknown {
   time = now
-  const given = args.map(arg => (isFunctionMark(arg) ? callBack(id, arg.functionAt) : arg))
-  const outcome = await captureOutcome(() => callMethod(port, name, given))
+  return callMethod(
+    port,
+    name,
+    args.map(arg => (isFunctionMark(arg) ? callBack(id, arg.functionAt) : arg)),
+  )
+}
+
+async function answerCall(id: number, work: () => unknown): Promise<void> {
+  const outcome = await captureOutcome(work)
   try {
     emit({ kind: 'answer', id, outcome })
   } catch (error) {
@@ -137,8 +146,34 @@ async function answerCall({ id, port, name, args, now }: Extract<ToConnectionWor
   }
 }
 
+/** By its name: what changes nothing before it has read may be asked again. */
+const isReading = ({ name }: Call) => /^(?:find|has|list|next|read)/.test(name)
+let readings: Call[] = []
+
+/** Readings of one moment go together. */
+function takeCall(call: Call): void {
+  if (!isReading(call)) return void answerCall(call.id, () => runCall(call))
+  readings.push(call)
+  if (readings.length === 1) setImmediate(answerReadings)
+}
+
+function answerReadings(): void {
+  const calls = readings
+  readings = []
+  const outcomes = readAll(calls)
+  for (const [at, { id }] of calls.entries()) void answerCall(id, () => outcomes[at])
+}
+
+function readAll(calls: readonly Call[]): readonly unknown[] {
+  try {
+    return db.readTogether(calls.map(call => async () => runCall(call)))
+  } catch (error) {
+    return calls.map(() => Promise.reject(error))
+  }
+}
+
 parentPort?.on('message', (message: ToConnectionWorker) => {
-  if (message.kind === 'call') void answerCall(message)
+  if (message.kind === 'call') takeCall(message)
   else if (message.kind === 'returned') callBacks.settle(message.id, message.outcome)
   else line.announce(hints.write([message.notice]))
 })

@@ -1,6 +1,6 @@
 import type { TaskIntake, TaskState } from '@postern/core'
 import type { Batch } from '../engine/batch.ts'
-import { addTask } from '../engine/batch.ts'
+import { addTask, mostAtOnce } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
 import { prepareInsert, prepareQuery } from '../engine/database.ts'
 import { endTaskTotal } from '../engine/task-bytes.ts'
@@ -50,8 +50,10 @@ export function createTaskTable(db: Database): TaskTable {
   return {
     continueTask(batch, task, { agent, now }) {
       const known = find(task)
-      if (known === 'full') return 'full'
-      if (known === 'none') {
+      if ('room' in known) {
+        // Others of the owner may be opening one at the same time, and nobody counts theirs.
+        if (known.room <= mostAtOnce) batch.standAlone()
+        if (known.room <= 0) return 'full'
         addTask(batch, task.owner)
         return insert(task.owner, task.id, agent, task.context, now, task.share?.name ?? null)
       }
@@ -76,8 +78,13 @@ interface KnownTask {
   readonly state: TaskState
 }
 
-/** A task of its owner; where there is none, whether they may have one more open. One question: each costs a way to a database that is far. */
-function createTaskFinder(db: Database): (task: TaskIntake) => KnownTask | 'none' | 'full' {
+/** How many more tasks the owner may open. */
+interface TaskRoom {
+  readonly room: number
+}
+
+/** A task of its owner; where there is none, how many they may open. One question: each costs a way to a database that is far. */
+function createTaskFinder(db: Database): (task: TaskIntake) => KnownTask | TaskRoom {
   const isOpen = `state IN (${openStates.map(state => `'${state}'`).join(', ')})`
   // Left to itself it would go through all tasks of the owner.
   const open = `SELECT 1 FROM tasks INDEXED BY tasks_open WHERE owner = ?1 AND ${isOpen} LIMIT +?3`
@@ -90,8 +97,8 @@ function createTaskFinder(db: Database): (task: TaskIntake) => KnownTask | 'none
   )
   return ({ owner, id, most = Number.POSITIVE_INFINITY, share }) => {
     const row = find.get(owner, id, Number.isFinite(most) ? most : 0, share?.name ?? null, share?.most ?? 0)
-    if (!row) return 'none'
+    if (!row) return { room: most }
     if (row.id !== null) return row
-    return row.open >= most || (share !== undefined && row.shared >= share.most) ? 'full' : 'none'
+    return { room: Math.min(most - row.open, (share?.most ?? most) - row.shared) }
   }
 }

@@ -3,7 +3,7 @@ import { mergeMessages } from '@postern/core'
 import type { Batch } from '../engine/batch.ts'
 import { moveTotal, moveTotals } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
-import { formatJson, prepareQuery } from '../engine/database.ts'
+import { formatJson, prepareQuery, readTogether } from '../engine/database.ts'
 import { refuseLostLease, takeShares } from '../engine/lease.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { ReadMessage } from '../messages/reader.ts'
@@ -54,7 +54,7 @@ export function createTurnLeases(
   const countElsewhere = createHeldCounter(db)
   const { gather, listMerged } = createGathering(db)
 
-  function claimTurn(batch: Batch, due: DueTurn, { holder, until }: { holder: string; until: number }): Turn {
+  function claimTurn(batch: Batch, due: DueTurn, { holder, until }: { holder: string; until: number }): ClaimedTurn {
     const message = gather(batch, due)
     claim.run(until, holder, message)
     moveTotal(batch, `messages.${due.state}`, 'messages.working')
@@ -62,14 +62,14 @@ export function createTurnLeases(
     if (merged.length > 0)
       moveTotals(batch, claimMerged.run(message).changes, ['messages.received', 'messages.working'])
     if (due.task_id !== null) tables.tasks.setWorking(due.task_id, now())
-    return toTurn(tables, { ...due, message }, merged)
+    return { due: { ...due, message }, merged }
   }
 
   return {
     leaseTurns: ({ holder, limit, leaseMs, shares }) =>
       writeLast(batch => {
         const until = now() + leaseMs
-        const claimed: Turn[] = []
+        const claimed: ClaimedTurn[] = []
         takeShares(
           { limit, shares },
           {
@@ -79,7 +79,14 @@ export function createTurnLeases(
           },
           shares && countElsewhere(holder, now()),
         )
-        return claimed
+        return readTogether(
+          db,
+          claimed.map(
+            ({ due, merged }) =>
+              () =>
+                toTurn(tables, due, merged),
+          ),
+        )
       }),
     noteWaiting: ({ message, token }, isWaiting) =>
       writeLightly(batch => {
@@ -91,6 +98,11 @@ export function createTurnLeases(
     renewTurn: async ({ message, token }, leaseMs) =>
       refuseLostLease(await writeLightly(() => renew.run(now() + leaseMs, message, token).changes), `turn ${message}`),
   }
+}
+
+interface ClaimedTurn {
+  readonly due: DueTurn
+  readonly merged: readonly number[]
 }
 
 function toTurn({ readMessage }: Pick<TurnLeaseDeps, 'readMessage'>, due: DueTurn, merged: readonly number[]): Turn {

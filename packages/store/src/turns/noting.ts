@@ -21,11 +21,14 @@ export function createNoting(
       const { message, token, task, content } = turn
       const drafts = notes.map(note => draftNote(note, content.recipient))
       const size = drafts.reduce((sum, draft) => sum + draft.content.length, 0)
-      const held = await write(batch => {
-        const row = findHeld.get(message, token)
-        if (row) table.keep(batch, drafts, { message, thread: row.thread_id, owner: task?.owner })
-        return row ? 1 : 0
-      }, size)
+      const held = await write(
+        batch => {
+          const row = findHeld.get(message, token)
+          if (row) table.keep(batch, drafts, { message, thread: row.thread_id, owner: task?.owner })
+          return row ? 1 : 0
+        },
+        { size },
+      )
       refuseLostLease(held, `turn ${message}`)
     },
   }

@@ -17,10 +17,13 @@ export function createStreamedAnswers(
   return {
     async keepStreamed({ message, token, task, content }, note) {
       const draft = draftNote(note, content.recipient)
-      await write(batch => {
-        const row = findCanceled.get(message, token)
-        if (row) table.keep(batch, [draft], { message, thread: row.thread_id, owner: task?.owner })
-      }, draft.content.length)
+      await write(
+        batch => {
+          const row = findCanceled.get(message, token)
+          if (row) table.keep(batch, [draft], { message, thread: row.thread_id, owner: task?.owner })
+        },
+        { size: draft.content.length },
+      )
     },
   }
 }

@@ -20,6 +20,7 @@ import type { RequirementTable } from '../requirements/table.ts'
 import { createTaskRecorder } from '../tasks/record.ts'
 import type { TaskTable } from '../tasks/table.ts'
 import type { WatchTable } from '../tasks/watches.ts'
+import { touchedTask, touchedThread } from '../together/touched.ts'
 import { appendAttempt, formatAttempt } from '../turns/attempts.ts'
 import type { NoteDraft, NoteTable } from '../turns/note-table.ts'
 import { draftNote } from '../turns/note-table.ts'
@@ -137,7 +138,9 @@ export function createCommit(
   return {
     async commit(turn, answer) {
       const draft = draftAnswer(answer, turn.content.recipient)
-      const committed = await files.hold(blobsOf(answer), () => write(batch => commitDraft(batch, turn, draft)))
+      const committed = await files.hold(blobsOf(answer), () =>
+        write(batch => commitDraft(batch, turn, draft), { touches: listCommitted(turn, answer) }),
+      )
       refuseLostLease(committed, `turn ${turn.message}`)
     },
     async say(turn, answer) {
@@ -153,6 +156,14 @@ export function createCommit(
       await files.hold(acts.flatMap(blobsOfAction), () => write(writeAll))
     },
   }
+}
+
+/** What an ordinary answer touches. Undefined: it may change anything. */
+function listCommitted({ thread, task, merged }: Turn, answer: Answer): readonly string[] | undefined {
+  const { acts = [], broadcasts = [], requirements = [], blobs = [], personState, isRevision, noted } = answer
+  const others = [acts, broadcasts, requirements, blobs, merged ?? []]
+  if (others.some(list => list.length > 0) || personState || isRevision || noted !== undefined) return undefined
+  return [touchedThread(thread), ...(task ? [touchedTask(task)] : [])]
 }
 
 function draftAnswer(answer: Answer, address: string): Draft {

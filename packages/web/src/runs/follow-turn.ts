@@ -58,7 +58,7 @@ type Notice = ChunkNotice | NoteNotice | StageNotice | EndNotice
 const openStates: ReadonlySet<string> = new Set(['submitted', 'received', 'working'])
 
 /** Notices may get lost, so the store is read after the first of these times, ms, and from then on after the second. */
-const [firstLookMs, lookMs] = [250, 5_000]
+const [firstLookMs, lookMs] = [1_000, 5_000]
 
 interface FollowDeps {
   readonly store: Pick<Store, 'listen' | 'findAnswer' | 'findTask' | 'findMessage'>

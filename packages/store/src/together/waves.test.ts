@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { planWaves } from './waves.ts'
+
+const plan = (...operations: readonly (string | undefined)[]) =>
+  planWaves(operations.map((names, at) => ({ at, touches: names?.split(' ') }))).map(wave => wave.map(({ at }) => at))
+
+test('operations that touch nothing in common share a wave', () => {
+  expect(plan('a', 'b c', 'd')).toEqual([[0, 1, 2]])
+})
+
+test('of two that touch the same the earlier comes first, and others do not wait for them', () => {
+  expect(plan('a', 'a b', 'c', 'b')).toEqual([[0, 2], [1], [3]])
+})
+
+test('what names nothing runs alone, behind all before it and before all behind it', () => {
+  expect(plan('a', 'a', undefined, 'b', 'a')).toEqual([[0], [1], [2], [3, 4]])
+})
