@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { gatewayOrigin, openTestGateway, operatorToken } from '../setup/gateway.ts'
+import { askWhy, awaitReason, expectWellFormed, factsOf } from './ask-why.ts'
+
+let gateway: TestGateway
+
+beforeAll(async () => {
+  gateway = await openTestGateway()
+})
+afterAll(() => gateway.close())
+
+async function mail(plan: { from?: string; text?: string; messageId?: string } = {}): Promise<string> {
+  const sent = await gateway.simulation.mail.deliver({ to: 'echo@agents.test', text: 'hello', ...plan })
+  expect(sent.answer).toBe(250)
+  await awaitReason(gateway, sent.mail.messageId, 'answered')
+  return sent.mail.messageId
+}
+
+describe('why finds a message', () => {
+  test('by its number, with and without a mark, and by its Message-ID, with and without angles', async () => {
+    const id = await mail()
+    const number = (await askWhy(gateway, id)).explanations[0]?.message
+    for (const asked of [`${number}`, `#${number}`, id, `<${id}>`, ` ${id} `]) {
+      expect((await askWhy(gateway, asked)).explanations[0]).toMatchObject({ message: number, id })
+    }
+  })
+
+  test('by the id of the answer, of the delivery and of the log', async () => {
+    const id = await mail()
+    const record = await gateway.show(id)
+    const asked = [record.response?.id ?? '', `d${record.deliveries[0]?.id}`, record.correlation_id]
+    for (const each of asked) {
+      expect((await askWhy(gateway, each)).explanations[0]).toMatchObject({ message: record.number })
+    }
+  })
+
+  test('by the ids of an A2A message and of its task', async () => {
+    const url = `${gatewayOrigin}/agents/echo/a2a`
+    const { messageId, result } = await gateway.simulation.a2a.deliver({ url, text: 'hello' })
+    const { task } = result as { task: { id: string } }
+    const found = await awaitReason(gateway, messageId, 'answered')
+    expect(found.sentence).toMatch(/^Answered at [\d:]+ UTC to task:\S+$/)
+    expect((await askWhy(gateway, task.id)).explanations[0]).toMatchObject({ message: found.message, via: 'a2a' })
+  })
+
+  test('by the address of its sender or of its agent: the newest first', async () => {
+    const first = await mail({ from: 'paula@nodmarc.test' })
+    const second = await mail({ from: 'paula@nodmarc.test' })
+    for (const asked of [
+      '@paula@nodmarc.test',
+      'paula@nodmarc.test',
+      'mailto:Paula@NoDmarc.test',
+      'acct:paula@nodmarc.test',
+    ]) {
+      const { found, explanations } = await askWhy(gateway, asked)
+      expect([found, explanations.map(({ id }) => id)]).toEqual(['address', [second, first]])
+    }
+    for (const asked of ['@echo@agents.test', 'echo', 'echo@agents.test']) {
+      const { found, explanations } = await askWhy(gateway, asked)
+      expect([found, explanations[0]?.id]).toEqual(['address', second])
+      expect(explanations.length).toBeLessThanOrEqual(20)
+    }
+  })
+
+  test('by the id that a peer gave, though it is a number of ours, too', async () => {
+    const id = '1'
+    const url = `${gatewayOrigin}/agents/echo/a2a`
+    await gateway.simulation.a2a.deliver({ url, text: 'hello', messageId: id })
+    expect((await awaitReason(gateway, id, 'answered')).via).toBe('a2a')
+    expect((await askWhy(gateway, '#1')).explanations[0]).toMatchObject({ message: 1, via: 'email' })
+  })
+})
+
+describe('why', () => {
+  test('tells a copy from a message', async () => {
+    const id = await mail({ messageId: `${randomUUID()}@alice.test` })
+    const composed = await gateway.simulation.mail.compose({ to: 'echo@agents.test', text: 'twice' })
+    for (const _ of [1, 2, 3]) expect((await gateway.simulation.mail.sendSmtp(composed)).code).toBe(250)
+    const found = await awaitReason(gateway, composed.messageId, 'duplicate')
+    expect(found.sentence).toMatch(
+      /^Answered once at [\d:]+ UTC to alice@alice\.test; its peer sent it 2 more times, and copies get no further answer$/,
+    )
+    expect(factsOf(found)).toContain('its peer sent it 2 more times')
+    expectWellFormed(found)
+    expect((await askWhy(gateway, id)).explanations[0]?.code).toBe('answered')
+  })
+
+  test.each([
+    ['an id', 'never-seen@nowhere.test'],
+    ['an address', '@nobody@nowhere.test'],
+    ['a number', '#999999'],
+    ['a delivery', 'd999999'],
+    ['hostile text', "'; DROP TABLE messages; -- \u001b[2J %\n"],
+  ])('says that nothing is known of %s', async (_, asked) => {
+    const { found, explanations } = await askWhy(gateway, asked)
+    expect([found, explanations.map(({ code }) => code)]).toEqual(['nothing', ['nothing_known']])
+    const [first] = explanations
+    if (!first) throw new Error('nothing is said')
+    expectWellFormed(first)
+    expect(first.fix?.command).toBe('npx postern doctor')
+  })
+
+  test.each([
+    ['too long', 'x'.repeat(2_049)],
+    ['empty', ' '],
+  ])('refuses what is %s', async (_, asked) => {
+    const answer = await fetch(`${gateway.url()}/operator/api/why/${encodeURIComponent(asked)}`, {
+      headers: { authorization: `Bearer ${operatorToken}` },
+    })
+    expect(answer.status).toBe(400)
+    expect(await answer.json()).toMatchObject({
+      detail: 'Cannot explain: name an id, a number or an address, of at most 2048 characters',
+    })
+  })
+
+  test('tells nobody without the token', async () => {
+    expect((await fetch(`${gateway.url()}/operator/api/why/1`)).status).toBe(401)
+  })
+})
