@@ -1,0 +1,275 @@
+import { describe, expect, test } from 'vitest'
+import type { WhyFacts } from './facts.ts'
+import { describeWhyAgent } from './facts.ts'
+import { reasonOf } from './reasons.ts'
+
+const now = Date.parse('2026-03-04T12:00:00Z')
+const minute = 60_000
+
+type Turn = NonNullable<WhyFacts['turn']>
+type Delivery = WhyFacts['deliveries'][number]
+
+const ended: Turn = { state: 'answered', attempt: 1, crashes: 0, isWaiting: false, endedAt: now - minute, attempts: [] }
+const open: Turn = { state: 'received', attempt: 0, crashes: 0, isWaiting: false, attempts: [] }
+const sent: Delivery = {
+  number: 7,
+  message: 3,
+  to: 'alice@alice.test',
+  state: 'sent',
+  attempts: 1,
+  queuedAt: now - minute,
+  endedAt: now - minute + 1_000,
+  isLeased: false,
+  isAnswer: true,
+}
+
+function facts({
+  message,
+  ...others
+}: Partial<Omit<WhyFacts, 'message'>> & { message?: Partial<WhyFacts['message']> }): WhyFacts {
+  return {
+    now,
+    deliveries: [],
+    requirements: [],
+    downtimes: [],
+    agent: { use: './agent.ts', deadline: '60s', receives: ['message'] },
+    ...others,
+    message: {
+      number: 3,
+      id: 'm3',
+      agent: 'echo',
+      recipient: '@echo@agents.test',
+      channel: 'email',
+      sender: '@alice@alice.test',
+      isVerified: true,
+      kind: 'message',
+      receivedAt: now - 2 * minute,
+      flags: [],
+      duplicates: 0,
+      correlationId: 'c3',
+      isTask: false,
+      ...message,
+    },
+  }
+}
+
+const failed = (error: string, rest: Partial<Turn> = {}): Turn => ({ ...ended, state: 'failed', error, ...rest })
+
+describe('reasonOf()', () => {
+  test.each<[code: string, sentence: string, Parameters<typeof facts>[0]]>([
+    ['answered', 'Answered at 11:59:01 UTC to alice@alice.test', { turn: ended, deliveries: [sent] }],
+    [
+      'answered',
+      'Answered at 11:59:01 UTC to alice@alice.test and 1 other place',
+      { turn: ended, deliveries: [sent, { ...sent, number: 8, to: 'bob@bob.test' }] },
+    ],
+    [
+      'answered',
+      'Answered with a refusal of the agent at 11:59:00 UTC in the task that its peer called',
+      { message: { isTask: true }, turn: ended, answer: { at: now - minute, status: 'rejected' } },
+    ],
+    [
+      'answer_taken_back',
+      'Answered at 11:59:00 UTC, and the agent took the answer back at 11:59:30 UTC',
+      { turn: ended, answer: { at: now - minute, status: 'completed', retractedAt: now - minute / 2 } },
+    ],
+    ['canceled', 'Not answered: its task was canceled at 11:59:00 UTC', { turn: failed('canceled') }],
+    [
+      'interrupted',
+      'Not answered: interrupted by a newer message at 11:59:00 UTC, as agents.echo.queue "interrupt" asks',
+      { turn: { ...ended, state: 'ignored', error: 'interrupted by a newer message' } },
+    ],
+    [
+      'agent_crashes',
+      'Failed at 11:59:00 UTC: the gateway ended 3 times in the middle of it, so it is not tried again',
+      { turn: failed('gave up after 3 crashes', { attempt: 3 }) },
+    ],
+    [
+      'agent_removed',
+      'Failed at 11:59:00 UTC: the configuration has no agent "echo" any more',
+      { turn: failed('there is no such agent any more'), agent: undefined },
+    ],
+    [
+      'answer_unstorable',
+      'Failed at 11:59:00 UTC: the agent gave an answer that cannot be stored, such as one that is not JSON',
+      { turn: failed('the answer cannot be stored') },
+    ],
+    [
+      'agent_said_failed',
+      'Failed at 11:59:00 UTC: the agent answered with the status "failed"',
+      { turn: { ...ended, state: 'failed' } },
+    ],
+    [
+      'webhook_down',
+      'Failed at 11:59:00 UTC: the webhook of agent "echo" at https://hook.test/in could not be reached (no answer in time), given up after 12 tries',
+      {
+        turn: failed('Cannot fetch: no answer in time', {
+          attempt: 12,
+          attempts: [{ attempt: 12, leased_at: 1, ended_at: 2, outcome: 'unavailable' }],
+        }),
+        agent: { use: 'webhook', url: 'https://hook.test/in', deadline: '60s', receives: [] },
+      },
+    ],
+    [
+      'gateway_gone',
+      'Not answered yet: the gateway that worked on it (host:1) is gone; its lease ran out at 11:59:00 UTC and the next free worker takes it up',
+      { turn: { ...open, state: 'working', leaseOwner: 'host:1', dueAt: now - minute } },
+    ],
+    [
+      'working',
+      'Not answered yet: the agent is working on it, 2 minutes after it came at 11:58:00 UTC, for the 2nd time because a gateway ended in the middle of it',
+      { turn: { ...open, state: 'working', leaseOwner: 'host:1', dueAt: now + minute, attempt: 2, crashes: 2 } },
+    ],
+    [
+      'waiting_for_agent',
+      'Not answered yet: the agent waits for another agent that it asked, 2 minutes after it came at 11:58:00 UTC',
+      { turn: { ...open, state: 'working', leaseOwner: 'host:1', dueAt: now + minute, isWaiting: true, crashes: 1 } },
+    ],
+    [
+      'gathering',
+      'Not answered yet: it waits until 12:00:02 UTC for more that the sender may say, as agents.echo.queue asks',
+      { turn: { ...open, readyAt: now + 2_000, dueAt: now + 2_000 } },
+    ],
+    [
+      'waiting_for_worker',
+      'Not answered yet: it is due since 11:59:00 UTC (1 minute) and no worker has taken it up',
+      { turn: { ...open, dueAt: now - minute } },
+    ],
+    [
+      'queued',
+      'Not answered yet: it waits since 11:58:00 UTC behind #2 of the same conversation, which is tried again at 12:01:00 UTC (connection failed: ECONNREFUSED)',
+      {
+        turn: {
+          ...open,
+          ahead: {
+            message: 2,
+            isLeased: false,
+            dueAt: now + minute,
+            error: 'Cannot fetch: connection failed: ECONNREFUSED',
+          },
+        },
+      },
+    ],
+    [
+      'delivery_given_up',
+      'The answer was not delivered (one of 2 deliveries): https://a.test/inbox could not be reached (the answer is 503), given up after 12 tries, at 2026-03-02 12:00:00 UTC',
+      {
+        turn: ended,
+        deliveries: [
+          sent,
+          {
+            ...sent,
+            number: 9,
+            to: 'https://a.test/inbox',
+            state: 'dead',
+            attempts: 12,
+            endedAt: now - 48 * 60 * minute,
+            error: 'given up after 12 tries: Cannot deliver: the answer is 503',
+          },
+        ],
+      },
+    ],
+    [
+      'being_sent',
+      'The answer is not delivered yet, since 11:59:00 UTC: it is being sent to alice@alice.test',
+      { turn: ended, deliveries: [{ ...sent, state: 'queued', endedAt: undefined, isLeased: true, dueAt: now }] },
+    ],
+    [
+      'requirement_declined',
+      'Asked for consent and not continued: it was declined at 11:59:30 UTC',
+      {
+        turn: ended,
+        requirements: [
+          {
+            id: 'r1',
+            kind: 'consent_required',
+            status: 'declined',
+            isForOperator: false,
+            address: '@alice@alice.test',
+            issuedAt: now - minute,
+            expiresAt: now + minute,
+            resolvedAt: now - minute / 2,
+          },
+        ],
+      },
+    ],
+    [
+      'waiting_for_operator',
+      'Waits for consent of an operator since 11:59:00 UTC, until 12:01:00 UTC',
+      {
+        turn: ended,
+        requirements: [
+          {
+            id: 'r1',
+            kind: 'consent_required',
+            status: 'open',
+            isForOperator: true,
+            address: 'operator',
+            issuedAt: now - minute,
+            expiresAt: now + minute,
+          },
+        ],
+      },
+    ],
+    [
+      'gateway_was_down',
+      'Answered late, at 11:59:01 UTC to alice@alice.test: its peer sent it at 10:00:00 UTC and the gateway was down from 09:00:00 UTC to 11:00:00 UTC (2 hours)',
+      {
+        message: { sentAt: now - 120 * minute },
+        turn: ended,
+        deliveries: [sent],
+        downtimes: [{ from: now - 180 * minute, to: now - 60 * minute }],
+      },
+    ],
+    ['posted', 'Posted by the agent of itself at 11:58:00 UTC', { message: { flags: ['post'] }, turn: ended }],
+    [
+      'event',
+      'No answer is due: it says that an account has moved, at 11:58:00 UTC',
+      { message: { flags: ['moved'] } },
+    ],
+    [
+      'kept',
+      'No answer: it came at 11:58:00 UTC and its channel gives such a message (delete) to no agent',
+      { message: { kind: 'delete' } },
+    ],
+    [
+      'hop_limit',
+      'Not answered: agents have passed it on more often than limits.loop.max_hops allows, at 11:58:00 UTC',
+      { message: { flags: ['from_agent', 'hop_limit'] } },
+    ],
+  ])('%s: %s', (code, sentence, given) => {
+    expect(reasonOf(facts(given))).toMatchObject({ code, sentence })
+  })
+
+  test('a downtime before a message came, or after its answer, did not make it late', () => {
+    const downtimes = [
+      { from: now - 60 * minute, to: now - 30 * minute },
+      { from: now - 30_000, to: now - 20_000 },
+    ]
+    expect(reasonOf(facts({ turn: ended, deliveries: [sent], downtimes })).code).toBe('answered')
+  })
+
+  test('what others have written is cut and stays on one line', () => {
+    const { sentence } = reasonOf(facts({ turn: failed(`one\ntwo\r\n${'x'.repeat(10_000)}`) }))
+    expect(sentence).toContain('(one two xxx')
+    expect(sentence.length).toBeLessThan(500)
+  })
+})
+
+describe('describeWhyAgent()', () => {
+  test('leaves out what is secret', () => {
+    const config = {
+      use: 'webhook',
+      url: 'https://user:word@hook.test/in?token=t#f',
+      secret: 'whsec_x',
+      api_key: 'k',
+      deadline: '60s',
+    }
+    expect(describeWhyAgent(config)).toEqual({
+      use: 'webhook',
+      url: 'https://hook.test/in',
+      deadline: '60s',
+      receives: ['message'],
+    })
+  })
+})
