@@ -4,6 +4,7 @@ import { checkDeclaredBody, parseBoundedJson, readBody } from '@postern/http'
 import type { Activity } from './format/activity.ts'
 import { parseActivity } from './format/activity.ts'
 import { isOnOrigin } from './format/iri.ts'
+import { peekClaims } from './format/peek-claims.ts'
 import { asObject, idOf, onlyOf } from './format/reading.ts'
 import { isActivityMediaType } from './format/vocabulary.ts'
 import { parsePostIri } from './inbox/own-post.ts'
@@ -67,7 +68,7 @@ export async function verifyDelivery(
   proof.checkTimes({ now: parts.now(), windowMs: parts.windowMs })
   const bytes = await readBody(request, maxBodyBytes)
   const bodyAt = steps.now()
-  proof.checkBody(bytes)
+  checkBody(proof, bytes, steps)
   steps.note(digestProof, bodyAt)
   const document = parseBoundedJson(bytes, { maxDepth, what: 'activity' })
   steps.claim(readClaims(document))
@@ -133,6 +134,16 @@ async function verifyCarried(
     proofs,
   }
   return proven as unknown as ProvenActivity
+}
+
+/** A body that is not the signed one is not read as JSON; its first words tell the operator what it claims to be. @throws Rejection */
+function checkBody(proof: RequestProof, bytes: Uint8Array, steps: IntakeSteps): void {
+  try {
+    proof.checkBody(bytes)
+  } catch (error) {
+    steps.claim(peekClaims(bytes))
+    throw error
+  }
 }
 
 /** What an activity says of itself. */

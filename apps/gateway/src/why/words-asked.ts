@@ -45,6 +45,6 @@ function readAddress(text: string, agents: AgentNames): Pick<WhyWords, 'agent' |
   if (local === undefined || domain === undefined) return agents.has(text) ? { agent: text } : {}
   // What stands behind a + in the address of an agent names a conversation.
   const name = local.toLowerCase().split('+')[0] ?? ''
-  const isOurs = domain.toLowerCase() === agents.domain && agents.has(name)
+  const isOurs = domain.toLowerCase() === agents.domain
   return { sender: `@${local}@${domain}`, ...(isOurs && { agent: name }) }
 }

@@ -58,11 +58,19 @@ const refusalCases: readonly RefusalCase[] = [
   },
   {
     code: 'bad_signature',
-    codes: ['signature_invalid', 'signer_mismatch', 'unsigned'],
-    why: 'nothing proves who sent it',
+    codes: ['signature_invalid', 'signer_mismatch'],
+    why: 'its proof does not hold',
     fix: refusal => ({
       text: 'If the sender is honest, their server signs with another key than it publishes, or something on the way changed the request. Otherwise there is nothing to fix.',
       command: resolveSender(refusal),
+    }),
+  },
+  {
+    code: 'unsigned',
+    codes: ['unsigned'],
+    why: 'nothing proves who sent it',
+    fix: () => ({
+      text: 'The sender has to sign, or to bring a token. Something on the way may have taken the header out.',
     }),
   },
   {
