@@ -76,7 +76,7 @@ export type { ApprovalAction } from './message/policy/approval.ts'
 export { describeApproval, readApproval, refusedCall, refusedForGood } from './message/policy/approval.ts'
 export { approvers, isForOperator, operatorSubject } from './message/policy/approver.ts'
 export type { RefusalKind, RequirementKind } from './message/policy/policy-kinds.ts'
-export { isRequirementKind, policiesOf, refusalKinds } from './message/policy/policy-kinds.ts'
+export { isRequirementKind, policiesOf, refusalKinds, requirementKinds } from './message/policy/policy-kinds.ts'
 export type { PolicyResolution, ResolutionOutcome } from './message/policy/policy-resolution.ts'
 export { resolutionOutcomes } from './message/policy/policy-resolution.ts'
 export type { RememberScope } from './message/policy/remember-scope.ts'
@@ -172,6 +172,7 @@ export type {
   TurnNote,
 } from './ports/records/note.ts'
 export { formatTurnId, isTurnNews } from './ports/records/note.ts'
+export type { Page } from './ports/records/page.ts'
 export type {
   Forgetting,
   Forgotten,

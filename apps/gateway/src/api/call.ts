@@ -20,19 +20,25 @@ interface AnyInput {
 }
 
 /** Path and query by which an operation is asked. Members that are undefined are left out. */
-function formatOperationPath<Of extends ApiOperation>(operation: Of, input: OperationInput<Of>): string {
+export function formatOperationPath<Of extends ApiOperation>(operation: Of, input: OperationInput<Of>): string {
   const { parameters = {}, query = {} } = input as AnyInput
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(parameters[name])))
-  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
+  const given = Object.entries(query).flatMap(([name, value]) => {
+    const values = Array.isArray(value) ? value : value === undefined ? [] : [value]
+    return values.map(each => [name, String(each)])
+  })
   const search = given.length > 0 ? `?${new URLSearchParams(given)}` : ''
   return `${operatorBase}${path}${search}`
 }
 
-type SendRequest = (path: string, init: { readonly method: string; readonly body?: unknown }) => Promise<unknown>
+export type SendOperation = (
+  path: string,
+  init: { readonly method: string; readonly body?: unknown },
+) => Promise<unknown>
 
 /** Asks one operation; the answer is of its schema, by the gateway's word. */
 export async function callOperation<Of extends ApiOperation>(
-  send: SendRequest,
+  send: SendOperation,
   operation: Of,
   input: OperationInput<Of>,
 ): Promise<OperationAnswer<Of>> {

@@ -11,11 +11,11 @@ type Issue = z.core.$ZodIssue
 /** More of them help nobody. */
 const mostDescribed = 10
 
-/** What is wrong with each member, in words that say what would be right. */
-export function describeIssues(error: z.ZodError): readonly DescribedIssue[] {
+/** What is wrong with each member, in words that say what would be right. `known`: the members that there are. */
+export function describeIssues(error: z.ZodError, known: readonly string[] = []): readonly DescribedIssue[] {
   return error.issues.slice(0, mostDescribed).map(issue => {
     const field = issue.path.join('.')
-    const description = describeIssue(issue)
+    const description = describeIssue(issue, known)
     const isUnknown = issue.code === 'unrecognized_keys'
     return {
       field,
@@ -35,7 +35,7 @@ const typeNames: Readonly<Record<string, string>> = {
   record: 'an object',
 }
 
-function describeIssue(issue: Issue): string {
+function describeIssue(issue: Issue, known: readonly string[]): string {
   if (issue.code === 'invalid_type') {
     return issue.input === undefined && issue.message.endsWith('undefined')
       ? 'is missing'
@@ -46,10 +46,9 @@ function describeIssue(issue: Issue): string {
   if (issue.code === 'invalid_value')
     return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}`
   if (issue.code === 'unrecognized_keys') {
-    return `there is no member ${issue.keys
-      .slice(0, 5)
-      .map(key => `"${key.slice(0, 100)}"`)
-      .join(', ')}; leave it out`
+    const names = issue.keys.slice(0, 5).map(key => `"${key.slice(0, 100)}"`)
+    const fix = issue.path.length === 0 && known.length > 0 ? `use ${known.join(', ')}` : 'leave it out'
+    return `there is no member ${names.join(', ')}; ${fix}`
   }
   // A schema of ours says it itself.
   return issue.message

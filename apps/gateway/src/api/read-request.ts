@@ -40,8 +40,10 @@ function readQuery({ query, task }: ApiOperation, { req }: Context): OperationRe
   }
   if (!query) return undefined
   const values = Object.entries(given).map(([name, texts]) => {
+    const kind = kindOf(shape[name] as z.ZodType)
+    if (kind === 'array') return [name, texts] as const
     if (texts.length > 1) throw new Rejection('malformed', `Cannot ${task}: "${name}" is given more than once`)
-    return [name, readValue(texts[0] ?? '', kindOf(shape[name] as z.ZodType))] as const
+    return [name, readValue(texts[0] ?? '', kind)] as const
   })
   return parseOrRefuse(query, Object.fromEntries(values), task) as OperationRequest<ApiOperation>['query']
 }
@@ -66,11 +68,15 @@ async function readJson({ body, task }: ApiOperation, { req }: Context): Promise
   return parseOrRefuse(schema, isOptional ? (value ?? {}) : value, task)
 }
 
+function namesOf(schema: z.ZodType): readonly string[] {
+  return Object.keys((schema as Partial<z.ZodObject>).shape ?? {})
+}
+
 /** @throws Rejection `malformed`, with a sentence for each member that is wrong */
 function parseOrRefuse(schema: z.ZodType, value: unknown, task: string): unknown {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  const issues = describeIssues(parsed.error)
+  const issues = describeIssues(parsed.error, namesOf(schema))
   const violations = issues.map(({ field, description }) => ({ field, description }))
   throw new Rejection('malformed', `Cannot ${task}: ${issues[0]?.sentence}`, { violations })
 }

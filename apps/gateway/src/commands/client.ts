@@ -11,11 +11,10 @@ export class CommandError extends Error {
 export interface OperatorClient {
   /** Any route of the gateway, as a peer sees it. */
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Response>
-  request(path: string, init?: { readonly method?: string; readonly body?: unknown }): Promise<unknown>
   /** One operation of the operator's API. @throws CommandError with what the gateway says */
   call<Of extends ApiOperation>(operation: Of, input: OperationInput<Of>): Promise<OperationAnswer<Of>>
   /** A long list, one JSON text a line, as it comes. */
-  readLines(path: string): AsyncIterable<string>
+  readLines<Of extends ApiOperation>(operation: Of, input: OperationInput<Of>): AsyncIterable<string>
   readonly isRunning: boolean
   /** It has the simulation beside it. */
   readonly isSimulating: boolean

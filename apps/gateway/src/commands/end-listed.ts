@@ -1,22 +1,25 @@
 import { toTerminalLine } from '../terminal/text.ts'
+import type { approvalOperations } from './approvals/operations.ts'
+import type { banOperations } from './bans/operations.ts'
 import type { ClientOpener } from './client.ts'
 import type { Output } from './context.ts'
+
+interface Ending {
+  readonly operation: typeof approvalOperations.revoke | typeof banOperations.lift
+  readonly agent: string
+  readonly id: string
+  readonly said: string
+}
 
 /** Ends one of what is listed for an agent, and says so. */
 export async function endListed(
   openClient: ClientOpener,
   output: Output,
-  {
-    agent,
-    list,
-    id,
-    said,
-  }: { readonly agent: string; readonly list: string; readonly id: string; readonly said: string },
+  { operation, agent, id, said }: Ending,
 ): Promise<void> {
   const client = await openClient()
   try {
-    const path = `/operator/api/agents/${encodeURIComponent(agent)}/${list}/${encodeURIComponent(id)}`
-    await client.request(path, { method: 'DELETE' })
+    await client.call(operation, { parameters: { agent, id } })
     output.print(`${toTerminalLine(id)}: ${said}`)
   } finally {
     await client.close()

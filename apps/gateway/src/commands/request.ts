@@ -22,10 +22,3 @@ export async function readOperatorRequest<Schema extends z.ZodType>(
   const path = parsed.error.issues[0]?.path.join('.') ?? ''
   throw new Rejection('malformed', typeof problem === 'string' ? problem : problem(path))
 }
-
-/** Where the page before ended. @throws Rejection `malformed` */
-export function readCursor(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  if (!/^\d{1,15}$/.test(text)) throw new Rejection('malformed', 'Cannot list: "after" must be a whole number')
-  return Number(text)
-}

@@ -1,7 +1,6 @@
 import type { AgentDeps } from '@postern/agents'
 import type { Channel, LookupStore, OperatorStore, RelationStore, RequirementStore } from '@postern/core'
-import type { MiddlewareHandler } from 'hono'
-import { Hono } from 'hono'
+import type { Hono, MiddlewareHandler } from 'hono'
 import { createDocumentRoute } from '../api/document-route.ts'
 import type { OperatorRoute } from '../api/operation.ts'
 import { createOperationRouter } from '../api/router.ts'
@@ -32,7 +31,6 @@ export interface OperatorOptions {
   readonly acting: ActionRouteOptions['acting']
   readonly requirements: RequirementRouteOptions['requirements']
   openResolvePlatform(): ResolvePlatform
-  readonly further?: readonly Hono[]
   /** Operations of other parts of the program, and of dev mode. */
   readonly operations?: readonly OperatorRoute[]
 }
@@ -46,21 +44,19 @@ export function createOperatorRoutes({
   acting,
   requirements,
   openResolvePlatform,
-  further = [],
   operations = [],
 }: OperatorOptions): Hono {
-  const operationRoutes = [...createMessageRoutes({ store, agents }), ...createKeyRoutes({ channels }), ...operations]
-  const routes = new Hono()
-    .route('/', createOperationRouter([...operationRoutes, createDocumentRoute(operationRoutes)], operatorOnly))
-    .basePath('/operator/api')
-    .use(operatorOnly)
-    .route('/', createFollowerRoutes({ store, channels }))
-    .route('/', createSuppressionRoutes({ store, channels }))
-    .route('/', createAgentActionRoutes({ agents, acting }))
-    .route('/', createRequirementRoutes({ store, requirements }))
-    .route('/', createApprovalRoutes(store))
-    .route('/', createPeopleRoutes({ store, agents, channels }))
-    .route('/', createResolveRoutes(openResolvePlatform))
-  for (const each of further) routes.route('/', each)
-  return routes
+  const routes = [
+    ...createMessageRoutes({ store, agents }),
+    ...createRequirementRoutes({ store, requirements }),
+    ...createApprovalRoutes(store),
+    ...createFollowerRoutes({ store, channels }),
+    ...createSuppressionRoutes({ store, channels }),
+    ...createPeopleRoutes({ store, agents, channels }),
+    ...createAgentActionRoutes({ agents, acting }),
+    ...createKeyRoutes({ channels }),
+    ...createResolveRoutes(openResolvePlatform),
+    ...operations,
+  ]
+  return createOperationRouter([...routes, createDocumentRoute(routes)], operatorOnly)
 }

@@ -6,7 +6,6 @@ import { createProxyRoutes } from '../commands/doctor/route.ts'
 import { requireOperator } from '../commands/operator-token.ts'
 import { createOutcomeRoutes } from '../commands/outcomes/route.ts'
 import { createOwnerRoutes } from '../commands/people/owners-route.ts'
-import { createFileRoutes } from '../commands/people/vacuum-route.ts'
 import { createQuestionRoutes } from '../commands/questions/route.ts'
 import { createOperatorRoutes } from '../commands/routes.ts'
 import type { ListedSetting } from '../commands/status/listed-setting.ts'
@@ -98,22 +97,19 @@ function openOperatorRoutes(
     operations: [
       ...createWhyRoutes({ store, agents, agentConfigs: config.agents, now: () => platform.now() }),
       ...createOutcomeRoutes({ store, agentConfigs: config.agents, now: platform.now }),
+      ...createQuestionRoutes(operators),
+      ...createBanRoutes(store.records),
+      ...createSharedRoutes({ records: store.records, agents: config.agents }),
+      ...createOwnerRoutes(store, channels),
+      ...createTranscriptRoutes({ store, platform, channels }),
+      ...createViewRoutes({ store, platform }),
+      ...createProxyRoutes(unknownProxies),
       ...extraOperations,
       ...createStatusRoutes({
         ...{ config, store, agents, channels, meter, paused, now: platform.now },
         questions: operators,
         settings: () => listSettings(config),
       }),
-    ],
-    further: [
-      createTranscriptRoutes({ store, platform, channels }),
-      createViewRoutes({ store, platform }),
-      createOwnerRoutes(store, channels),
-      createFileRoutes(store),
-      createQuestionRoutes(operators),
-      createBanRoutes(store.records),
-      createProxyRoutes(unknownProxies),
-      createSharedRoutes({ records: store.records, agents: config.agents }),
     ],
     agents,
     channels,

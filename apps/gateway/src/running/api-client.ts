@@ -1,5 +1,6 @@
 import { parseJsonText } from '@postern/core'
-import { callOperation } from '../api/call.ts'
+import type { SendOperation } from '../api/call.ts'
+import { callOperation, formatOperationPath } from '../api/call.ts'
 import type { OperatorClient } from '../commands/client.ts'
 import { CommandError } from '../commands/client.ts'
 
@@ -9,9 +10,11 @@ type ClientState = Pick<OperatorClient, 'isRunning' | 'isSimulating' | 'close'>
 export function createClient(token: string, send: Send, state: ClientState): OperatorClient {
   const request = createRequester(send, token)
   return {
-    request,
     call: (operation, input) => callOperation(request, operation, input),
-    readLines: path => readLines(send(path, { headers: { ...authorize(token), accept: 'application/x-ndjson' } })),
+    readLines(operation, input) {
+      const headers = { ...authorize(token), accept: 'application/x-ndjson' }
+      return readLines(send(formatOperationPath(operation, input), { headers }))
+    },
     get: (path, headers = {}) => send(path, { headers }),
     ...state,
   }
@@ -27,8 +30,8 @@ export function sendTo(url: string): Send {
     })
 }
 
-function createRequester(send: Send, token: string): OperatorClient['request'] {
-  return async (path, { method = 'GET', body } = {}) => {
+function createRequester(send: Send, token: string): SendOperation {
+  return async (path, { method, body }) => {
     const headers = { ...authorize(token), 'content-type': 'application/json' }
     const answer = await send(path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
     await checkAnswer(answer)

@@ -25,7 +25,7 @@ test.each(tillAgents)(
     expect(told).not.toMatch(/actions\/|Give 20\.00/)
     expect(waiting).toMatchObject({
       approver: 'operator',
-      status: 'open',
+      state: 'open',
       address: '@alice@mastodon.test',
       call: { tool: 'refund', arguments: { order: '17' }, summary: 'Give 20.00 back for order 17?' },
     })
@@ -56,7 +56,7 @@ test.each(tillAgents)(
 
 test.each(tillAgents)('E-39: a no of an operator never runs the tool of %s; the asker hears of it', async agent => {
   const { objectId, waiting } = await setup.askForRefund(agent)
-  expect((await setup.decide(waiting.id, { outcome: 'declined' })).body).toMatchObject({ status: 'declined' })
+  expect((await setup.decide(waiting.id, { outcome: 'declined' })).body).toMatchObject({ state: 'declined' })
   await eventually(async () => setup.answersTo(objectId).find(each => each.includes('It was not allowed.')))
   expect(setup.takeRings()).toEqual([])
   expect(await setup.readAction(agent)).toMatchObject({ status: 'rejected', resolver: 'operator' })
@@ -78,7 +78,7 @@ test.each(tillAgents)(
     expect(page).toContain('Give 20.00 back for order 17?')
     expect(page).toContain('@alice@mastodon.test')
     expect(page).toContain('&quot;order&quot;: &quot;17&quot;')
-    expect((await setup.findWaiting(agent)).status).toBe('open')
+    expect((await setup.findWaiting(agent)).state).toBe('open')
 
     const send = (order: unknown) =>
       fetch(gateway.url() + path, {
@@ -166,7 +166,7 @@ test('at a terminal: what waits for the operator is listed, shown whole, and all
   const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
   const printed: string[] = []
   const output = { json: false, print: (text: string) => void printed.push(text) }
-  await printRequirements(openClient, output, { status: 'open', isMine: true })
+  await printRequirements(openClient, output, { state: 'open', approver: 'operator' })
   expect(printed.join()).toMatch(new RegExp(`${waiting.id} .*operator .*Give 20.00 back for order 17\\?`))
   await printRequirement(openClient, output, waiting.id)
   expect(printed.at(-1)).toContain('shop, talking to @alice@mastodon.test by activitypub; you decide')

@@ -102,7 +102,7 @@ test.each(tillAgents)(
     await eventually(async () => gateway.answersTo(objectId).find(each => each.includes('refunded:17')))
     expect(gateway.takeRings()).toEqual(['begun 17', 'done 17'])
     const path = `/agents/${agent}/approvals`
-    const { approvals } = await gateway.swarm.operate<{ approvals: readonly { id: string }[] }>(path)
+    const { items: approvals } = await gateway.swarm.operate<{ items: readonly { id: string }[] }>(path)
     expect(approvals).toMatchObject([
       { resolver: 'operator eve', address: '@alice@mastodon.test', approver: 'operator' },
     ])
@@ -228,8 +228,8 @@ test('W-26: what an agent asks of a human waits in the operator’s chat, too; a
     from: 'bob@mastodon.test',
     visibility: 'direct',
   })
-  const ask = () => gateway.swarm.operate<{ questions: readonly { readonly id: string }[] }>('/questions')
-  const question = await eventually(async () => (await ask()).questions[0])
+  const ask = () => gateway.swarm.operate<{ items: readonly { readonly id: string }[] }>('/questions')
+  const question = await eventually(async () => (await ask()).items[0])
   const chat = openChat(chatUrl('desk'), evesToken, `question:${question.id}`)
   expect(outcomeOf(await runChat(chat))).toMatchObject({
     type: 'interrupt',
@@ -252,7 +252,7 @@ test('W-26: what an agent asks of a human waits in the operator’s chat, too; a
 
   expect(outcomeOf(await runChat(chat, answer('It is me, Eve.'))).type).toBe('success')
   await eventually(async () => gateway.answersTo(objectId).find(each => each.includes('It is me, Eve.')))
-  expect((await ask()).questions).toEqual([])
+  expect((await ask()).items).toEqual([])
   const late = await runChat(openChat(chatUrl('desk'), operatorToken), answer('And again'))
   expect(late.at(-1)).toMatchObject({
     type: 'RUN_ERROR',

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { CommandError } from '../../src/commands/client.ts'
 import { printDoctor } from '../../src/commands/doctor/view.ts'
+import { messageOperations } from '../../src/commands/messages/operations.ts'
 import { printMessages } from '../../src/commands/messages/view.ts'
 import { sendSimulated } from '../../src/commands/send/view.ts'
 import { findRunFile, writeRunFile } from '../../src/platform/run-file.ts'
@@ -23,7 +24,7 @@ async function leaveDeadGateway() {
 test('commands read the stored data when the gateway was killed, whoever has its process number now', async () => {
   const client = await openOperatorClient(await leaveDeadGateway())
   expect(client.isRunning).toBe(false)
-  expect(await client.request('/operator/api/messages')).toEqual({ items: [], next: null })
+  expect(await client.call(messageOperations.list, {})).toEqual({ items: [], next: null })
   await client.close()
 })
 

@@ -44,8 +44,8 @@ test('E-39: a gateway that is killed over an operator’s decision runs the call
     const { objectId } = await setup.post(`please refund ${asked}`)
     await setup.simulation.fediverse.awaitReply(objectId, 30_000)
     const mailsBefore = setup.simulation.mail.received.length
-    const { requirements } = (
-      await operate<{ requirements: { id: string }[] }>('/requirements?status=open&approver=operator')
+    const { items: requirements } = (
+      await operate<{ items: { id: string }[] }>('/requirements?state=open&approver=operator')
     ).body
     const path = `/requirements/${requirements[0]?.id}`
     const word = { outcome: 'granted', arguments: { order: changed } }

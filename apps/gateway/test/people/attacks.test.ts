@@ -178,7 +178,7 @@ describe('forgetting', () => {
   })
 
   test('links are listed for the operator', async () => {
-    const { links } = await people.gateway.ask<{ links: object[] }>('/people?agent=desk')
+    const { items: links } = await people.gateway.ask<{ items: object[] }>('/people?agent=desk')
     expect(links).toContainEqual(
       expect.objectContaining({ agent: 'desk', target: { via: 'email', address: '@seen@alice.test' } }),
     )

@@ -114,7 +114,7 @@ test('the operator lets somebody in from the terminal, and consents for nobody',
   const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
   const printed: string[] = []
   const output = { json: false, print: (text: string) => void printed.push(text) }
-  await printRequirements(openClient, output, { status: 'open', isMine: false })
+  await printRequirements(openClient, output, { state: 'open' })
   expect(printed.join()).toContain(id)
   await decideListedRequirement(openClient, output, { id, outcome: 'granted' })
   const done = async () => {

@@ -31,8 +31,8 @@ const late = 'Nobody allowed it in time.'
 const gateway = () => setup.swarm.gateway
 
 async function listOpen(): Promise<readonly Waiting[]> {
-  const path = '/requirements?status=open&approver=operator'
-  return (await setup.swarm.operate<{ requirements: readonly Waiting[] }>(path)).requirements
+  const path = '/requirements?state=open&approver=operator'
+  return (await setup.swarm.operate<{ items: readonly Waiting[] }>(path)).items
 }
 
 test.each(tillAgents)(
@@ -42,7 +42,7 @@ test.each(tillAgents)(
     await eventually(async () => setup.answersTo(objectId).some(answer => answer.includes(late)))
     expect(await listOpen()).toEqual([])
     expect(await setup.swarm.operate<Waiting>(`/requirements/${waiting.id}`)).toMatchObject({
-      status: 'expired',
+      state: 'expired',
       resolver: { method: 'timeout' },
       resolved_at: expect.stringMatching(/Z$/),
     })

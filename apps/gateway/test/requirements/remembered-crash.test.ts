@@ -20,8 +20,7 @@ async function operate<Answer>(path: string, method = 'GET'): Promise<Answer> {
   const headers = { authorization: `Bearer ${operatorToken}` }
   return (await (await fetch(`${setup.url}/operator/api${path}`, { method, headers })).json()) as Answer
 }
-const listKept = async () =>
-  (await operate<{ approvals: readonly ListedDecision[] }>('/agents/shop/approvals')).approvals
+const listKept = async () => (await operate<{ items: readonly ListedDecision[] }>('/agents/shop/approvals')).items
 
 const allow = (path: string) =>
   fetch(setup.url + path, { method: 'POST', body: new URLSearchParams({ decision: 'grant', remember: 'always' }) })
@@ -48,7 +47,7 @@ test('E-39: a decision and what is remembered of it are durable together, or nei
     await insist(url, path)
     await eventually(async () => setup.answersTo(objectId).length > 0, 30_000)
     setup.expectOneRing(String(100 + round), setup.answersTo(objectId)[0] ?? '')
-    const { requirements } = await operate<{ requirements: readonly { id: string }[] }>('/requirements')
+    const { items: requirements } = await operate<{ items: readonly { id: string }[] }>('/requirements')
     const { message } = await operate<MessageRecord>(`/messages/urn:postern:resolution:${requirements[0]?.id}`)
     const kept = await listKept()
     expect(kept.map(({ scope }) => scope)).toEqual(message.policy_resolution?.remember ? ['always'] : [])

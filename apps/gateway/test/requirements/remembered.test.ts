@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ListedDecision } from '@postern/core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { approvalOperations } from '../../src/commands/approvals/operations.ts'
 import { printRemembered } from '../../src/commands/approvals/view.ts'
 import { endListed } from '../../src/commands/end-listed.ts'
 import { writeRunFile } from '../../src/platform/run-file.ts'
@@ -116,9 +117,7 @@ async function ask(token: string, url: string, method = 'GET') {
 const listOwn = async (agent: string, token = annsToken) =>
   (await ask(token, urlOf(agent, 'approvals'))).approvals ?? []
 const listAll = (agent: string) =>
-  swarm
-    .operate<{ approvals: readonly ListedDecision[] }>(`/agents/${agent}/approvals`)
-    .then(({ approvals }) => approvals)
+  swarm.operate<{ items: readonly ListedDecision[] }>(`/agents/${agent}/approvals`).then(({ items }) => items)
 
 async function revokeAll(agent: string): Promise<void> {
   const url = `${swarm.gateway.url()}/operator/api/agents/${agent}/approvals`
@@ -212,7 +211,7 @@ test('a reach that is none, or is not offered, decides nothing', async () => {
     const { interrupt, events, outcome } = await till.decide({ approved: true, remember })
     expect(findEvents(events, 'CUSTOM')).toMatchObject([{ name: 'warning', value: words }])
     expect(outcome.type).toBe('RUN_ERROR')
-    expect(await swarm.operate(`/requirements/${interrupt.id}`)).toMatchObject({ status: 'open' })
+    expect(await swarm.operate(`/requirements/${interrupt.id}`)).toMatchObject({ state: 'open' })
   }
   expect(takeRings()).toEqual([])
 })
@@ -371,7 +370,7 @@ test('E-39: an operator’s word counts for later calls of the one it was given 
   const output = { json: false, print: (text: string) => void printed.push(text) }
   await printRemembered(openClient, output, 'vault')
   expect(printed.join()).toMatch(/refund .*direct .*operator .*everywhere/)
-  const end = { agent: 'vault', list: 'approvals', id: kept?.id ?? '', said: 'revoked' }
+  const end = { operation: approvalOperations.revoke, agent: 'vault', id: kept?.id ?? '', said: 'revoked' }
   await endListed(openClient, output, end)
   expect(printed.at(-1)).toBe(`${kept?.id}: revoked`)
   expect((await later.run('refund order o4, please')).outcome.type).toBe('interrupt')

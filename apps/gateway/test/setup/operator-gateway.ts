@@ -21,7 +21,7 @@ export interface Waiting {
   readonly id: string
   readonly agent: string
   readonly approver: string
-  readonly status: string
+  readonly state: string
   readonly address: string
   readonly policy: object
   readonly resolver?: object
@@ -88,8 +88,8 @@ export async function openOperatorGateway(): Promise<OperatorGateway> {
   let rung = 0
 
   async function findWaiting(agent: TillAgent): Promise<Waiting> {
-    const { requirements } = await swarm.operate<{ requirements: readonly Waiting[] }>(
-      '/requirements?status=open&approver=operator',
+    const { items: requirements } = await swarm.operate<{ items: readonly Waiting[] }>(
+      '/requirements?state=open&approver=operator',
     )
     const listed = requirements.find(each => each.agent === agent)
     if (!listed) throw new Error('nothing waits')

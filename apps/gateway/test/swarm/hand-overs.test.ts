@@ -117,7 +117,7 @@ interface Question {
 }
 
 async function awaitQuestion(): Promise<Question> {
-  return eventually(async () => (await swarm.operate<{ questions: readonly Question[] }>('/questions')).questions[0])
+  return eventually(async () => (await swarm.operate<{ items: readonly Question[] }>('/questions')).items[0])
 }
 
 test('W-26: what is asked of a human is seen and answered by the operator, and the answer goes where it was asked', async () => {

@@ -61,7 +61,7 @@ const openChat = (agent: string) =>
   )
 
 const listOpen = async () =>
-  (await swarm.operate<{ requirements: readonly { readonly id: string }[] }>('/requirements?status=open')).requirements
+  (await swarm.operate<{ items: readonly { readonly id: string }[] }>('/requirements?state=open')).items
 
 test('a question that must not be said is not asked: the words of the policy are heard, and nothing waits', async () => {
   const { run } = openChat('desk')

@@ -87,7 +87,7 @@ test('W-26: a human is asked by mail, and the answer by mail goes to the person 
   const plan = { from: 'eve@alice.test', to: 'desk@agents.test', text: 'It is me, Eve.', inReplyTo: letter.messageId }
   await mail.deliver(plan)
   expect(await answered).toContain('It is me, Eve.')
-  expect((await swarm.operate<{ questions: readonly unknown[] }>('/questions')).questions).toEqual([])
+  expect((await swarm.operate<{ items: readonly unknown[] }>('/questions')).items).toEqual([])
 })
 
 test('W-26: what looks like the number of a question in what is asked leads no answer elsewhere', async () => {
@@ -102,9 +102,7 @@ test('W-26: what looks like the number of a question in what is asked leads no a
 
 test('W-26: whom no human answers in time is told so, and nothing stays in the list', async () => {
   expect(await write('May I speak to somebody?', { agent: 'hasty' })).toContain('Nobody is there to answer right now.')
-  await eventually(
-    async () => (await swarm.operate<{ questions: readonly unknown[] }>('/questions')).questions.length === 0,
-  )
+  await eventually(async () => (await swarm.operate<{ items: readonly unknown[] }>('/questions')).items.length === 0)
 })
 
 test('W-27: who is banned hears one sentence, in every conversation, and no model is asked', async () => {
@@ -112,7 +110,7 @@ test('W-27: who is banned hears one sentence, in every conversation, and no mode
   expect(await mention('You are rude', rude)).toContain('We are polite here.')
   expect(await mention('Another conversation', rude)).toContain('We are polite here.')
   expect(asked).toEqual([])
-  const { bans } = await swarm.operate<{ bans: readonly { id: string; policy: string; subject: string }[] }>(
+  const { items: bans } = await swarm.operate<{ items: readonly { id: string; policy: string; subject: string }[] }>(
     '/agents/desk/bans',
   )
   expect(bans).toMatchObject([{ policy: 'manners', subject: expect.stringContaining('gotosocial.test/users/alice') }])
@@ -130,7 +128,7 @@ test('a person who is forgotten is not banned any more, and no ban names them; o
   expect(await mention('You are rude', other)).toContain('We are polite here.')
   expect(await write('You are rude', { from: 'bob@alice.test' })).toContain('We are polite here.')
   for (const address of ['@bob@gotosocial.test', 'bob@alice.test']) await swarm.operate('/people/forget', { address })
-  const { bans } = await swarm.operate<{ bans: readonly { subject: string }[] }>('/agents/desk/bans')
+  const { items: bans } = await swarm.operate<{ items: readonly { subject: string }[] }>('/agents/desk/bans')
   expect(bans).toMatchObject([{ subject: expect.stringContaining('snac.test/') }])
   expect(await mention('Hello', gone)).toContain('triage heard')
   expect(await mention('Hello', other)).toContain('We are polite here.')

@@ -1,18 +1,17 @@
 import type { ChannelName } from '../message/message.ts'
+import type { Page } from './records/page.ts'
 import type { Authorship, Decision, KnownMessage, Relation, RelationKey, Withdrawal } from './records/relation.ts'
 import type { RelationKind } from './records/relation-kind.ts'
 
+/** Those of one agent by one channel; or else all. */
+type RelationFilter =
+  | { readonly via: ChannelName; readonly agent: string; readonly relation: RelationKind }
+  | { readonly via?: undefined; readonly agent?: undefined }
+
 export interface RelationStore {
   findRelation(key: RelationKey): Promise<Relation | undefined>
-  /** Oldest first. */
-  listRelations(filter: {
-    readonly via: ChannelName
-    readonly agent: string
-    readonly relation: RelationKind
-    readonly limit: number
-    /** The last place of the page before. */
-    readonly after?: number | undefined
-  }): Promise<readonly Relation[]>
+  /** Oldest first. Without `agent` and `via` all there are, of every kind. */
+  listRelations(filter: RelationFilter & Page): Promise<readonly Relation[]>
   countRelations(filter: Omit<RelationKey, 'peer'>): Promise<number>
   /** What the operator decides about a kept message, in one transaction, as if it had come with the message. */
   decide(message: number, decision: Decision): Promise<void>

@@ -63,14 +63,20 @@ export function createRelationStore({ db }: Pick<StoreContext, 'db'>): Omit<Rela
     db,
     `${select} INDEXED BY relations_oldest WHERE agent = ? AND channel = ? AND relation = ? AND id > ? ORDER BY id LIMIT +?`,
   )
+  const listAll = prepareQuery<RelationRow>(db, `${select} WHERE id > ? ORDER BY id LIMIT +?`)
   const count = prepareAgentTotal(db)
   return {
     async findRelation(key) {
       const row = find.get(...keyValues(key))
       return row && readRelation(row)
     },
-    listRelations: async ({ agent, via, relation, limit, after = 0 }) =>
-      list.all(agent, via, relation, after, limit).map(readRelation),
+    async listRelations({ limit, after = 0, ...filter }) {
+      const rows =
+        filter.agent === undefined
+          ? listAll.all(after, limit)
+          : list.all(filter.agent, filter.via, filter.relation, after, limit)
+      return rows.map(readRelation)
+    },
     countRelations: async ({ agent, via, relation }) => count(agent, via, relation),
   }
 }

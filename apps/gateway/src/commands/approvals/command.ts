@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
 import { endListed } from '../end-listed.ts'
+import { approvalOperations } from './operations.ts'
 import { printRemembered } from './view.ts'
 
 /** What was decided for later calls, too. */
@@ -17,6 +18,6 @@ export function addApprovalCommands(program: Command, { openClient, output }: Co
     .command('revoke <agent> <id>')
     .description('end a decision: the agent asks again')
     .action(async (agent: string, id: string) =>
-      endListed(openClient, output({}), { agent, list: 'approvals', id, said: 'revoked' }),
+      endListed(openClient, output({}), { operation: approvalOperations.revoke, agent, id, said: 'revoked' }),
     )
 }

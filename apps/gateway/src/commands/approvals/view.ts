@@ -2,18 +2,13 @@ import type { ListedDecision } from '@postern/core'
 import { formatTable } from '../../terminal/table.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
+import { printAnswer } from '../print-answer.ts'
+import { approvalOperations } from './operations.ts'
 
 /** What was decided for later calls, too. */
-export async function printRemembered(openClient: ClientOpener, output: Output, agent: string): Promise<void> {
-  const client = await openClient()
-  try {
-    const listed = (await client.request(`/operator/api/agents/${encodeURIComponent(agent)}/approvals`)) as {
-      readonly approvals: readonly ListedDecision[]
-    }
-    output.print(output.json ? JSON.stringify(listed, null, 2) : formatRemembered(listed.approvals))
-  } finally {
-    await client.close()
-  }
+export function printRemembered(openClient: ClientOpener, output: Output, agent: string): Promise<void> {
+  const asked = { operation: approvalOperations.list, input: { parameters: { agent } } }
+  return printAnswer(openClient, output, asked, ({ items }) => formatRemembered(items))
 }
 
 function formatRemembered(approvals: readonly ListedDecision[]): string {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
 import { endListed } from '../end-listed.ts'
+import { banOperations } from './operations.ts'
 import { printBans } from './view.ts'
 
 /** Whom the policies of a swarm have banned. */
@@ -15,6 +16,6 @@ export function addBanCommands(program: Command, { openClient, output }: Command
     .command('lift <agent> <id>')
     .description('lift a ban: the agent hears the sender again')
     .action(async (agent: string, id: string) =>
-      endListed(openClient, output({}), { agent, list: 'bans', id, said: 'lifted' }),
+      endListed(openClient, output({}), { agent, operation: banOperations.lift, id, said: 'lifted' }),
     )
 }

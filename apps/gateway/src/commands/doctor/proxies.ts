@@ -3,10 +3,11 @@ import { ok, warning } from '../../checks/finding.ts'
 import { noTrustedProxy, trustsNoProxy } from '../../config/trusted-proxies.ts'
 import { untrustedProxyFix } from '../../http/unknown-proxies.ts'
 import type { ConfiguredClient } from '../client.ts'
+import { proxyOperations } from './operations.ts'
 
 /** Whether the gateway can tell its clients apart behind the proxy that ends TLS. */
-export async function checkProxies({ config, request }: ConfiguredClient): Promise<Verdict> {
-  const { unknown } = (await request('/operator/api/proxies')) as { readonly unknown: readonly string[] }
+export async function checkProxies({ config, call }: ConfiguredClient): Promise<Verdict> {
+  const { unknown } = await call(proxyOperations.list, {})
   if (unknown.length > 0)
     return warning(`forwarded requests come from ${unknown.join(', ')}, which is not trusted`, untrustedProxyFix)
   if (trustsNoProxy(config)) return warning(noTrustedProxy.message, noTrustedProxy.fix)

@@ -1,5 +1,6 @@
 import { toProblem } from '@postern/http'
 import { expect, test } from 'vitest'
+import { createOperationRouter } from '../../api/router.ts'
 import type { FollowerOptions } from './route.ts'
 import { createFollowerRoutes } from './route.ts'
 
@@ -15,26 +16,27 @@ const channels = [
     },
   },
 ] as unknown as FollowerOptions['channels']
+const follower = { agent: 'echo', via: 'activitypub', relation: 'pending', target: null, since: 0 } as const
 const store: FollowerOptions['store'] = {
   async listRelations(filter) {
     asked.push(filter)
-    const { agent, relation, via } = filter
-    return [{ agent, relation, via, peer: 'https://peer.test/ada', target: null, place: 7, since: 0 }]
+    return [{ ...follower, peer: 'https://peer.test/ada', place: 7 }]
   },
 }
-const app = createFollowerRoutes({ store, channels })
+const app = createOperationRouter(createFollowerRoutes({ store, channels }), (_, next) => next())
 app.onError(error => toProblem(error))
 
-const decide = (verdict: string, body: string) => app.request(`/follow-requests/${verdict}`, { method: 'POST', body })
+const decide = (verdict: string, body: string) =>
+  app.request(`/operator/api/follow-requests/${verdict}`, { method: 'POST', body })
 
 test('those who ask to follow an agent are listed', async () => {
-  const answer = await app.request('/relations?agent=echo&relation=pending&after=3')
-  expect(await answer.json()).toMatchObject({ relations: [{ peer: 'https://peer.test/ada' }], next: 7 })
-  expect(asked.at(-1)).toMatchObject({ agent: 'echo', relation: 'pending', after: 3 })
+  const answer = await app.request('/operator/api/relations?agent=echo&relation=pending&after=3&limit=1')
+  expect(await answer.json()).toMatchObject({ items: [{ peer: 'https://peer.test/ada' }], next: 7 })
+  expect(asked.at(-1)).toMatchObject({ agent: 'echo', via: 'activitypub', relation: 'pending', after: 3 })
 })
 
 test.each(['relation=friend', 'after=x'])('a list by %s is malformed', async query => {
-  const answer = await app.request(`/relations?agent=echo&${query}`)
+  const answer = await app.request(`/operator/api/relations?agent=echo&${query}`)
   expect(answer.status).toBe(400)
   expect(await answer.json()).toMatchObject({ code: 'malformed' })
 })

@@ -3,22 +3,18 @@ import { formatTable } from '../../terminal/table.ts'
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
+import { printAnswer } from '../print-answer.ts'
+import { followerOperations } from './operations.ts'
 
 /** Who follows an agent, or asks to. */
-export async function printFollowers(
+export function printFollowers(
   openClient: ClientOpener,
   output: Output,
   agent: string,
   relation: RelationKind,
 ): Promise<void> {
-  const client = await openClient()
-  try {
-    const query = new URLSearchParams({ agent, relation })
-    const listed = (await client.request(`/operator/api/relations?${query}`)) as { relations: readonly Relation[] }
-    output.print(output.json ? JSON.stringify(listed, null, 2) : formatRelations(listed.relations))
-  } finally {
-    await client.close()
-  }
+  const asked = { operation: followerOperations.list, input: { query: { agent, relation } } }
+  return printAnswer(openClient, output, asked, ({ items }) => formatRelations(items))
 }
 
 function formatRelations(relations: readonly Relation[]): string {
@@ -37,7 +33,7 @@ export async function decideFollowRequest(
 ): Promise<void> {
   const client = await openClient()
   try {
-    await client.request(`/operator/api/follow-requests/${verdict}`, { method: 'POST', body: request })
+    await client.call(followerOperations.decide, { parameters: { verdict }, body: request })
     output.print(`${toTerminalLine(request.peer)}: ${verdict}ed`)
   } finally {
     await client.close()

@@ -1,8 +1,9 @@
-import type { AgentDirectory, Channel, PeopleStore } from '@postern/core'
+import type { AgentDirectory, Channel, PeopleStore, PersonLink } from '@postern/core'
 import { Rejection, readPersonAddress } from '@postern/core'
-import { Hono } from 'hono'
-import { z } from 'zod'
-import { readCursor, readOperatorRequest } from '../request.ts'
+import { containsText, filterPage, isWithin, passing } from '../../api/filter-page.ts'
+import type { OperatorRoute } from '../../api/operation.ts'
+import { handleOperation } from '../../api/operation.ts'
+import { peopleOperations } from './operations.ts'
 
 export interface PeopleRouteOptions {
   readonly store: Pick<PeopleStore, 'listLinks' | 'forgetPerson'>
@@ -12,24 +13,31 @@ export interface PeopleRouteOptions {
 
 const problem =
   'Cannot forget: say "address", as @name@server.example or name@example.org, and "agent" if only one is to forget'
-const forgettingSchema = z.strictObject({ address: z.string().max(400), agent: z.string().optional() })
 
 /** Which addresses are of one person, and the operator's word that somebody is to be forgotten. */
-export function createPeopleRoutes({ store, agents, channels }: PeopleRouteOptions): Hono {
-  return new Hono()
-    .get('/people', async context => {
-      const { agent, after } = context.req.query()
-      const links = await store.listLinks({ agent, limit: 100, after: readCursor(after) })
-      return context.json({ links, next: links.at(-1)?.place ?? null })
-    })
-    .post('/people/forget', async context => {
-      const { address, agent } = await readOperatorRequest(context, forgettingSchema, { problem })
+export function createPeopleRoutes({ store, agents, channels }: PeopleRouteOptions): readonly OperatorRoute[] {
+  return [
+    handleOperation(peopleOperations.list, ({ query }) =>
+      filterPage(
+        query,
+        page => store.listLinks({ agent: query.agent, ...page }),
+        passing(link => isWithin(link.since, query) && hasAddress(link, query)),
+      ),
+    ),
+    handleOperation(peopleOperations.forget, async ({ body: { address, agent } }) => {
       const named = readPersonAddress(address, channels, agents.domain)
       if (!named) throw new Rejection('malformed', problem)
-      return context.json({
-        address,
-        agent: agent ?? null,
-        ...(await store.forgetPerson({ agent, addresses: [named] })),
-      })
-    })
+      const forgotten = await store.forgetPerson({ agent, addresses: [named] })
+      return { address, agent: agent ?? null, ...forgotten }
+    }),
+  ]
+}
+
+function hasAddress(
+  { asker, target }: PersonLink,
+  { channel, sender }: { readonly channel?: string | undefined; readonly sender?: string | undefined },
+): boolean {
+  return [asker, target].some(
+    ({ via, address }) => (channel === undefined || via === channel) && containsText(address, sender),
+  )
 }

@@ -1,21 +1,17 @@
-import type { Forgotten, PersonLink } from '@postern/core'
+import type { PersonLink } from '@postern/core'
 import { showPersonAddress } from '@postern/core'
 import { channelModules } from '../../channels.ts'
 import { formatTable } from '../../terminal/table.ts'
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
+import { printAnswer } from '../print-answer.ts'
+import { peopleOperations } from './operations.ts'
 
 /** Which addresses are linked, and by which messages that was proven. */
-export async function printPeople(openClient: ClientOpener, output: Output, agent: string | undefined): Promise<void> {
-  const client = await openClient()
-  try {
-    const query = agent === undefined ? '' : `?${new URLSearchParams({ agent })}`
-    const listed = (await client.request(`/operator/api/people${query}`)) as { links: readonly PersonLink[] }
-    output.print(output.json ? JSON.stringify(listed, null, 2) : formatLinks(listed.links))
-  } finally {
-    await client.close()
-  }
+export function printPeople(openClient: ClientOpener, output: Output, agent: string | undefined): Promise<void> {
+  const asked = { operation: peopleOperations.list, input: { query: { agent } } }
+  return printAnswer(openClient, output, asked, ({ items }) => formatLinks(items))
 }
 
 function formatLinks(links: readonly PersonLink[]): string {
@@ -32,45 +28,28 @@ function formatLinks(links: readonly PersonLink[]): string {
 }
 
 /** Deletes all there is of somebody who chats, by the key of what is theirs. */
-export async function forgetOwner(openClient: ClientOpener, output: Output, owner: string): Promise<void> {
-  const client = await openClient()
-  try {
-    const forgotten = await client.request('/operator/api/owners/forget', { method: 'POST', body: { owner } })
-    const { runs, threads, attachments } = forgotten as Record<string, number>
-    const told = `${toTerminalLine(owner)}: ${runs} runs, ${threads} threads and ${attachments} attachments are deleted`
-    output.print(output.json ? JSON.stringify(forgotten, null, 2) : told)
-  } finally {
-    await client.close()
-  }
+export function forgetOwner(openClient: ClientOpener, output: Output, owner: string): Promise<void> {
+  const asked = { operation: peopleOperations.forgetOwner, input: { body: { owner } } }
+  return printAnswer(openClient, output, asked, ({ runs, threads, attachments }) => {
+    return `${toTerminalLine(owner)}: ${runs} runs, ${threads} threads and ${attachments} attachments are deleted`
+  })
 }
 
 /** Deletes all there is of somebody. */
-export async function forgetPerson(
+export function forgetPerson(
   openClient: ClientOpener,
   output: Output,
   request: { readonly address: string; readonly agent?: string | undefined },
 ): Promise<void> {
-  const client = await openClient()
-  try {
-    const forgotten = (await client.request('/operator/api/people/forget', {
-      method: 'POST',
-      body: request,
-    })) as Forgotten
-    const { messages, links, relations } = forgotten
-    const told = `${toTerminalLine(request.address)}: ${messages} messages, ${links} links and ${relations} relations are deleted`
-    output.print(output.json ? JSON.stringify(forgotten, null, 2) : told)
-  } finally {
-    await client.close()
-  }
+  const asked = { operation: peopleOperations.forget, input: { body: request } }
+  return printAnswer(openClient, output, asked, ({ messages, links, relations }) => {
+    return `${toTerminalLine(request.address)}: ${messages} messages, ${links} links and ${relations} relations are deleted`
+  })
 }
 
 /** Nothing of what was deleted is left in the files. */
-export async function rewriteFiles(openClient: ClientOpener, output: Output): Promise<void> {
-  const client = await openClient()
-  try {
-    await client.request('/operator/api/vacuum', { method: 'POST' })
-    output.print('the database is written anew: nothing is left in it of what was deleted')
-  } finally {
-    await client.close()
-  }
+export function rewriteFiles(openClient: ClientOpener, output: Output): Promise<void> {
+  const asked = { operation: peopleOperations.vacuum, input: {} }
+  const done = 'the database is written anew: nothing is left in it of what was deleted'
+  return printAnswer(openClient, output, asked, () => done)
 }

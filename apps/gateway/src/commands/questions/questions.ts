@@ -1,31 +1,22 @@
 import { hash } from 'node:crypto'
 import type { HumanOperators, OperatorQuestion } from '@postern/agents'
-import type { Json, NoticeStore, Platform, PublisherDeps } from '@postern/core'
+import type { Json, NoticeStore, Page, Platform, PublisherDeps } from '@postern/core'
 import { bindLog, createPublisher, isoTime, Rejection } from '@postern/core'
+import type { GatewayStore } from '@postern/store'
 import type { RecordStore } from '@postern/transcript'
-import { z } from 'zod'
-
-const questionSchema = z.object({
-  id: z.string(),
-  agent: z.string(),
-  member: z.string(),
-  from: z.string(),
-  text: z.string(),
-  asked_at: z.string(),
-  correlation_id: z.string(),
-  answer: z.string().optional(),
-})
-
-export type AskedQuestion = Readonly<z.infer<typeof questionSchema>>
+import type { AskedQuestion } from './operations.ts'
+import { askedQuestionSchema } from './operations.ts'
 
 /** What agents ask of humans, and what these say. */
 export interface OperatorQuestionStore extends HumanOperators {
   /** What waits for an answer, newest first. */
   list(): Promise<readonly AskedQuestion[]>
+  /** The same, page by page. A record that is no question has none. */
+  listPage(page: Page): Promise<readonly { readonly place: number; readonly question: AskedQuestion | undefined }[]>
 }
 
 interface OperatorQuestionDeps {
-  readonly records: RecordStore
+  readonly records: RecordStore & Pick<GatewayStore['records'], 'listPage'>
   readonly store: NoticeStore
   readonly platform: Pick<Platform, 'now' | 'sleep' | 'log'>
   /** Host of the agents' addresses. */
@@ -39,6 +30,7 @@ const [kind, owner] = ['operator-question', 'operator']
 const longestMs = 24 * 3_600_000
 /** A notice is a hint that may be lost: the record is looked at this often, ms. */
 const lookMs = 2_000
+
 const mostListed = 200
 
 const placeOf = (key: string) => ({ kind, owner, key })
@@ -57,14 +49,18 @@ export function createOperatorQuestions(deps: OperatorQuestionDeps): OperatorQue
     },
     async list() {
       const found = await records.list(kind, owner, { limit: mostListed })
-      return found.flatMap(({ value }) => questionSchema.safeParse(value).data ?? [])
+      return found.flatMap(({ value }) => askedQuestionSchema.safeParse(value).data ?? [])
+    },
+    async listPage(page) {
+      const found = await records.listPage(kind, owner, page)
+      return found.map(({ place, value }) => ({ place, question: askedQuestionSchema.safeParse(value).data }))
     },
   }
 }
 
 async function findQuestion(id: string, records: RecordStore) {
   const record = await records.get(placeOf(id))
-  const question = questionSchema.safeParse(record?.value).data
+  const question = askedQuestionSchema.safeParse(record?.value).data
   return record && question ? { question, version: record.version } : undefined
 }
 

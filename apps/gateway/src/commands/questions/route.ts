@@ -1,20 +1,35 @@
-import { Hono } from 'hono'
-import { z } from 'zod'
-import { readOperatorRequest } from '../request.ts'
+import { containsText, filterPage, isWithin } from '../../api/filter-page.ts'
+import type { OperationRequest, OperatorRoute } from '../../api/operation.ts'
+import { handleOperation } from '../../api/operation.ts'
+import type { AskedQuestion } from './operations.ts'
+import { questionOperations } from './operations.ts'
 import type { OperatorQuestionStore } from './questions.ts'
 import { refuseUnknownQuestion } from './questions.ts'
 
-const answerSchema = z.strictObject({ text: z.string().min(1).max(50_000) })
-const reading = { problem: 'Cannot answer: say "text", what the one who asked is to read' }
-
 /** What agents ask of humans, and the humans' answers. */
-export function createQuestionRoutes(operators: OperatorQuestionStore): Hono {
-  return new Hono()
-    .get('/questions', async context => context.json({ questions: await operators.list() }))
-    .post('/questions/:id', async context => {
-      const { text } = await readOperatorRequest(context, answerSchema, reading)
-      const id = context.req.param('id')
+export function createQuestionRoutes(operators: OperatorQuestionStore): readonly OperatorRoute[] {
+  return [
+    handleOperation(questionOperations.list, ({ query }) =>
+      filterPage(
+        query,
+        page => operators.listPage(page),
+        ({ place, question }) => (question && isAskedFor(question, query) ? { ...question, place } : undefined),
+      ),
+    ),
+    handleOperation(questionOperations.answer, async ({ parameters: { id }, body: { text } }) => {
       if (!(await operators.answer(id, text))) refuseUnknownQuestion()
-      return context.json({ id, answered: true })
-    })
+      return { id, answered: true as const }
+    }),
+  ]
+}
+
+type QuestionFilter = OperationRequest<typeof questionOperations.list>['query']
+
+function isAskedFor({ agent, from, asked_at, text }: AskedQuestion, filter: QuestionFilter): boolean {
+  return (
+    (filter.agent === undefined || agent === filter.agent) &&
+    containsText(from, filter.sender) &&
+    containsText(text, filter.text) &&
+    isWithin(Date.parse(asked_at), filter)
+  )
 }

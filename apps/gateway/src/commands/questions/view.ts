@@ -2,17 +2,15 @@ import { formatTable } from '../../terminal/table.ts'
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
-import type { AskedQuestion } from './questions.ts'
+import { printAnswer } from '../print-answer.ts'
+import type { AskedQuestion } from './operations.ts'
+import { questionOperations } from './operations.ts'
 
 /** Who waits for a human's answer. */
-export async function printQuestions(openClient: ClientOpener, output: Output): Promise<void> {
-  const client = await openClient()
-  try {
-    const listed = (await client.request('/operator/api/questions')) as { questions: readonly AskedQuestion[] }
-    output.print(output.json ? JSON.stringify(listed, null, 2) : formatQuestions(listed.questions))
-  } finally {
-    await client.close()
-  }
+export function printQuestions(openClient: ClientOpener, output: Output): Promise<void> {
+  return printAnswer(openClient, output, { operation: questionOperations.list, input: {} }, ({ items }) =>
+    formatQuestions(items),
+  )
 }
 
 function formatQuestions(questions: readonly AskedQuestion[]): string {
@@ -31,7 +29,7 @@ export async function answerListedQuestion(
 ): Promise<void> {
   const client = await openClient()
   try {
-    await client.request(`/operator/api/questions/${encodeURIComponent(id)}`, { method: 'POST', body: { text } })
+    await client.call(questionOperations.answer, { parameters: { id }, body: { text } })
     output.print(`${toTerminalLine(id)}: answered`)
   } finally {
     await client.close()

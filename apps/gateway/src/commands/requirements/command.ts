@@ -1,7 +1,16 @@
+import type { RememberScope } from '@postern/core'
 import { rememberScopes } from '@postern/core'
 import type { Command } from 'commander'
 import { Option } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
+import type { RequirementState } from './operations.ts'
+import { requirementStates } from './operations.ts'
+
+interface RequirementOptions extends CommonOptions {
+  readonly state?: RequirementState
+  readonly agent?: string
+  readonly mine?: true
+}
 
 const loadView = () => import('./view.ts')
 
@@ -16,19 +25,13 @@ export function addRequirementCommands(program: Command, { openClient, output }:
   requirements
     .command('list', { isDefault: true })
     .description('list the requirements, newest first (default)')
-    .addOption(
-      new Option('--status <status>', 'only requirements with this status').choices([
-        'open',
-        'granted',
-        'declined',
-        'expired',
-      ]),
-    )
+    .addOption(new Option('--state <state>', 'only requirements in this state').choices([...requirementStates]))
+    .option('--agent <name>', 'only requirements of this agent')
     .option('--mine', 'only requirements that you decide')
     .option('--json', 'print JSON, for programs')
-    .action(async (options: CommonOptions & { status?: string; mine?: boolean }) => {
-      const { status, mine = false } = options
-      await (await loadView()).printRequirements(openClient, output(options), { status, isMine: mine })
+    .action(async ({ json, mine, ...filter }: RequirementOptions) => {
+      const query = { ...filter, ...(mine && { approver: 'operator' as const }) }
+      await (await loadView()).printRequirements(openClient, output({ json: json === true }), query)
     })
   requirements
     .command('show <id>')
@@ -42,7 +45,7 @@ export function addRequirementCommands(program: Command, { openClient, output }:
     .description('grant a requirement: allow a call, or confirm a payment or an identity')
     .option('--arguments <json>', 'run the call with these arguments instead')
     .addOption(describeReach())
-    .action(async (id: string, { arguments: args, remember }: { arguments?: string; remember?: string }) => {
+    .action(async (id: string, { arguments: args, remember }: { arguments?: string; remember?: RememberScope }) => {
       await (await loadView()).decideListedRequirement(openClient, output({}), {
         id,
         outcome: 'granted',
@@ -54,7 +57,7 @@ export function addRequirementCommands(program: Command, { openClient, output }:
     .command('decline <id>')
     .description('decline a requirement, yours or the sender\u2019s')
     .addOption(describeReach())
-    .action(async (id: string, { remember }: { remember?: string }) =>
+    .action(async (id: string, { remember }: { remember?: RememberScope }) =>
       (await loadView()).decideListedRequirement(openClient, output({}), { id, outcome: 'declined', remember }),
     )
 }

@@ -1,85 +1,95 @@
-import type { Json, OperatorApproval, RequirementRecord, RequirementStatus, RequirementStore } from '@postern/core'
+import type { OperatorApproval, RequirementRecord, RequirementStore } from '@postern/core'
 import {
   describeObjection,
   isForOperator,
   isoTime,
   operatorSubject,
   Rejection,
+  readApproval,
   readRemember,
-  resolutionOutcomes,
 } from '@postern/core'
 import type { Requirements } from '@postern/requirements'
-import { Hono } from 'hono'
-import { z } from 'zod'
-import { readCursor, readOperatorRequest } from '../request.ts'
+import { containsText, filterPage, isWithin } from '../../api/filter-page.ts'
+import type { OperationAnswer, OperationRequest, OperatorRoute } from '../../api/operation.ts'
+import { handleOperation } from '../../api/operation.ts'
+import type { ListedRequirement } from './operations.ts'
+import { requirementOperations } from './operations.ts'
 
 export interface RequirementRouteOptions {
   readonly store: RequirementStore
   readonly requirements: Pick<Requirements, 'decide' | 'approvals'>
 }
 
-const malformedDecision = 'Cannot decide: say "outcome", "granted" or "declined"'
-const decisionSchema = z.strictObject({
-  outcome: z.enum(resolutionOutcomes),
-  /** What the call is to run with instead. */
-  arguments: z.json().optional(),
-  /** How far it counts for later calls of the tool. */
-  remember: z.string().optional(),
-})
-const pageSize = 100
-/** Arguments of a call may be deep. */
-const maxDepth = 64
-
 /** What agents wait for, and the operator's word on it. Never what a person would decide by. */
-export function createRequirementRoutes({ store, requirements }: RequirementRouteOptions): Hono {
+export function createRequirementRoutes({ store, requirements }: RequirementRouteOptions): readonly OperatorRoute[] {
   async function findRequirement(id: string, doing: string): Promise<RequirementRecord> {
     const requirement = await store.findRequirement({ id })
     if (!requirement) throw new Rejection('no_recipient', `Cannot ${doing}: there is no such requirement`)
     return requirement
   }
 
-  return new Hono()
-    .get('/requirements', async context => {
-      const { status, after, approver } = context.req.query()
-      const subject = approver === 'operator' ? operatorSubject : undefined
-      const page = { limit: pageSize, after: readCursor(after), status: readStatus(status), subject }
-      const listed = await store.listRequirements(page)
-      return context.json({
-        requirements: listed.map(describeRequirement),
-        next: listed.at(-1)?.place ?? null,
-      })
-    })
-    .get('/requirements/:id', async context => {
-      const requirement = await findRequirement(context.req.param('id'), 'show')
+  return [
+    handleOperation(requirementOperations.list, ({ query }) => {
+      const subject = query.approver === 'operator' ? operatorSubject : undefined
+      return filterPage(
+        query,
+        page => store.listRequirements({ ...page, subject }),
+        requirement => selectRequirement(requirement, query),
+      )
+    }),
+    handleOperation(requirementOperations.find, async ({ parameters }) => {
+      const requirement = await findRequirement(parameters.id, 'show')
       const approval = await requirements.approvals.find(requirement.id)
-      return context.json({ ...describeRequirement(requirement), ...describeCall(approval) })
-    })
-    .post('/requirements/:id', async context => {
-      const requirement = await findRequirement(context.req.param('id'), 'decide')
-      const reading = { problem: malformedDecision, maxDepth }
-      const { outcome, arguments: args, remember: wanted } = await readOperatorRequest(context, decisionSchema, reading)
-      const remember = readRemember(wanted, requirement)
-      const approval = await requirements.approvals.find(requirement.id)
-      if (!approval && args !== undefined) {
-        throw new Rejection('malformed', 'Cannot decide: there are no arguments to change')
-      }
-      const resolved = approval
-        ? await requirements.approvals.decide(approval, {
-            method: 'operator',
-            isGranted: outcome === 'granted',
-            args: args as Json | undefined,
-            remember,
-          })
-        : await requirements.decide(requirement, { method: 'operator', outcome, remember })
-      if (resolved.outcome === 'refused') {
-        throw new Rejection('forbidden', `Cannot decide: ${describeObjection(resolved.reason)}`)
-      }
-      return context.json(describeRequirement(resolved.requirement))
-    })
+      return { ...describeRequirement(requirement), ...describeCall(approval) }
+    }),
+    handleOperation(requirementOperations.decide, async ({ parameters, body }) => {
+      const requirement = await findRequirement(parameters.id, 'decide')
+      return describeRequirement(await decideRequirement(requirement, body, requirements))
+    }),
+  ]
+}
+
+type DecisionBody = OperationRequest<typeof requirementOperations.decide>['body']
+
+/** @throws Rejection `malformed`, `forbidden` */
+async function decideRequirement(
+  requirement: RequirementRecord,
+  { outcome, arguments: args, remember: wanted }: DecisionBody,
+  requirements: RequirementRouteOptions['requirements'],
+): Promise<RequirementRecord> {
+  const remember = readRemember(wanted, requirement)
+  const approval = await requirements.approvals.find(requirement.id)
+  if (!approval && args !== undefined) {
+    throw new Rejection('malformed', 'Cannot decide: there are no arguments to change')
+  }
+  const isGranted = outcome === 'granted'
+  const resolved = approval
+    ? await requirements.approvals.decide(approval, { method: 'operator', isGranted, args, remember })
+    : await requirements.decide(requirement, { method: 'operator', outcome, remember })
+  if (resolved.outcome === 'refused') {
+    throw new Rejection('forbidden', `Cannot decide: ${describeObjection(resolved.reason)}`)
+  }
+  return resolved.requirement
+}
+
+type RequirementFilter = OperationRequest<typeof requirementOperations.list>['query']
+
+function selectRequirement(requirement: RequirementRecord, filter: RequirementFilter): ListedRequirement | undefined {
+  const listed = describeRequirement(requirement)
+  const { policy } = requirement
+  const isWanted =
+    (['agent', 'state', 'approver'] as const).every(
+      name => filter[name] === undefined || listed[name] === filter[name],
+    ) &&
+    (filter.channel === undefined || listed.via === filter.channel) &&
+    containsText(listed.address, filter.sender) &&
+    containsText(readApproval(policy)?.summary ?? policy.message, filter.text) &&
+    isWithin(requirement.issuedAt, filter)
+  return isWanted ? listed : undefined
 }
 
 /** Without the digest: with it somebody could try states elsewhere. */
-function describeRequirement(requirement: RequirementRecord): object {
+function describeRequirement(requirement: RequirementRecord): ListedRequirement {
   const { place, id, agent, via, message, kind, address, policy, status, resolver } = requirement
   const { issuedAt, expiresAt, resolvedAt } = requirement
   return {
@@ -92,7 +102,7 @@ function describeRequirement(requirement: RequirementRecord): object {
     address,
     approver: isForOperator(policy) ? 'operator' : 'sender',
     policy,
-    status,
+    state: status,
     issued_at: isoTime(issuedAt),
     expires_at: isoTime(expiresAt),
     ...(resolvedAt !== undefined && { resolved_at: isoTime(resolvedAt) }),
@@ -100,19 +110,12 @@ function describeRequirement(requirement: RequirementRecord): object {
   }
 }
 
-function describeCall(approval: OperatorApproval | undefined): object {
+function describeCall(
+  approval: OperatorApproval | undefined,
+): Pick<OperationAnswer<typeof requirementOperations.find>, 'call'> {
   if (!approval?.call) return {}
   const { id, tool, agent, summary, args, schema } = approval.call
   return {
     call: { tool_call_id: id, tool, ...(agent && { agent }), summary, arguments: args, ...(schema && { schema }) },
   }
-}
-
-const statuses: readonly RequirementStatus[] = ['open', 'granted', 'declined', 'expired']
-
-function readStatus(text: string | undefined): RequirementStatus | undefined {
-  if (text === undefined) return undefined
-  const status = statuses.find(name => name === text)
-  if (status) return status
-  throw new Rejection('malformed', `Cannot list: "status" must be one of ${statuses.join(', ')}`)
 }

@@ -1,67 +1,37 @@
+import type { Json } from '@postern/core'
 import { parseJsonText, readApproval } from '@postern/core'
+import type { OperationInput } from '../../api/call.ts'
+import type { OperationAnswer } from '../../api/operation.ts'
 import { formatTable } from '../../terminal/table.ts'
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import { CommandError } from '../client.ts'
 import type { Output } from '../context.ts'
+import { printAnswer } from '../print-answer.ts'
+import type { ListedRequirement } from './operations.ts'
+import { requirementOperations } from './operations.ts'
 
-interface ListedRequirement {
-  readonly id: string
-  readonly agent: string
-  readonly via: string
-  readonly message: number
-  readonly kind: string
-  readonly address: string
-  readonly status: string
-  readonly expires_at: string
-  /** Whose word it waits for. */
-  readonly approver: string
-  readonly policy: Parameters<typeof readApproval>[0] & { readonly message: string }
-}
+type ShownRequirement = OperationAnswer<typeof requirementOperations.find>
 
-interface ShownRequirement extends ListedRequirement {
-  readonly call?: {
-    readonly tool: string
-    readonly agent?: string
-    readonly summary: string
-    readonly arguments: unknown
-  }
-}
-
-interface RequirementFilter {
-  readonly status?: string | undefined
-  /** Only what operators decide. */
-  readonly isMine: boolean
-}
+type RequirementFilter = NonNullable<OperationInput<typeof requirementOperations.list>['query']>
 
 /** What agents wait for. */
-export async function printRequirements(
-  openClient: ClientOpener,
-  output: Output,
-  { status, isMine }: RequirementFilter,
-): Promise<void> {
-  const client = await openClient()
-  try {
-    const query = new URLSearchParams({ ...(status && { status }), ...(isMine && { approver: 'operator' }) })
-    const listed = (await client.request(`/operator/api/requirements?${query}`)) as {
-      requirements: readonly ListedRequirement[]
-    }
-    output.print(output.json ? JSON.stringify(listed, null, 2) : formatRequirements(listed.requirements))
-  } finally {
-    await client.close()
-  }
+export function printRequirements(openClient: ClientOpener, output: Output, query: RequirementFilter): Promise<void> {
+  return printAnswer(openClient, output, { operation: requirementOperations.list, input: { query } }, ({ items }) =>
+    formatRequirements(items),
+  )
 }
 
 function formatRequirements(requirements: readonly ListedRequirement[]): string {
   return formatTable(
-    ['id', 'agent', 'of', 'kind', 'decides', 'status', 'until', 'what', 'message'],
-    requirements.map(({ id, agent, address, kind, approver, status, expires_at, policy, message }) => [
+    ['id', 'agent', 'of', 'kind', 'decides', 'state', 'until', 'what', 'message'],
+    requirements.map(({ id, agent, address, kind, approver, state, expires_at, policy, message }) => [
       id,
       agent,
       address,
       kind,
       approver,
-      status,
+      state,
       expires_at.slice(0, 16),
       whatIsAsked(policy).slice(0, 60),
       `#${message}`,
@@ -74,16 +44,9 @@ function whatIsAsked(policy: ListedRequirement['policy']): string {
 }
 
 /** One of them, with all that the call it is about would run with. */
-export async function printRequirement(openClient: ClientOpener, output: Output, id: string): Promise<void> {
-  const client = await openClient()
-  try {
-    const requirement = (await client.request(
-      `/operator/api/requirements/${encodeURIComponent(id)}`,
-    )) as ShownRequirement
-    output.print(output.json ? JSON.stringify(requirement, null, 2) : formatRequirement(requirement))
-  } finally {
-    await client.close()
-  }
+export function printRequirement(openClient: ClientOpener, output: Output, id: string): Promise<void> {
+  const asked = { operation: requirementOperations.find, input: { parameters: { id } } }
+  return printAnswer(openClient, output, asked, formatRequirement)
 }
 
 function formatRequirement({
@@ -92,13 +55,13 @@ function formatRequirement({
   address,
   via,
   approver,
-  status,
+  state,
   expires_at,
   policy,
   call,
 }: ShownRequirement): string {
   const lines = [
-    `${id}: ${status}, until ${expires_at}`,
+    `${id}: ${state}, until ${expires_at}`,
     `${agent}, talking to ${address} by ${via}; ${approver === 'operator' ? 'you decide' : 'the sender decides'}`,
     call?.summary ?? whatIsAsked(policy),
     ...(call ? [`tool ${call.tool}${call.agent ? `, wanted by ${call.agent}` : ''}, with:`] : []),
@@ -107,13 +70,15 @@ function formatRequirement({
   return [...lines, ...args].map(toTerminalLine).join('\n')
 }
 
+type DecisionBody = OperationInput<typeof requirementOperations.decide>['body']
+
 interface SaidWord {
   readonly id: string
-  readonly outcome: 'granted' | 'declined'
+  readonly outcome: DecisionBody['outcome']
   /** JSON that the call is to run with instead. */
   readonly args?: string | undefined
   /** How far it counts for later calls of the tool. */
-  readonly remember?: string | undefined
+  readonly remember?: DecisionBody['remember']
 }
 
 /** The operator's word on one of them. */
@@ -125,17 +90,19 @@ export async function decideListedRequirement(
   const changed = { ...(args !== undefined && { arguments: readArguments(args) }), ...(remember && { remember }) }
   const client = await openClient()
   try {
-    const path = `/operator/api/requirements/${encodeURIComponent(id)}`
-    const decided = await client.request(path, { method: 'POST', body: { outcome, ...changed } })
+    const decided = await client.call(requirementOperations.decide, {
+      parameters: { id },
+      body: { outcome, ...changed },
+    })
     output.print(output.json ? JSON.stringify(decided, null, 2) : `${toTerminalLine(id)}: ${outcome}`)
   } finally {
     await client.close()
   }
 }
 
-function readArguments(text: string): unknown {
+function readArguments(text: string): Json {
   try {
-    return parseJsonText(text)
+    return parseJsonText(text) as Json
   } catch {
     throw new CommandError('the arguments are not JSON: write them like \'{"order":"17"}\'')
   }

@@ -1,14 +1,10 @@
-import { Rejection } from '@postern/core'
-import { Hono } from 'hono'
+import type { OperatorRoute } from '../../api/operation.ts'
+import { handleOperation } from '../../api/operation.ts'
 import { resolveAddress } from '../../resolve/resolve-address.ts'
 import type { ResolvePlatform } from '../../resolve/view/platform.ts'
+import { resolveOperations } from './operations.ts'
 
 /** What a peer would find behind an address, asked from here. `openPlatform`: the way out. */
-export function createResolveRoutes(openPlatform: () => ResolvePlatform): Hono {
-  return new Hono().get('/resolve', async context => {
-    const address = context.req.query('address')
-    if (address === undefined || address.length > 1000)
-      throw new Rejection('malformed', 'Cannot resolve: say "address", as @name@domain.tld')
-    return context.json(await resolveAddress(address, openPlatform()))
-  })
+export function createResolveRoutes(openPlatform: () => ResolvePlatform): readonly OperatorRoute[] {
+  return [handleOperation(resolveOperations.resolve, ({ query }) => resolveAddress(query.address, openPlatform()))]
 }

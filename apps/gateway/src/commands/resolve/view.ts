@@ -3,6 +3,7 @@ import type { ResolveFinding } from '../../resolve/rows/row.ts'
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
+import { resolveOperations } from './operations.ts'
 
 const exitCodes: Readonly<Record<ResolvedAddress['outcome'], number>> = { ok: 0, faulty: 1, unresolved: 2 }
 const marks: Readonly<Record<ResolveFinding['severity'], string>> = { ok: '✓', warning: '!', error: '✗' }
@@ -11,8 +12,7 @@ const marks: Readonly<Record<ResolveFinding['severity'], string>> = { ok: '✓',
 export async function printResolved(openClient: ClientOpener, output: Output, address: string): Promise<void> {
   const client = await openClient()
   try {
-    const path = `/operator/api/resolve?address=${encodeURIComponent(address)}`
-    const resolved = (await client.request(path)) as ResolvedAddress
+    const resolved = await client.call(resolveOperations.resolve, { query: { address } })
     output.print(output.json ? JSON.stringify(resolved, null, 2) : formatResolved(resolved))
     if (resolved.outcome !== 'ok') process.exitCode = exitCodes[resolved.outcome]
   } finally {

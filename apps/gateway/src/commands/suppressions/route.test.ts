@@ -1,5 +1,6 @@
 import { toProblem } from '@postern/http'
 import { expect, test } from 'vitest'
+import { createOperationRouter } from '../../api/router.ts'
 import type { SuppressionRouteOptions } from './route.ts'
 import { createSuppressionRoutes } from './route.ts'
 
@@ -13,19 +14,19 @@ const channels = [
   },
 ] as unknown as SuppressionRouteOptions['channels']
 const store: SuppressionRouteOptions['store'] = {
-  listRelations: async ({ agent, relation, via, after }) => [
-    { agent, relation, via, peer: gone, target: `after ${after}`, place: 7, since: 0 },
+  listRelations: async ({ after }) => [
+    { agent: 'echo', via: 'email', relation: 'suppressed', peer: gone, target: `after ${after}`, place: 7, since: 0 },
   ],
 }
-const app = createSuppressionRoutes({ store, channels })
+const app = createOperationRouter(createSuppressionRoutes({ store, channels }), (_, next) => next())
 app.onError(error => toProblem(error))
 
-const lift = (body: string) => app.request('/suppressions/lift', { method: 'POST', body })
+const lift = (body: string) => app.request('/operator/api/suppressions/lift', { method: 'POST', body })
 
 test('where nothing is mailed any more is listed, with the reason', async () => {
-  const answer = await app.request('/suppressions?agent=echo&after=3')
+  const answer = await app.request('/operator/api/suppressions?agent=echo&after=3&limit=1')
   const found = { agent: 'echo', via: 'email', relation: 'suppressed', peer: gone, target: 'after 3' }
-  expect(await answer.json()).toMatchObject({ suppressions: [found], next: 7 })
+  expect(await answer.json()).toMatchObject({ items: [found], next: 7 })
 })
 
 test('the operator lifts it; what is not suppressed cannot be', async () => {
@@ -36,6 +37,8 @@ test('the operator lifts it; what is not suppressed cannot be', async () => {
 })
 
 test('a probe names the message that is on its way', async () => {
-  expect(await (await app.request('/probes/email', { method: 'POST' })).json()).toEqual({ id: 'probe@agents.test' })
-  expect((await app.request('/probes/a2a', { method: 'POST' })).status).toBe(415)
+  expect(await (await app.request('/operator/api/probes/email', { method: 'POST' })).json()).toEqual({
+    id: 'probe@agents.test',
+  })
+  expect((await app.request('/operator/api/probes/a2a', { method: 'POST' })).status).toBe(415)
 })

@@ -3,17 +3,13 @@ import { formatTable } from '../../terminal/table.ts'
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
+import { printAnswer } from '../print-answer.ts'
+import { suppressionOperations } from './operations.ts'
 
 /** Where an agent's mail did not arrive, or was complained of. */
-export async function printSuppressions(openClient: ClientOpener, output: Output, agent: string): Promise<void> {
-  const client = await openClient()
-  try {
-    const path = `/operator/api/suppressions?${new URLSearchParams({ agent })}`
-    const listed = (await client.request(path)) as { suppressions: readonly Relation[] }
-    output.print(output.json ? JSON.stringify(listed, null, 2) : formatSuppressions(listed.suppressions))
-  } finally {
-    await client.close()
-  }
+export function printSuppressions(openClient: ClientOpener, output: Output, agent: string): Promise<void> {
+  const asked = { operation: suppressionOperations.list, input: { query: { agent } } }
+  return printAnswer(openClient, output, asked, ({ items }) => formatSuppressions(items))
 }
 
 function formatSuppressions(suppressions: readonly Relation[]): string {
@@ -31,7 +27,7 @@ export async function liftSuppression(
 ): Promise<void> {
   const client = await openClient()
   try {
-    await client.request('/operator/api/suppressions/lift', { method: 'POST', body: lift })
+    await client.call(suppressionOperations.lift, { body: lift })
     output.print(`${toTerminalLine(lift.peer)}: may be written to again`)
   } finally {
     await client.close()

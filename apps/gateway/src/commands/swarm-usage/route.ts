@@ -1,7 +1,9 @@
 import { readSharedQuota } from '@postern/agents'
 import { Rejection } from '@postern/core'
 import type { RecordQuota } from '@postern/transcript'
-import { Hono } from 'hono'
+import type { OperatorRoute } from '../../api/operation.ts'
+import { handleOperation } from '../../api/operation.ts'
+import { swarmOperations } from './operations.ts'
 
 interface SharedRouteOptions {
   readonly records: { readRoom(owner: string): Promise<RecordQuota> }
@@ -9,11 +11,12 @@ interface SharedRouteOptions {
 }
 
 /** How much a swarm keeps for all of its conversations, and how much it may. */
-export function createSharedRoutes({ records, agents }: SharedRouteOptions): Hono {
-  return new Hono().get('/agents/:agent/swarm-usage', async context => {
-    const agent = context.req.param('agent')
-    const most = Object.hasOwn(agents, agent) ? readSharedQuota(agents[agent]) : undefined
-    if (!most) throw new Rejection('no_recipient', 'Cannot show what is shared: there is no swarm of this name')
-    return context.json({ agent, used: await records.readRoom(`agent:${agent}`), most })
-  })
+export function createSharedRoutes({ records, agents }: SharedRouteOptions): readonly OperatorRoute[] {
+  return [
+    handleOperation(swarmOperations.readUsage, async ({ parameters: { agent } }) => {
+      const most = Object.hasOwn(agents, agent) ? readSharedQuota(agents[agent]) : undefined
+      if (!most) throw new Rejection('no_recipient', 'Cannot show what is shared: there is no swarm of this name')
+      return { agent, used: await records.readRoom(`agent:${agent}`), most }
+    }),
+  ]
 }

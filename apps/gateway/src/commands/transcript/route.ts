@@ -2,14 +2,14 @@ import { ReadableStream } from 'node:stream/web'
 import type { Channel, OperatorStore, Platform } from '@postern/core'
 import { findChannel, Rejection } from '@postern/core'
 import type { GatewayStore } from '@postern/store'
-import type { ExchangeFormat, ThreadKey } from '@postern/transcript'
-import { exchangeFormats, exportThread, importThread } from '@postern/transcript'
+import type { ThreadKey } from '@postern/transcript'
+import { exportThread, importThread } from '@postern/transcript'
 import type { Context } from 'hono'
-import { Hono } from 'hono'
-import { z } from 'zod'
+import type { OperatorRoute } from '../../api/operation.ts'
+import { handleOperation } from '../../api/operation.ts'
 import { readOwner } from '../owner.ts'
-import { readOperatorRequest } from '../request.ts'
 import { findMessageThread } from './conversation.ts'
+import { transcriptOperations } from './operations.ts'
 
 interface TranscriptRouteOptions {
   readonly store: Pick<OperatorStore, 'findMessage'> & Pick<GatewayStore, 'transcript'>
@@ -17,16 +17,22 @@ interface TranscriptRouteOptions {
   readonly channels: readonly Channel[]
 }
 
-const importSchema = z.strictObject({ messages: z.array(z.unknown()).max(100_000) })
-const maxImport = 64 * 1024 * 1024
+interface AskedThread {
+  readonly thread: string
+  readonly owner?: string | undefined
+}
+
 const linesType = 'application/x-ndjson'
 
 /** Conversations in every dialect of the transcript, out and in. */
-export function createTranscriptRoutes({ store, platform, channels }: TranscriptRouteOptions): Hono {
+export function createTranscriptRoutes({
+  store,
+  platform,
+  channels,
+}: TranscriptRouteOptions): readonly OperatorRoute[] {
   const { transcript } = store
 
-  async function findThread(context: Context, isMade: boolean): Promise<ThreadKey> {
-    const { thread = '', owner } = context.req.query()
+  async function findThread({ thread, owner }: AskedThread, isMade: boolean): Promise<ThreadKey> {
     const found =
       owner === undefined
         ? await findMessageThread(thread, store)
@@ -45,20 +51,16 @@ export function createTranscriptRoutes({ store, platform, channels }: Transcript
     return found ?? (isMade ? transcript.openThread(owner, { transport, key }) : undefined)
   }
 
-  return new Hono()
-    .get('/transcript', async context => {
-      const format = readFormat(context)
-      const thread = await findThread(context, false)
-      return streamMessages(context, format, exportThread(thread, format, { transcript }))
-    })
-    .post('/transcript', async context => {
-      const format = readFormat(context)
-      const problem = 'Cannot import: expected { "messages": [...] }'
-      const reading = { problem, maxBytes: maxImport, maxDepth: 40 }
-      const { messages } = await readOperatorRequest(context, importSchema, reading)
-      const thread = await findThread(context, true)
-      return context.json(await importThread(thread, format, messages, { transcript, platform }))
-    })
+  return [
+    handleOperation(transcriptOperations.export, async ({ query, context }) => {
+      const thread = await findThread(query, false)
+      return streamMessages(context, query.format, exportThread(thread, query.format, { transcript }))
+    }),
+    handleOperation(transcriptOperations.import, async ({ query, body }) => {
+      const thread = await findThread(query, true)
+      return importThread(thread, query.format, body.messages, { transcript, platform })
+    }),
+  ]
 }
 
 /** As they are read: one a line for who asks for that, else as one JSON text. Nobody waits for the end, nor is all of it in memory. */
@@ -87,11 +89,4 @@ async function* writeJson(format: string, pages: AsyncIterable<readonly object[]
 async function* encodeText(text: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder()
   for await (const piece of text) if (piece !== '') yield encoder.encode(piece)
-}
-
-function readFormat(context: Context): ExchangeFormat {
-  const format = exchangeFormats.find(name => name === context.req.query('format'))
-  if (!format)
-    throw new Rejection('malformed', `Cannot read query: format must be one of ${exchangeFormats.join(', ')}`)
-  return format
 }

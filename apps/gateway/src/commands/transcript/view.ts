@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { parseJsonText } from '@postern/core'
-import type { Imported } from '@postern/transcript'
+import type { OperationInput } from '../../api/call.ts'
 import type { ClientOpener } from '../client.ts'
 import { CommandError } from '../client.ts'
 import type { Output } from '../context.ts'
+import { transcriptOperations } from './operations.ts'
 
 export interface TranscriptRequest {
   readonly format: string
@@ -19,7 +20,7 @@ export async function exportTranscript(
 ): Promise<void> {
   const client = await openClient()
   try {
-    const lines = client.readLines(pathOf(request))
+    const lines = client.readLines(transcriptOperations.export, { query: readPlace(request) })
     if (request.format === 'jsonl') for await (const line of lines) output.print(line)
     else await printList(lines, output)
   } finally {
@@ -46,7 +47,7 @@ export async function importTranscript(
   const messages = readMessages(path, request.format)
   const client = await openClient()
   try {
-    const imported = (await client.request(pathOf(request), { method: 'POST', body: { messages } })) as Imported
+    const imported = await client.call(transcriptOperations.import, { query: readPlace(request), body: { messages } })
     const { entries, added, findings } = imported
     const noticed = findings.map(({ index, message }) => `message ${index}: ${message}`)
     output.print(
@@ -59,8 +60,11 @@ export async function importTranscript(
   }
 }
 
-function pathOf({ format, thread, owner }: TranscriptRequest): string {
-  return `/operator/api/transcript?${new URLSearchParams({ format, thread, ...(owner !== undefined && { owner }) })}`
+type Place = NonNullable<OperationInput<typeof transcriptOperations.export>['query']>
+
+/** The gateway refuses a format that it does not know. */
+function readPlace({ format, ...place }: TranscriptRequest): Place {
+  return { ...place, format: format as Place['format'] }
 }
 
 function readText(path: string): string {
@@ -71,7 +75,7 @@ function readText(path: string): string {
   }
 }
 
-function readMessages(path: string, format: string): readonly unknown[] {
+function readMessages(path: string, format: string): unknown[] {
   const text = readText(path)
   try {
     const read: unknown =

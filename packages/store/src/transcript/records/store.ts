@@ -1,4 +1,4 @@
-import type { Json } from '@postern/core'
+import type { Json, Page } from '@postern/core'
 import type { RecordKey, RecordQuota, RecordStore, StoredRecord } from '@postern/transcript'
 import { formatJson, parseJson, prepareQuery } from '../../engine/database.ts'
 import type { StoreContext } from '../../engine/store-context.ts'
@@ -16,6 +16,8 @@ const mostPurged = 20
 export interface OwnedRecordStore extends RecordStore {
   /** All records of an owner; how many there were. */
   removeOwner(owner: string): Promise<number>
+  /** Newest first; `after`: the place of the last one of the page before. */
+  listPage(kind: string, owner: string, page: Page): Promise<readonly (StoredRecord & { readonly place: number })[]>
   /** What is counted of an owner's records. */
   readRoom(owner: string): Promise<RecordQuota>
 }
@@ -55,6 +57,11 @@ export function createRecordStore({ db, write, now, scrub }: StoreContext): Owne
     `SELECT key, version, value FROM records WHERE kind = ? AND owner = ? AND ${isThere}
      ORDER BY id DESC LIMIT +? OFFSET +?`,
   )
+  const listPage = prepareQuery<RecordRow & { readonly id: number }>(
+    db,
+    `SELECT id, key, version, value FROM records INDEXED BY records_owner
+     WHERE owner = ? AND kind = ? AND id < ? AND ${isThere} ORDER BY id DESC LIMIT +?`,
+  )
   const placed = ({ kind, owner, key }: RecordKey) => [kind, owner, key] as const
   return {
     async get(place) {
@@ -89,6 +96,8 @@ export function createRecordStore({ db, write, now, scrub }: StoreContext): Owne
     readRoom: async owner => kept.read(owner),
     list: async (kind, owner, { limit = -1, offset = 0 } = {}) =>
       list.all(kind, owner, now(), limit, offset).map(readRecord),
+    listPage: async (kind, owner, { limit, after = Number.MAX_SAFE_INTEGER }) =>
+      listPage.all(owner, kind, after, now(), limit).map(row => ({ ...readRecord(row), place: row.id })),
   }
 }
 

@@ -3,6 +3,8 @@ import type { MessageRecord } from '@postern/core'
 import type { Verdict } from '../../../checks/finding.ts'
 import { failure, ok, warning } from '../../../checks/finding.ts'
 import type { ConfiguredClient as OperatorClient } from '../../client.ts'
+import { messageOperations } from '../../messages/operations.ts'
+import { suppressionOperations } from '../../suppressions/operations.ts'
 
 interface LoopTimes {
   readonly patienceMs: number
@@ -19,7 +21,7 @@ export async function checkMailLoop(
   const { config, isRunning } = client
   if (!config.email.submit) return ok('not tried: there is no smarthost')
   if (!isRunning) return warning('not tried: the gateway does not run', 'Start it, then ask again.')
-  const { id } = (await client.request('/operator/api/probes/email', { method: 'POST' })) as { id: string }
+  const { id } = await client.call(suppressionOperations.probe, { parameters: { channel: 'email' } })
   for (let waited = 0; waited < patienceMs; waited += pauseMs) {
     await delay(pauseMs)
     const record = await findMessage(client, id)
@@ -32,8 +34,7 @@ export async function checkMailLoop(
 }
 
 async function findMessage(client: OperatorClient, id: string): Promise<MessageRecord | undefined> {
-  const answer = await client.request(`/operator/api/messages/${encodeURIComponent(id)}`).catch(() => undefined)
-  return answer as MessageRecord | undefined
+  return client.call(messageOperations.find, { parameters: { id } }).catch(() => undefined)
 }
 
 function judgeReturn({ message, proofs }: MessageRecord): Verdict {

@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import { defineOperation } from '../../api/operation.ts'
+import type { ResolvedAddress } from '../../resolve/resolve-address.ts'
+
+const resolvedAddressSchema: z.ZodType<ResolvedAddress> = z
+  .object({
+    asked: z.string(),
+    address: z.string().optional().describe('In its one form; absent when it is no address.'),
+    outcome: z
+      .enum(['ok', 'faulty', 'unresolved'])
+      .describe('`unresolved`: nothing is known of it; `faulty`: some peers fail with it.'),
+    found: z.record(z.string(), z.string()).describe('Addresses of what was found, by name.'),
+    findings: z.array(
+      z.object({
+        id: z.string(),
+        section: z.string().describe('Of the Mentionable system, or of the standard that says so.'),
+        severity: z.enum(['ok', 'warning', 'error']),
+        message: z.string(),
+        fix: z.string().optional(),
+      }),
+    ),
+  })
+  .meta({ id: 'ResolvedAddress' }) as z.ZodType<ResolvedAddress>
+
+export const resolveOperations = {
+  resolve: defineOperation({
+    id: 'resolveAddress',
+    method: 'GET',
+    path: '/resolve',
+    summary: 'Shows what a peer finds behind an address.',
+    task: 'resolve',
+    query: z.object({ address: z.string().max(1_000).describe('`@name@domain.tld`') }),
+    answer: resolvedAddressSchema,
+  }),
+} as const
