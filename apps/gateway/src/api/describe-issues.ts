@@ -45,6 +45,10 @@ function describeIssue(issue: Issue, known: readonly string[]): string {
   if (issue.code === 'too_big') return describeBound(issue.origin, 'at most', issue.maximum)
   if (issue.code === 'invalid_value')
     return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}`
+  if (issue.code === 'invalid_union' && issue.discriminator !== undefined) {
+    const [, named = ''] = issue.message.split('Expected ')
+    return `must be one of ${named.replaceAll("'", '').replaceAll(' | ', ', ')}`
+  }
   if (issue.code === 'unrecognized_keys') {
     const names = issue.keys.slice(0, 5).map(key => `"${key.slice(0, 100)}"`)
     const fix = issue.path.length === 0 && known.length > 0 ? `use ${known.join(', ')}` : 'leave it out'
@@ -55,7 +59,11 @@ function describeIssue(issue: Issue, known: readonly string[]): string {
 }
 
 function describeBound(origin: string, words: string, bound: number | bigint): string {
-  if (origin === 'string') return `must have ${words} ${bound} characters`
-  if (origin === 'array') return `must have ${words} ${bound} entries`
+  if (origin === 'string') return `must have ${words} ${countOf(bound, 'character', 'characters')}`
+  if (origin === 'array') return `must have ${words} ${countOf(bound, 'entry', 'entries')}`
   return `must be ${words} ${bound}`
+}
+
+function countOf(count: number | bigint, one: string, many: string): string {
+  return `${count} ${Number(count) === 1 ? one : many}`
 }

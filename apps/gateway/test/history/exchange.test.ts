@@ -118,7 +118,7 @@ describe('a chat', () => {
     const format = await ask({ owner, thread: 'copy:never', format: 'word' })
     expect([format.status, format.json.detail]).toEqual([
       400,
-      'Cannot read query: format must be one of envelope, agui, store, swarm, normalized, jsonl',
+      'Cannot read transcript: "format" must be one of envelope, agui, store, swarm, normalized, jsonl',
     ])
   })
 

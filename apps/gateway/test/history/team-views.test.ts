@@ -145,11 +145,11 @@ describe('the views of a conversation of the desk', () => {
   })
 
   test.each<[view: string, query: Record<string, string>, status: number, detail: string]>([
-    ['everything', {}, 400, 'Cannot read view: must be one of conversation, agent, global, team'],
-    ['constructor', {}, 400, 'Cannot read view: must be one of conversation, agent, global, team'],
+    ['everything', {}, 404, 'Cannot read view: "view" must be one of conversation, agent, global, team'],
+    ['constructor', {}, 404, 'Cannot read view: "view" must be one of conversation, agent, global, team'],
     ['agent', {}, 400, 'Cannot read view: agent_key is missing'],
-    ['global', { types: 'task,nonsense' }, 400, 'Cannot read query: types must be of user_message'],
-    ['global', { limit: '-1' }, 400, 'Cannot read query: limit is not a number'],
+    ['global', { types: 'task,nonsense' }, 400, 'Cannot read view: "types" must be of user_message'],
+    ['global', { limit: '-1' }, 400, 'Cannot read view: "limit" must be at least 0'],
     ['global', { thread: '#999999' }, 404, 'Cannot find thread: there is none of this name'],
   ])('refuse %s %j', async (view, query, status, detail) => {
     const answer = await askView(view, { thread: await newestOf('manager'), ...query })

@@ -56,6 +56,6 @@ test.each([
     agents: { echo: { name: 'E', description: 'E', use: 'builtin:echo' } },
     ...settings,
   })
-  const client = { config, request: async () => ({ unknown: [] }) } as unknown as ConfiguredClient
+  const client = { config, call: async () => ({ unknown: [] }) } as unknown as ConfiguredClient
   expect((await checkProxies(client)).severity).toBe(severity)
 })

@@ -105,7 +105,10 @@ test('what an operator decides bears no state, and takes nothing but a decision'
   const { policy } = await setup.swarm.operate<Waiting>(`/requirements/${waiting.id}`)
   expect(JSON.stringify(policy)).not.toMatch(/"state"|\/actions\//)
   const other = await setup.decide(waiting.id, { outcome: 'granted', arguments: { order: '1' }, more: 1 })
-  expect([other.status, other.body.detail]).toEqual([400, 'Cannot decide: say "outcome", "granted" or "declined"'])
+  expect([other.status, other.body.detail]).toEqual([
+    400,
+    'Cannot decide: there is no member "more"; use outcome, arguments, remember',
+  ])
   const unknown = await setup.decide('0'.repeat(32), { outcome: 'granted' })
   expect([unknown.status, unknown.body.detail]).toEqual([404, 'Cannot decide: there is no such requirement'])
   expect(setup.takeRings()).toEqual([])

@@ -108,7 +108,7 @@ describe('a request that the simulation does not know is refused with what there
     [{ from: 'mallory@evil.test', fault: 'forged' }, /not "forged"/],
     [{ fault: 'unheard_of' }, /"fault" must be one of unsigned/],
     [{ visibility: 'secret' }, /"visibility" must be one of public/],
-    [{ colour: 'red' }, /and nothing else/],
+    [{ colour: 'red' }, /there is no member "colour"; use via, to, text, from/],
     [{ via: 'pigeon' }, /"via" must be one of activitypub, a2a, email/],
   ])('%j', async (members, detail) => {
     const request = { via: 'activitypub', to: 'echo', text: 'hello', ...members }

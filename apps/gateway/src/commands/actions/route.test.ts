@@ -112,12 +112,28 @@ test('all is done or nothing', async () => {
 
 test.each<[what: string, body: unknown, detail: string]>([
   ['no JSON', '{', 'Cannot read request: not valid JSON'],
-  ['no acts', {}, 'Cannot act: "acts" is not well formed'],
-  ['an empty list', { acts: [] }, 'Cannot act: "acts" is not well formed'],
-  ['an act that there is not', { acts: [{ act: 'hug' }] }, 'Cannot act: "acts.0.act" is not well formed'],
-  ['a post without parts', { acts: [{ act: 'post', parts: [] }] }, 'Cannot act: "acts.0.parts" is not well formed'],
-  ['more than it knows', { acts: [{ act: 'like' }], agent: 'help' }, 'Cannot act: "acts" is not well formed'],
-  ['too many', { acts: Array(21).fill({ act: 'like', message: 'm1' }) }, 'Cannot act: "acts" is not well formed'],
+  ['no acts', {}, 'Cannot act: "acts" is missing'],
+  ['an empty list', { acts: [] }, 'Cannot act: "acts" must have at least 1 entry'],
+  [
+    'an act that there is not',
+    { acts: [{ act: 'hug' }] },
+    'Cannot act: "acts.0.act" must be one of post, edit, delete, like, unlike, boost, unboost',
+  ],
+  [
+    'a post without parts',
+    { acts: [{ act: 'post', parts: [] }] },
+    'Cannot act: "acts.0.parts" must have at least 1 entry',
+  ],
+  [
+    'more than it knows',
+    { acts: [{ act: 'like' }], agent: 'help' },
+    'Cannot act: there is no member "agent"; use acts',
+  ],
+  [
+    'too many',
+    { acts: Array(21).fill({ act: 'like', message: 'm1' }) },
+    'Cannot act: "acts" must have at most 20 entries',
+  ],
 ])('a request with %s is malformed', async (_what, body, detail) => {
   const answer = await act(body)
   expect(await answer.json()).toMatchObject({ status: 400, code: 'malformed', detail })

@@ -178,8 +178,8 @@ describe('a mail to ourselves', () => {
     ({
       isRunning: true,
       config: { email: { submit: { host: 'localhost', port: 25 } } },
-      async request(path: string) {
-        if (path === '/operator/api/probes/email') return { id: 'probe@agents.test' }
+      async call({ id }: { readonly id: string }) {
+        if (id === 'probeChannel') return { id: 'probe@agents.test' }
         if (!record) throw new Error('not there')
         return record
       },
