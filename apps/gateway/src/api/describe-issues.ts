@@ -36,26 +36,41 @@ const typeNames: Readonly<Record<string, string>> = {
 }
 
 function describeIssue(issue: Issue, known: readonly string[]): string {
-  if (issue.code === 'invalid_type') {
-    return issue.input === undefined && issue.message.endsWith('undefined')
-      ? 'is missing'
-      : `must be ${typeNames[issue.expected] ?? issue.expected}`
+  switch (issue.code) {
+    case 'invalid_type':
+      return describeType(issue)
+    case 'too_small':
+      return describeBound(issue.origin, 'at least', issue.minimum)
+    case 'too_big':
+      return describeBound(issue.origin, 'at most', issue.maximum)
+    case 'invalid_value':
+      return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}`
+    case 'invalid_union':
+      return describeUnion(issue)
+    case 'unrecognized_keys':
+      return describeUnknown(issue, known)
+    default:
+      // A schema of ours says it itself.
+      return issue.message
   }
-  if (issue.code === 'too_small') return describeBound(issue.origin, 'at least', issue.minimum)
-  if (issue.code === 'too_big') return describeBound(issue.origin, 'at most', issue.maximum)
-  if (issue.code === 'invalid_value')
-    return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}`
-  if (issue.code === 'invalid_union' && issue.discriminator !== undefined) {
-    const [, named = ''] = issue.message.split('Expected ')
-    return `must be one of ${named.replaceAll("'", '').replaceAll(' | ', ', ')}`
-  }
-  if (issue.code === 'unrecognized_keys') {
-    const names = issue.keys.slice(0, 5).map(key => `"${key.slice(0, 100)}"`)
-    const fix = issue.path.length === 0 && known.length > 0 ? `use ${known.join(', ')}` : 'leave it out'
-    return `there is no member ${names.join(', ')}; ${fix}`
-  }
-  // A schema of ours says it itself.
-  return issue.message
+}
+
+function describeType({ input, message, expected }: z.core.$ZodIssueInvalidType): string {
+  const isMissing = input === undefined && message.endsWith('undefined')
+  return isMissing ? 'is missing' : `must be ${typeNames[expected] ?? expected}`
+}
+
+/** zod names the words that decide between the alternatives in its message alone. */
+function describeUnion({ discriminator, message }: z.core.$ZodIssueInvalidUnion): string {
+  const [, words] = message.split('Expected ')
+  if (discriminator === undefined || words === undefined) return 'has none of the forms that there are'
+  return `must be one of ${words.replaceAll("'", '').replaceAll(' | ', ', ')}`
+}
+
+function describeUnknown({ keys, path }: z.core.$ZodIssueUnrecognizedKeys, known: readonly string[]): string {
+  const names = keys.slice(0, 5).map(key => `"${key.slice(0, 100)}"`)
+  const fix = path.length === 0 && known.length > 0 ? `use ${known.join(', ')}` : 'leave it out'
+  return `there is no member ${names.join(', ')}; ${fix}`
 }
 
 function describeBound(origin: string, words: string, bound: number | bigint): string {

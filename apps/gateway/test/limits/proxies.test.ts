@@ -36,7 +36,7 @@ test('forwarded requests of a private peer that is not trusted are reported by d
       origin: 'https://agents.example',
       agents: { echo: { name: 'E', description: 'E', use: 'builtin:echo' } },
     }),
-    request: (path: string) => gateway.ask(path.replace('/operator/api', '')),
+    call: ({ path }: { readonly path: string }) => gateway.ask(path),
   } as unknown as ConfiguredClient
   expect(await checkProxies(client)).toEqual({
     severity: 'warning',
