@@ -65,9 +65,7 @@ function fingerprintOf({ message }: SendMessageParams): string {
 
 function rawOf({ document, bytes, binding }: Call): Uint8Array {
   const stripped = binding === 'JSONRPC' ? stripCredentials(document) : stripParams(document)
-  if (stripped !== document) return Buffer.from(JSON.stringify(stripped))
-  const hasByteOrderMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
-  return hasByteOrderMark ? bytes.subarray(3) : bytes
+  return stripped === document ? bytes : Buffer.from(JSON.stringify(stripped))
 }
 
 /** If the parameters are the whole request. */

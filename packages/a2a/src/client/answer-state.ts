@@ -99,7 +99,6 @@ export function createAnswerState(expected: ExpectedAnswer): AnswerState {
       const about = name === 'message' ? undefined : String(value.id ?? value.taskId)
       if (before !== undefined && about !== undefined && about !== before)
         throw refuseAnswer('it is about another task')
-      if (endOf(heard) !== undefined) throw refuseAnswer('it goes on behind its end')
       heard = readers[name](value, nameTask(value, name, heard))
       if (countParts(heard) > most.parts) throw refuseAnswer('it has too many parts')
     },

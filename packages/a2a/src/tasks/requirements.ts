@@ -30,7 +30,6 @@ function showNotice(notice: unknown, show: ShowRequirement): unknown {
 function showRecord(record: TaskRecord, show: ShowRequirement): TaskRecord {
   const { owner, id, agent, context, state, updatedAt } = record
   let entries: readonly Entry[] | undefined
-  let earlier: readonly NormalizedResponse[] | undefined
   let response: { readonly read: NormalizedResponse | undefined } | undefined
   return {
     owner,
@@ -48,8 +47,8 @@ function showRecord(record: TaskRecord, show: ShowRequirement): TaskRecord {
       return response.read
     },
     get earlier() {
-      earlier ??= record.earlier.map(before => withParts(before, show))
-      return earlier
+      // Results alone are shown of these, and no result asks for anything.
+      return record.earlier
     },
     get heard() {
       return record.heard

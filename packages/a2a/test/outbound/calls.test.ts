@@ -305,6 +305,21 @@ describe('a streamed answer', () => {
     expect((await peer.call()).parts).toEqual([text('plain')])
   })
 
+  test.each([{}, { append: false }])(
+    'has of an artifact its newest form, unless a chunk is added to it: %j',
+    async more => {
+      stream(taskWith('TASK_STATE_WORKING'), chunk('one '), chunk('two', more), ended)
+      expect((await peer.call()).parts).toEqual([text('two')])
+    },
+  )
+
+  test('keeps text of different kinds apart', async () => {
+    const markdown = { artifactId: 'a', parts: [{ text: '*two*', mediaType: 'text/markdown' }] }
+    const added = { artifactUpdate: { ...ids, artifact: markdown, append: true } }
+    stream(taskWith('TASK_STATE_WORKING'), chunk('one '), added, ended)
+    expect((await peer.call()).parts).toEqual([text('one '), { ...text('*two*'), mime: 'text/markdown' }])
+  })
+
   test('that is cut off is asked for', async () => {
     peer.answerRpc(({ body }) =>
       body.method === 'GetTask'
