@@ -16,6 +16,7 @@ import { createViewRoutes } from '../commands/transcript/views-route.ts'
 import { createWhyRoutes } from '../commands/why/route.ts'
 import type { Config } from '../config/schema.ts'
 import { createTrustedProxies } from '../config/trusted-proxies.ts'
+import { createConsoleChatRoutes } from '../console/chat-routes.ts'
 import { createConsoleFiles } from '../console/files.ts'
 import { createSignInRoutes } from '../console/sign-in-routes.ts'
 import { listGatewayExtensions } from '../discovery/extensions.ts'
@@ -66,6 +67,10 @@ export function createApp(foundation: Foundation, options: AppOptions): Hono {
       requirements.routes,
       openOperatorRoutes(foundation, { ...options, operatorOnly, unknownProxies, findApp: () => app }),
       createSignInRoutes({ ...access, codes: signInCodes, now }),
+      createConsoleChatRoutes({
+        ...{ operatorOnly, channels, token: operatorToken },
+        fetch: (request, env) => app.fetch(request, env as object),
+      }),
       createConsoleFiles(),
     ],
     limits,

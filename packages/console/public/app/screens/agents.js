@@ -1,5 +1,144 @@
+import { useEffect, useRef } from '../../vendor/hooks.js'
+import { useSignal } from '../../vendor/signals.js'
+import '../../postern-chat.js'
+import { api, withQuery } from '../lib/api.js'
+import { span } from '../lib/format.js'
 import { html } from '../lib/html.js'
+import { rowsOf } from '../lib/list.js'
+import { useAnswer } from '../lib/load.js'
+import { linkTo, route } from '../lib/router.js'
+import { Badge } from '../parts/badges.js'
+import { Copy } from '../parts/copy.js'
+import { Empty, Problem } from '../parts/empty.js'
+import { Code } from '../parts/json.js'
+import { QrCode } from '../parts/qr.js'
+import { attempt } from '../parts/toast.js'
 
+/** The agents: addresses, how they do, a chat to try them, a snippet for a page. */
 export function Agents() {
-  return html`<header class="bar"><h1>Agents</h1></header>`
+  const { answer, error, refresh } = useAnswer('/operator/api/agents')
+  const agents = rowsOf(answer, 'agents')
+  const chosen = agents?.find(({ name }) => name === route.value.subject) ?? agents?.[0]
+  return html`
+    <header class="bar"><h1>Agents</h1></header>
+    <div class="side">
+      <div class="stack">
+        <${Problem} error=${error} retry=${refresh} />
+        ${agents?.length === 0 && html`<${Empty} title="There is no agent"><p>Add one under <code>agents</code> in the configuration.</p><//>`}
+        ${agents?.map(
+          ({
+            name,
+            address,
+            use,
+            is_paused,
+            is_default,
+          }) => html`<a class=${`agent-link ${name === chosen?.name ? 'chosen' : ''}`} key=${name} href=${linkTo('agents', { subject: name })} aria-current=${name === chosen?.name ? 'true' : undefined}>
+            <span class="line"><b>${name}</b>${is_default && html`<${Badge}>default<//>`}${is_paused && html`<${Badge} kind="warn">paused<//>`}</span>
+            <span class="muted cut">${address}</span>
+            <span class="faint cut">${use}</span>
+          </a>`,
+        )}
+      </div>
+      ${chosen && html`<${Agent} key=${chosen.name} agent=${chosen} refresh=${refresh} />`}
+    </div>
+  `
+}
+
+/** @param {{ agent: any, refresh: () => void }} props */
+function Agent({ agent, refresh }) {
+  const { name, address, page, card, is_paused, use, url, description } = agent
+  const action = is_paused ? 'resume' : 'pause'
+  const change = () =>
+    attempt(
+      () => api(`/operator/api/agents/${name}/${action}`, { method: 'POST' }).then(refresh),
+      is_paused ? `${name} goes on` : `Messages of ${name} wait now`,
+    )
+  const mail = address.replace(/^@/, '')
+  return html`<div class="page">
+    <section class="line">
+      <div class="grow stack">
+        <h2>${name}</h2>
+        ${description && html`<p class="muted">${description}</p>`}
+        <dl class="facts">
+          <dt>fediverse</dt><dd>${address} <${Copy} text=${address} what="address" /></dd>
+          <dt>email</dt><dd>${mail} <${Copy} text=${mail} what="mail address" /></dd>
+          <dt>A2A</dt><dd><span class="mono">${card}</span> <${Copy} text=${card} what="card" /></dd>
+          <dt>answers by</dt><dd>${use}${url ? ` at ${url}` : ''}</dd>
+        </dl>
+        <div class="line">
+          <button class="btn" type="button" onClick=${change}>${is_paused ? 'Resume' : 'Pause'}</button>
+          <a class="btn" href=${linkTo('flow', { query: { agent: name } })}>Its messages</a>
+          <a class="btn" href=${linkTo('look-up', { subject: address })}>How peers find it</a>
+        </div>
+      </div>
+      <${QrCode} text=${page} label=${`Code of the page of ${name}`} />
+    </section>
+    <${Figures} agent=${agent} />
+    <section class="grid-2">
+      <div class="stack"><h2>Try it</h2><${Chat} name=${name} /></div>
+      <div class="stack"><h2>Put it on a page</h2><${Snippet} name=${name} page=${page} /></div>
+    </section>
+  </div>`
+}
+
+/** Of its newest messages. @param {{ agent: any }} props */
+function Figures({ agent }) {
+  const { answer } = useAnswer(withQuery('/operator/api/messages', { agent: agent.name, limit: 500 }), ['turn'])
+  const messages = (rowsOf(answer, 'messages') ?? []).filter(each => each.agent === agent.name)
+  const numbers = messages.map(({ message }) => message)
+  const outcomes = useAnswer(
+    numbers.length > 0 ? withQuery('/operator/api/outcomes', { messages: numbers.join() }) : undefined,
+  )
+  const times = (rowsOf(outcomes.answer, 'outcomes') ?? [])
+    .flatMap(({ took_ms }) => took_ms ?? [])
+    .sort((one, other) => one - other)
+  const at = (/** @type {number} */ share) => times[Math.ceil(times.length * share) - 1]
+  const failed = messages.filter(({ state }) => state === 'failed').length
+  const waiting = messages.filter(({ state }) => state === 'received' || state === 'working').length
+  const tokens = agent.tokens.reduce((/** @type {number} */ sum, /** @type {any} */ each) => sum + each.tokens, 0)
+  const figures = [
+    ['messages', messages.length.toLocaleString('en')],
+    ['p50', at(0.5) === undefined ? '–' : span(at(0.5))],
+    ['p95', at(0.95) === undefined ? '–' : span(at(0.95))],
+    ['failed', String(failed)],
+    ['waiting', String(waiting)],
+    ['tokens since start', tokens.toLocaleString('en')],
+  ]
+  return html`<dl class="figures-row" aria-label="Of the newest messages">
+    ${figures.map(([label, value]) => html`<div><dt>${label}</dt><dd class=${label === 'failed' && failed > 0 ? 'bad' : ''}>${value}</dd></div>`)}
+  </dl>`
+}
+
+/** @param {{ name: string }} props */
+function Chat({ name }) {
+  const frame = useRef(/** @type {HTMLDivElement | null} */ (null))
+  const count = useSignal(0)
+  useEffect(() => {
+    const chat = /** @type {any} */ (document.createElement('postern-chat'))
+    // A session changes something only by requests with this header.
+    chat.headers = { 'x-postern-console': '1' }
+    chat.setAttribute('endpoint', `/operator/chat/agents/${encodeURIComponent(name)}`)
+    chat.setAttribute('label', `Write to ${name}`)
+    if (count.value > 0) chat.setAttribute('thread', crypto.randomUUID())
+    frame.current?.replaceChildren(chat)
+  }, [name, count.value])
+  return html`<div class="chat-frame" ref=${frame}></div>
+    <div><button class="btn small" type="button" onClick=${() => (count.value += 1)}>New conversation</button></div>`
+}
+
+/** @param {{ name: string, page: string }} props */
+function Snippet({ name, page }) {
+  const origin = new URL(page).origin
+  const text = `<script type="module" src="${origin}/operator/postern-chat.js"></script>
+<postern-chat endpoint="${origin}/api/v1/agents/${name}"></postern-chat>
+<script type="module">
+  // A token of the person who reads the page, made by your server.
+  document.querySelector('postern-chat').getToken =
+    async () => (await fetch('/chat-token')).text()
+</script>`
+  return html`<div class="stack">
+    <${Code} text=${text} label="Snippet" />
+    <div><${Copy} text=${text} what="snippet" /></div>
+    <p class="muted">Tokens come from an issuer in <code>web.auth</code>; the origin of the page stands in <code>web.origins</code>.</p>
+  </div>`
 }

@@ -1,5 +1,153 @@
+import { useSignal } from '../../vendor/signals.js'
+import { api } from '../lib/api.js'
 import { html } from '../lib/html.js'
+import { rowsOf } from '../lib/list.js'
+import { useAnswer } from '../lib/load.js'
+import { linkTo } from '../lib/router.js'
+import { Badge, nameChannel } from '../parts/badges.js'
+import { Empty, Problem } from '../parts/empty.js'
+import { Choice, TextArea } from '../parts/form.js'
+import { Message } from './message.js'
 
-export function Compose() {
-  return html`<header class="bar"><h1>Compose</h1></header>`
+const channels = ['activitypub', 'a2a', 'email']
+
+/** Sends a message as a peer of the simulation, honest or with one fault; what became of it opens beside. @param {{ status: any }} props */
+export function Compose({ status }) {
+  const { answer: catalogue, error } = useAnswer('/operator/api/simulation')
+  if (error || status?.dev === false)
+    return html`<header class="bar"><h1>Compose</h1></header>
+      <${Empty} title="There is no simulation beside this gateway">
+        <p>Messages are composed in dev mode, where simulated servers have real keys: run <code>npx postern dev</code>.</p>
+      <//>`
+  return catalogue ? html`<${Composer} catalogue=${catalogue} />` : html`<header class="bar"><h1>Compose</h1></header>`
+}
+
+/** @param {{ catalogue: any }} props */
+function Composer({ catalogue }) {
+  const { answer } = useAnswer('/operator/api/agents')
+  const agents = rowsOf(answer, 'agents') ?? []
+  const via = useSignal('activitypub')
+  const to = useSignal('')
+  const from = useSignal('')
+  const visibility = useSignal('')
+  const fault = useSignal('')
+  const text = useSignal('When are you open on Sunday?')
+  const sent = useSignal(/** @type {any} */ (undefined))
+  const problem = useSignal(/** @type {Error | undefined} */ (undefined))
+  const isSending = useSignal(false)
+  const personas = listPersonas(catalogue, via.value)
+  const faults = listFaults(catalogue, via.value)
+  const visibilities = /** @type {readonly string[]} */ (catalogue.visibilities?.[via.value] ?? [])
+  const agent = to.value || agents.find(({ is_default }) => is_default)?.name || agents[0]?.name || ''
+  /** @param {string} value */
+  const chooseChannel = value => {
+    via.value = value
+    from.value = ''
+    visibility.value = ''
+    fault.value = ''
+  }
+  const send = async (/** @type {string} */ chosen) => {
+    isSending.value = true
+    problem.value = undefined
+    const body = {
+      via: via.value,
+      to: agent,
+      text: text.value,
+      ...(from.value && { from: from.value }),
+      ...(visibility.value && { visibility: visibility.value }),
+      ...(chosen && { fault: chosen }),
+    }
+    try {
+      sent.value = {
+        ...(await api('/operator/api/simulation/send', { method: 'POST', body })),
+        fault: chosen,
+        count: (sent.value?.count ?? 0) + 1,
+      }
+    } catch (error) {
+      problem.value = error instanceof Error ? error : new Error(String(error))
+    }
+    isSending.value = false
+  }
+  /** @param {Event} event */
+  const submit = event => {
+    event.preventDefault()
+    void send(fault.value)
+  }
+  return html`
+    <header class="bar"><h1>Compose</h1><span class="muted cut">Signed by simulated servers with real keys, and verified for real</span></header>
+    <div class="side">
+      <form class="stack" onSubmit=${submit}>
+        <${Choice} label="Channel" value=${via.value} change=${chooseChannel} options=${channels.map(value => ({ value, text: nameChannel(value) }))} />
+        <${Choice} label="To" value=${agent} change=${(/** @type {string} */ value) => (to.value = value)} options=${agents.map(({ name, address }) => ({ value: name, text: address }))} />
+        <${Choice} label="From" value=${from.value} change=${(/** @type {string} */ value) => (from.value = value)} options=${[{ value: '', text: 'anybody' }, ...personas]} />
+        ${
+          visibilities.length > 0 &&
+          html`<${Choice} label="Visibility" value=${visibility.value} change=${(/** @type {string} */ value) => (visibility.value = value)} options=${[{ value: '', text: 'default' }, ...visibilities.map(value => ({ value, text: value }))]} />`
+        }
+        <${TextArea} label="Text" value=${text.value} change=${(/** @type {string} */ value) => (text.value = value)} rows=${5} />
+        <button class="btn primary" type="submit" disabled=${isSending.value || agent === ''}>Send</button>
+        <fieldset class="breaks">
+          <legend>Break it</legend>
+          <div class="line">
+            ${faults.map(
+              ({ value, text: words }) =>
+                html`<button key=${value} class="btn small" type="button" title=${words} disabled=${isSending.value} onClick=${() => send(value)}>
+                  ${value.replaceAll('_', ' ')}
+                </button>`,
+            )}
+          </div>
+        </fieldset>
+      </form>
+      <section aria-label="Result" aria-live="polite">
+        ${problem.value && html`<div class="page"><${Problem} error=${problem.value} /></div>`}
+        ${sent.value ? html`<${Result} key=${sent.value.count} sent=${sent.value} />` : html`<${Empty} title="The result opens here"><p>Send something honest, then break it: each fault has one thing wrong.</p><//>`}
+      </section>
+    </div>
+  `
+}
+
+/** @param {any} catalogue @param {string} via */
+function listPersonas(catalogue, via) {
+  const listed = /** @type {readonly any[]} */ (catalogue.personas ?? [])
+  return listed
+    .filter(persona => (persona.via ?? via) === via)
+    .map(({ name, address, from, description }) => {
+      const value = String(from ?? address ?? name)
+      return { value, text: description ? `${value}: ${description}` : value }
+    })
+}
+
+/** @param {any} catalogue @param {string} via */
+function listFaults(catalogue, via) {
+  const listed = /** @type {readonly any[]} */ (catalogue.faults ?? [])
+  return listed
+    .filter(each => !each.channels || each.channels.includes(via))
+    .map(each => ({
+      value: String(each.fault ?? each),
+      text: String(each.description ?? each.does ?? each.fault ?? each),
+    }))
+}
+
+/** @param {{ sent: any }} props */
+function Result({ sent }) {
+  const { id, status, refusal, expected, fault } = sent
+  const words = fault ? fault.replaceAll('_', ' ') : 'honest'
+  if (status === 'refused')
+    return html`<div class="page">
+      <div class="line"><${Badge} kind="bad">refused<//><${Badge}>${words}<//><span class="muted">${refusal?.answer}</span></div>
+      <p>${readRefusal(refusal?.text)}</p>
+      ${expected && html`<p class="muted">Expected: ${expected.outcome}${expected.code ? `, ${expected.code}` : ''}</p>`}
+      <a class="link" href=${linkTo('flow')}>It is in Flow, in grey</a>
+    </div>`
+  return html`<div class="inline-message"><${Message} key=${id} id=${id} /></div>`
+}
+
+/** @param {string | undefined} text */
+function readRefusal(text = '') {
+  try {
+    const { detail, error } = JSON.parse(text)
+    return detail ?? error?.message ?? text
+  } catch {
+    return text
+  }
 }

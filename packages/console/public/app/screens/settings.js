@@ -1,5 +1,135 @@
+import { useSignal } from '../../vendor/signals.js'
+import { api } from '../lib/api.js'
 import { html } from '../lib/html.js'
+import { rowsOf } from '../lib/list.js'
+import { useAnswer } from '../lib/load.js'
+import { Badge, Channel } from '../parts/badges.js'
+import { Copy } from '../parts/copy.js'
+import { Confirm } from '../parts/dialog.js'
+import { Problem } from '../parts/empty.js'
+import { Tabs } from '../parts/tabs.js'
+import { attempt } from '../parts/toast.js'
 
+/** How the gateway is set up: each value and where it comes from; keys; the API. */
 export function Settings() {
-  return html`<header class="bar"><h1>Settings</h1></header>`
+  const tabs = [
+    { name: 'configuration', view: () => html`<${Configuration} />` },
+    { name: 'keys', view: () => html`<${Keys} />` },
+    { name: 'API', view: () => html`<${Reference} />` },
+  ]
+  return html`
+    <header class="bar"><h1>Settings</h1></header>
+    <div class="scroll"><div class="page"><${Tabs} label="Settings" tabs=${tabs} /></div></div>
+  `
+}
+
+const sources = /** @type {Record<string, string>} */ ({
+  file: 'good',
+  environment: 'wait',
+  dev: 'warn',
+  default: 'muted',
+})
+
+function Configuration() {
+  const { answer, error } = useAnswer('/operator/api/settings')
+  const typed = useSignal('')
+  const isAll = useSignal(false)
+  const settings = (rowsOf(answer, 'settings') ?? []).filter(
+    ({ key, source }) =>
+      key.includes(typed.value.trim()) && (isAll.value || typed.value !== '' || source !== 'default'),
+  )
+  return html`<div class="stack">
+    <${Problem} error=${error} />
+    <div class="line">
+      <input id="search" class="grow" type="text" aria-label="Filter settings" placeholder="listen, web.auth, limits …" value=${typed.value} onInput=${(/** @type {any} */ event) => (typed.value = event.target.value)} />
+      <label class="choice"><input type="checkbox" checked=${isAll.value} onChange=${() => (isAll.value = !isAll.value)} />with defaults</label>
+    </div>
+    <div class="panel wide" tabindex="0" role="region" aria-label="Values">
+      <table>
+        <thead><tr><th>key</th><th>value</th><th class="tight">source</th></tr></thead>
+        <tbody>
+          ${settings.map(
+            ({ key, value, source }) =>
+              html`<tr key=${key}><td><code>${key}</code></td><td><code>${JSON.stringify(value)}</code></td><td class="tight"><${Badge} kind=${sources[source] ?? 'muted'}>${source}<//></td></tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+    <p class="muted">Change the file, or set the variable <code>POSTERN_…</code> of a value. Secrets are shown as <code>(set)</code>.</p>
+  </div>`
+}
+
+function Keys() {
+  const { answer, error, refresh } = useAnswer('/operator/api/keys')
+  const asking = useSignal(/** @type {{ revoke: boolean } | undefined} */ (undefined))
+  const keys = rowsOf(answer, 'keys') ?? []
+  const rotate = () =>
+    attempt(
+      () =>
+        api('/operator/api/keys/rotate', { method: 'POST', body: { revoke: asking.value?.revoke ?? false } }).then(
+          refresh,
+        ),
+      'There are new keys. Publish the records under Go live.',
+    )
+  return html`<div class="stack">
+    <${Problem} error=${error} />
+    <div class="line">
+      <button class="btn" type="button" onClick=${() => (asking.value = { revoke: false })}>Rotate all</button>
+      <button class="btn danger" type="button" onClick=${() => (asking.value = { revoke: true })}>Somebody has a key: revoke</button>
+    </div>
+    <section class="panel" aria-label="Public keys">
+      ${keys.map(
+        ({
+          via,
+          purpose,
+          id,
+          algorithm,
+          publicKey,
+          createdAt,
+        }) => html`<div class="item" key=${`${via} ${id} ${purpose}`}>
+          <${Channel} name=${via} />
+          <div class="grow"><div>${purpose}</div><code class="muted">${id}</code><div class="faint">${[algorithm, createdAt].filter(Boolean).join(' · ')}</div></div>
+          ${publicKey && html`<${Copy} text=${publicKey} what="public key" />`}
+        </div>`,
+      )}
+    </section>
+    ${
+      asking.value &&
+      html`<${Confirm}
+        title=${asking.value.revoke ? 'Revoke all keys?' : 'Make new keys?'}
+        text=${
+          asking.value.revoke
+            ? 'The old keys are taken back at once. Until peers have seen the new ones, and DNS has them, some of them refuse what we send.'
+            : 'The old keys stay published for a while, so that nothing that is on its way fails.'
+        }
+        act=${asking.value.revoke ? 'Revoke' : 'Rotate'}
+        danger=${asking.value.revoke}
+        close=${() => (asking.value = undefined)}
+        run=${rotate}
+      />`
+    }
+  </div>`
+}
+
+function Reference() {
+  const { answer, error } = useAnswer('/operator/api/openapi.json')
+  const operations = Object.entries(answer?.paths ?? {}).flatMap(([path, methods]) =>
+    Object.entries(/** @type {Record<string, any>} */ (methods)).map(([method, operation]) => ({
+      path,
+      method: method.toUpperCase(),
+      ...operation,
+    })),
+  )
+  return html`<div class="stack">
+    <${Problem} error=${error} />
+    <p class="muted">Everything here is also for programs, with the operator token. <a class="link" href="/operator/api/openapi.json" target="_blank" rel="noopener">OpenAPI document</a></p>
+    <div class="panel wide" tabindex="0" role="region" aria-label="Operations">
+      <table>
+        <thead><tr><th class="tight">method</th><th>path</th><th>does</th></tr></thead>
+        <tbody>
+          ${operations.map(({ path, method, summary }) => html`<tr key=${`${method} ${path}`}><td class="tight"><code>${method}</code></td><td><code>${path}</code></td><td class="muted">${summary}</td></tr>`)}
+        </tbody>
+      </table>
+    </div>
+  </div>`
 }

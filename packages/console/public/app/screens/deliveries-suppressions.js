@@ -1,0 +1,33 @@
+import { api } from '../lib/api.js'
+import { moment } from '../lib/format.js'
+import { html } from '../lib/html.js'
+import { rowsOf } from '../lib/list.js'
+import { useAnswer } from '../lib/load.js'
+import { attempt } from '../parts/toast.js'
+
+/** Addresses that get no mail: they bounced, complained or unsubscribed. */
+export function Suppressions() {
+  const { answer, refresh } = useAnswer('/operator/api/suppressions')
+  const list = rowsOf(answer, 'suppressions') ?? []
+  if (list.length === 0) return null
+  /** @param {any} suppression */
+  const lift = suppression =>
+    attempt(async () => {
+      const { address, agent } = suppression
+      await api('/operator/api/suppressions/lift', { method: 'POST', body: { address, ...(agent && { agent }) } })
+      refresh()
+    }, 'Mail is sent there again')
+  return html`<section class="panel" aria-label="Suppressed addresses">
+    <header><h2>Suppressed addresses</h2><span class="muted">They get no mail</span></header>
+    ${list.map(
+      suppression => html`<div class="item" key=${`${suppression.address} ${suppression.agent ?? ''}`}>
+        <div class="grow">
+          <div>${suppression.address}</div>
+          <div class="muted">${[suppression.kind, suppression.reason, suppression.agent && `for ${suppression.agent}`].filter(Boolean).join(' · ')}</div>
+        </div>
+        ${suppression.since && html`<span class="muted">${moment(suppression.since)}</span>`}
+        <button class="btn small" type="button" onClick=${() => lift(suppression)}>Lift</button>
+      </div>`,
+    )}
+  </section>`
+}
