@@ -17,6 +17,7 @@ const style = `
   color: light-dark(#1d1e20, #e8e8e6); background: light-dark(#fff, #191b1e); border: 1px solid var(--chat-line); border-radius: 8px; overflow: hidden; }
 :host([hidden]) { display: none; }
 * { box-sizing: border-box; }
+button[hidden] { display: none; }
 .log { flex: 1; overflow-y: auto; padding: 16px; display: flex; flex-direction: column; gap: 10px; min-height: 0; }
 .message { max-width: 85%; padding: 8px 12px; border-radius: 12px; background: var(--chat-soft); white-space: pre-wrap; overflow-wrap: anywhere; align-self: start; }
 .own { align-self: end; background: color-mix(in oklab, var(--chat-accent) 16%, transparent); }

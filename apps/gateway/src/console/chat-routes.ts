@@ -34,8 +34,10 @@ export function createConsoleChatRoutes({ operatorOnly, channels, token, fetch }
     }
     return fetch(new Request(target, { method, headers: kept, body, ...(body && { duplex: 'half' }) }), context.env)
   }
+  const methods = ['GET', 'POST', 'DELETE']
   return new Hono()
-    .use('/operator/chat/*', operatorOnly)
-    .all('/operator/chat/agents/:agent/:path{.+}', context => forward(context, context.req.param('path')))
-    .all('/operator/chat/agent/attachments', context => forward(context, 'attachments'))
+    .on(methods, '/operator/chat/agents/:agent/:path{.+}', operatorOnly, context =>
+      forward(context, context.req.param('path')),
+    )
+    .on(methods, '/operator/chat/agent/attachments', operatorOnly, context => forward(context, 'attachments'))
 }

@@ -133,7 +133,7 @@ function Foot({ status }) {
     ${
       status &&
       html`<span><span class="good"><span class="dot"></span></span> ready · ${status.domain}</span>
-        <span>${status.version} · ${status.store}${status.dev ? ' · dev' : ''} · up ${longSpan(status.uptime_ms)}</span>`
+        <span>${status.version} · ${status.store} · up ${longSpan(status.uptime_ms)}</span>`
     }
     <button type="button" onClick=${switchTheme}>Light or dark</button>
     <button type="button" onClick=${() => attempt(signOut)}>Sign out</button>
