@@ -121,6 +121,7 @@ function normalizeFor(
     thread: { scope, references: listReferences(thread, read), ...nameBeginner(mail, others) },
     aliases: [...thread.aliases, ...notice.aliases],
     proofs: [...authentication.proofs, ...senderHistory.proofs],
+    sentAt: Date.parse(readText(mail.header, 'date')),
     raw: { bytes: mail.keptOctets, form: 'text' },
     blobs: body.files.map(({ digest, bytes, mime }) => ({ digest, bytes, mime })),
     target: packTarget(target),

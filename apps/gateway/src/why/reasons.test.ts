@@ -213,7 +213,7 @@ describe('reasonOf()', () => {
     ],
     [
       'gateway_was_down',
-      'Answered late, at 11:59:01 UTC to alice@alice.test: its peer sent it at 10:00:00 UTC and the gateway was down from 09:00:00 UTC to 11:00:00 UTC (2 hours)',
+      'Answered late, at 11:59:01 UTC to alice@alice.test: its peer sent it while the gateway was down from 09:00:00 UTC to 11:00:00 UTC (2 hours)',
       {
         message: { sentAt: now - 120 * minute },
         turn: ended,

@@ -18,6 +18,8 @@ export interface IntakeDraft
   /** The object of the message: its IRI, or the IRI of the activity itself. */
   readonly object: string
   readonly target: ReplyTarget
+  /** When its author published it, ms. */
+  readonly sentAt?: number | undefined
   readonly language?: string | undefined
 }
 

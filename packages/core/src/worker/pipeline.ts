@@ -44,7 +44,7 @@ export async function receive<Raw, Proven>(
     const correlationId = randomHex(platform, 8)
     const record = { trace: steps.trace(), proofKeys: steps.keys() }
     const admitted = await Promise.all(
-      intakes.map(intake => admission.store.admit({ ...intake, ...record }, correlationId)),
+      intakes.map(intake => admission.store.admit({ ...intake, ...withSentAt(record, intake) }, correlationId)),
     )
     for (const { outcome, message } of admitted) {
       platform.log.info({ correlation_id: correlationId, via: inbound.name, message, outcome }, 'message admitted')
@@ -57,6 +57,12 @@ export async function receive<Raw, Proven>(
     recordRefusal(error, inbound.name, { ...reception, ...steps.claims() })
     throw error
   }
+}
+
+/** Its record, with what the message says of its time. */
+function withSentAt(record: Required<Pick<Intake, 'trace' | 'proofKeys'>>, { sentAt }: Intake) {
+  const isKnown = sentAt !== undefined && Number.isSafeInteger(sentAt)
+  return isKnown && record.trace ? { ...record, trace: { ...record.trace, sent_at: sentAt } } : record
 }
 
 /** Each rule of the list sees all messages before the next rule does. @throws Rejection of the first rule that refuses one */

@@ -20,6 +20,7 @@ export const verdictSchema: z.ZodType<Proof['verdict']> = z.enum([
 export const intakeTraceSchema: z.ZodType<IntakeTrace> = z
   .object({
     received_at: instantMs,
+    sent_at: instantMs.optional().describe('When its peer claims to have sent it.'),
     steps: z.array(
       z.object({
         kind: z.string().describe('As of a proof; `resolve`, `normalize` and `rules` are the gateway’s own steps.'),

@@ -47,34 +47,35 @@ export const retractedAnswer: Rule<WhyFacts> = ({ answer, now }) => {
 
 /** The shortest delay that is worth a word, ms. */
 const lateMs = 1_000
+/** How long a message may take to us at the most when nothing is wrong, ms. */
+const transitMs = 60_000
 
-/** The gateway was down between what the peer did and what we did, so the answer came late. */
+/** The downtime within which a message waited for its turn, or could not come in. */
+function findDowntime({ message: { receivedAt, sentAt }, downtimes }: WhyFacts, endedAt: number) {
+  const isWithin = ({ from, to }: Downtime) => from >= receivedAt - lateMs && to <= endedAt
+  const waited = downtimes.find(isWithin)
+  if (waited) return { down: waited, why: 'the gateway was down' }
+  if (sentAt === undefined) return undefined
+  const hasMissed = ({ from, to }: Downtime) => from - transitMs <= sentAt && sentAt < to && to <= receivedAt
+  const down = downtimes.find(hasMissed)
+  return down && { down, why: 'its peer sent it while the gateway was down' }
+}
+
+/** The gateway was down between what the peer did and what we did. */
 export const lateAnswer: Rule<WhyFacts> = facts => {
-  const { message, turn, downtimes, now } = facts
   if (!isAnswered(facts)) return undefined
+  const { turn, now } = facts
   const { at, words } = describeArrival(facts)
-  const { sentAt, receivedAt } = message
-  const isBefore = ({ from, to }: Downtime, begin: number, end: number) =>
-    begin <= to && from >= begin - lateMs && to <= end
-  const waited = downtimes.find(down => isBefore(down, receivedAt, turn?.endedAt ?? at))
-  const missed =
-    sentAt === undefined
-      ? undefined
-      : downtimes.find(({ from, to }) => sentAt < to && from < receivedAt && to <= receivedAt)
-  const down = waited ?? missed
-  if (!down) return undefined
-  const span = saySpan(down.to - down.from)
-  const when = `from ${sayTime(down.from, now)} to ${sayTime(down.to, now)} (${span})`
-  const why = waited
-    ? 'the gateway was down'
-    : `its peer sent it at ${sayTime(sentAt ?? receivedAt, now)} and the gateway was down`
+  const found = findDowntime(facts, turn?.endedAt ?? at)
+  if (!found) return undefined
+  const { from, to } = found.down
   return {
     code: 'gateway_was_down',
-    sentence: `Answered late, ${words}: ${why} ${when}`,
-    since: down.from,
+    sentence: `Answered late, ${words}: ${found.why} from ${sayTime(from, now)} to ${sayTime(to, now)} (${saySpan(to - from)})`,
+    since: from,
     evidence: [
-      { at: down.from, fact: 'no gateway ran from here on, as far as is known to the minute' },
-      { at: down.to, fact: 'a gateway began' },
+      { at: from, fact: 'no gateway ran from here on, as far as is known to the minute' },
+      { at: to, fact: 'a gateway began' },
     ],
     fix: { text: 'Let a supervisor restart the gateway (deploy/ has a unit for systemd), and watch /healthz.' },
   }

@@ -1,6 +1,6 @@
 import type { AgentDirectory, Intake, KnownMessage, Visibility } from '@postern/core'
 import type { JsonObject } from '../../format/reading.ts'
-import { asObject, idOf, idsOf, listOf, typeOf } from '../../format/reading.ts'
+import { asObject, idOf, idsOf, listOf, textOf, typeOf } from '../../format/reading.ts'
 import type { ReplyTarget } from '../../format/reply-target.ts'
 import { readReplyTarget } from '../../format/reply-target.ts'
 import { isOpen, narrower, readVisibility } from '../../format/visibility.ts'
@@ -48,6 +48,7 @@ export function readPost(resolved: ResolvedActivity, agent: string, earlier?: Kn
     audience: visibility,
     target: toReplyTarget({ resolved, post, note, object, visibility }),
     language: note.language,
+    ...(!earlier && { sentAt: Date.parse(textOf(post.published) ?? '') }),
     ...(earlier ? placeEdit(earlier, object) : placeNew(resolved, post, { object, visibility })),
     ...(flags.length > 0 && { flags }),
     ...(flags.includes('mass_mention') && { disposition: 'keep' }),

@@ -32,6 +32,8 @@ export interface Intake {
   /** Further ids this message is known by (an object IRI beside its activity IRI). */
   readonly aliases: readonly string[]
   readonly proofs: readonly Proof[]
+  /** When its peer claims to have sent it, ms; for the operator. Not a number: it does not say. */
+  readonly sentAt?: number | undefined
   /** How it came in; for the operator. */
   readonly trace?: IntakeTrace | undefined
   /** Public keys that the steps of `trace` name by digest. */

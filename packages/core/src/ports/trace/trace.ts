@@ -37,6 +37,8 @@ export interface VerifyStep {
 /** The way in of one message, until it was durable. */
 export interface IntakeTrace {
   readonly received_at: number
+  /** When its peer claims to have sent it. */
+  readonly sent_at?: number | undefined
   readonly steps: readonly VerifyStep[]
   /** Absent only before it is stored. */
   readonly admitted_at?: number | undefined

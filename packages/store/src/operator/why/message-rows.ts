@@ -1,4 +1,4 @@
-import type { ChannelName, MessageState, TaskState, WhyRecord } from '@postern/core'
+import type { ChannelName, IntakeTrace, MessageState, TaskState, WhyRecord } from '@postern/core'
 import type { Database } from '../../engine/database.ts'
 import { parseJson, prepareQuery } from '../../engine/database.ts'
 import type { StoredEnvelope } from '../../messages/reader.ts'
@@ -26,6 +26,7 @@ interface MessageRow {
   readonly error: string | null
   readonly merged_into: number | null
   readonly turn_trace: string | null
+  readonly intake_trace: string | null
   readonly ahead: number | null
   readonly ahead_due_at: number
   readonly ahead_owner: string | null
@@ -42,7 +43,7 @@ export type WhyMessageRow = Pick<WhyRecord, 'message' | 'turn' | 'answer'>
 /** Of each open thread exactly one turn has a time at which it may be taken up: the others wait for it. */
 const select = `SELECT m.seq AS number, m.native_id, m.agent, m.channel, m.task_id, m.flags, m.correlation_id, m.forgotten_at, m.envelope,
     coalesce(d.count, 0) AS duplicates, t.state, l.attempt, l.crash_count, l.due_at, l.lease_owner, l.is_waiting, l.ready_at,
-    t.ended_at, coalesce(t.error, l.error) AS error, t.merged_into, l.trace AS turn_trace, h.message AS ahead, h.due_at AS ahead_due_at, h.lease_owner AS ahead_owner,
+    t.ended_at, coalesce(t.error, l.error) AS error, t.merged_into, l.trace AS turn_trace, m.trace AS intake_trace, h.message AS ahead, h.due_at AS ahead_due_at, h.lease_owner AS ahead_owner,
     h.error AS ahead_error, r.at AS answered_at, json_extract(r.envelope, '$.status') AS status, r.retracted_at,
     CASE WHEN m.flags LIKE '%"edit_applied"%' THEN (SELECT max(e.seq) FROM messages e JOIN turns et ON et.message = e.seq
       WHERE e.principal = m.principal AND e.object = m.object AND e.agent = m.agent AND e.seq < m.seq AND e.forgotten_at IS NULL) END AS changed
@@ -61,6 +62,7 @@ export function createWhyMessageReader(db: Database): (numbers: string) => reado
 
 function toMessage(row: MessageRow): WhyRecord['message'] {
   const { sender, recipient, received_at, kind } = parseJson<StoredEnvelope>(row.envelope)
+  const { sent_at } = row.intake_trace === null ? {} : parseJson<Partial<IntakeTrace>>(row.intake_trace)
   return {
     number: row.number,
     id: row.native_id,
@@ -75,6 +77,7 @@ function toMessage(row: MessageRow): WhyRecord['message'] {
     duplicates: row.duplicates,
     correlationId: row.correlation_id,
     isTask: row.task_id !== null,
+    ...(sent_at !== undefined && { sentAt: sent_at }),
     ...(row.forgotten_at !== null && { forgottenAt: row.forgotten_at }),
     ...(row.changed !== null && { changed: row.changed }),
   }
