@@ -308,6 +308,8 @@ export {
 } from './requirements/show-requirements.ts'
 export { collectAnswer, completeResponse } from './turn/answer.ts'
 export { defaultRetryPolicy } from './turn/retry.ts'
+export type { RebuiltGiven } from './turn/trace/given.ts'
+export { rebuildGiven } from './turn/trace/given.ts'
 export { workTurn } from './turn/turn.ts'
 export { createAccessRule } from './worker/admission/access-rule.ts'
 export type { LoopMemory } from './worker/admission/loop.ts'

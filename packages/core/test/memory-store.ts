@@ -54,6 +54,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): MemoryStore
     release: async (turn, { dueAt, uncounted }) => void log.releases.push({ turn, dueAt, uncounted }),
     settle: async (delivery, settlement) => void log.settlements.push({ delivery, settlement }),
     noteWaiting: async () => undefined,
+    noteAttempt: async () => undefined,
     note: async (turn, notes) => void log.notes.push({ turn, notes }),
     renew: async work => void log.renewed.push(work),
     nextDue,

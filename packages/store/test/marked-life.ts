@@ -80,6 +80,7 @@ export function createMarkedLife({ store, dice, now }: LifeParts) {
       duplicateKey: `key of ${id}`,
       authorship: { author: subject, object: `object of ${id}` },
       proofs: [{ kind: 'bearer', verdict: 'pass', subject }],
+      ...traceOf(person),
       ...(isChat && { task: { owner: person.owner, id: `run ${id}`, context: key } }),
       message: {
         thread_id: key,
@@ -91,13 +92,70 @@ export function createMarkedLife({ store, dice, now }: LifeParts) {
     await store.admit(intake, `c ${name()}`)
   }
 
+  /** Its keys are as many as people have. */
+  function traceOf({ mark, account, owner }: MarkedPerson): Pick<Intake, 'trace' | 'proofKeys'> {
+    const digest = `key ${roll(3)} of ${mark}`
+    const step = {
+      kind: 'bearer',
+      verdict: 'pass',
+      key_id: `${mark}#key`,
+      key_digest: digest,
+      after: 0,
+      ms: 1,
+    } as const
+    const key = {
+      digest,
+      kind: 'pem',
+      material: `material of ${mark}`,
+      owner: oneIn(2) ? account.subject : owner,
+    } as const
+    return { trace: { received_at: now(), steps: [step] }, proofKeys: [key] }
+  }
+
+  /** What comes in somebody's name, and is not theirs. */
+  async function refuse(person: MarkedPerson): Promise<void> {
+    const claimed_sender = pick([
+      `${person.account.subject}#key`,
+      `${person.mark} <${person.mark}@ap.test>`,
+      person.chat.address,
+    ])
+    store.refuse({
+      at: '2026-03-13T10:00:00.000Z',
+      via: 'activitypub',
+      from: '192.0.2.1',
+      code: 'expired',
+      reason: 'Cannot verify activity: too old',
+      claimed_sender,
+      peer_id: `id of ${word(person)}`,
+    })
+    await store.listRefusals({ limit: 1 })
+  }
+
+  /** Tries what is due; peers answer with names. */
+  async function deliverOne(people: readonly MarkedPerson[]): Promise<void> {
+    const [delivery] = await store.leaseDeliveries({ holder: 'worker', limit: 1, leaseMs: 60_000, rank: 'answer' })
+    const person = people.find(({ mark }) => delivery?.to.includes(mark))
+    if (!delivery || !person) return
+    const attempt = { at: now(), ms: 3, status: 500, reply_line: `500 no ${word(person)}` }
+    const failed = { error: `refused ${word(person)}`, wire: { to: word(person) }, attempt }
+    await store.settle(delivery, oneIn(2) ? { state: 'later', dueAt: now(), ...failed } : { state: 'dead', ...failed })
+  }
+
   /** Whose words a turn answers, its answer bears. */
   async function answerOne(people: readonly MarkedPerson[]): Promise<void> {
     const [turn] = await store.leaseTurns({ holder: 'worker', limit: 1, leaseMs: 60_000 })
     if (!turn) return
     const person = people.find(({ mark }) => turn.content.sender.address.includes(mark))
     if (!person) throw new Error('nobody said that')
-    await store.commit(turn, sketchMarkedAnswer(turn, person))
+    const attempt = attemptOf(turn, person)
+    if (oneIn(4)) await store.release(turn, { dueAt: now(), error: 'not now', attempt })
+    else await store.commit(turn, { ...sketchMarkedAnswer(turn, person), attempt })
+  }
+
+  function attemptOf({ attempt, message }: Turn, person: MarkedPerson): NonNullable<Answer['attempt']> {
+    const error = { name: 'Error', message: `cannot read ${word(person)}`, stack: word(person) }
+    const given = { history: [message], digest: 'd' }
+    return { attempt, leased_at: now(), ended_at: now(), outcome: 'failed', given, error }
   }
 
   function sketchMarkedAnswer(turn: Turn, person: MarkedPerson): Answer {
@@ -188,6 +246,8 @@ export function createMarkedLife({ store, dice, now }: LifeParts) {
       say,
       say,
       () => answerOne(people),
+      () => deliverOne(people),
+      refuse,
       useSessions,
       useStore,
       importSwarm,

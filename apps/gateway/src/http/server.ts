@@ -5,10 +5,10 @@ import type { Context, HonoRequest } from 'hono'
 import { Hono } from 'hono'
 import type { TrustedProxies } from '../config/trusted-proxies.ts'
 import type { Metrics } from '../observe/metrics.ts'
+import { rememberRefused } from '../observe/refused-answers.ts'
 import { isOwnVisit } from '../platform/local-fetch.ts'
 import { findClientAddress } from './client-address.ts'
 import type { Limits } from './limits.ts'
-import { rememberRefused } from './refused-answers.ts'
 import type { UnknownProxies } from './unknown-proxies.ts'
 
 interface ServerDeps {

@@ -9,7 +9,6 @@ import { policiesOf } from '../message/policy/policy-kinds.ts'
 import type { PartialResponse } from '../message/response.ts'
 import { sumUsage } from '../message/token-usage.ts'
 import type { TurnPerson } from '../people/person-turn.ts'
-import { findSpeaker, readPast } from '../people/person-turn.ts'
 import type { AgentContext } from '../ports/agent/agent.ts'
 import type { AgentState } from '../ports/agent/agent-state.ts'
 import type { HistoryView } from '../ports/agent/history-policy.ts'
@@ -24,9 +23,10 @@ import { appendPart, collectAnswer, isInterim } from './answer.ts'
 import type { MentionFanoutDeps, TurnCallDeps } from './mentions/fanout-turn.ts'
 import { createTurnCall, joinLocalAgents } from './mentions/fanout-turn.ts'
 import type { TurnNotes } from './notes/turn-notes.ts'
-import { readMoment } from './phase.ts'
 import type { AnswerDraft } from './plan-answer.ts'
 import { planAnswer } from './plan-answer.ts'
+import { describeGiven, viewPast } from './trace/given.ts'
+import type { TurnTrace } from './trace/turn-trace.ts'
 import { startTurnClock } from './turn-clock.ts'
 
 export interface CallDeps {
@@ -39,6 +39,7 @@ export interface CallDeps {
   /** The person who speaks, where their other conversations may be known. */
   readonly known: TurnPerson | undefined
   readonly draft: AnswerDraft
+  readonly trace: TurnTrace
   /** Aborts when the process shuts down. */
   readonly stop: AbortSignal
 }
@@ -59,10 +60,8 @@ export async function callAgent(turn: Turn, parts: CallDeps): Promise<PartialRes
   try {
     const before = Promise.all([addBackground(turn, turnContext, signal), keepFiles(turn, turnContext, signal)])
     const [, kept] = await Promise.race([before, clock.expired])
-    const { history } = running
-    const speaker = await findSpeaker(turn, turnContext, parts.known)
-    const moment = await readMoment(turn, history, store, speaker)
-    const view = history.view(await readPast(turn, history, store, speaker), moment)
+    const past = await viewPast(turn, turnContext, running, parts)
+    const { view } = past
     const message = withMembers(turn.content, {
       parts: turnContext.presentParts(kept),
       history: [...view.turns],
@@ -72,8 +71,10 @@ export async function callAgent(turn: Turn, parts: CallDeps): Promise<PartialRes
     const onChunk = createChunkReader(turn, parts, signal)
     const run = async () => collectAnswer(await running.agent.handle(message, context), onChunk)
     signal.throwIfAborted()
+    parts.trace.called(describeGiven(turn.content, kept, past))
     const said = await Promise.race([run(), clock.expired])
     if (!onChunk.hasRead()) parts.draft.usage = said?.usage
+    if (said) parts.trace.heard(said)
     // Siblings have a time of their own.
     clock.stop()
     return await addLocalAgents(turn, said, { turnContext, notes: parts.notes, signals: [signal, stop], onChunk })
@@ -106,7 +107,11 @@ interface ChunkReader {
 }
 
 /** Every piece goes to those who watch; what the agent says meanwhile also to the peer, where the wire can take it back. */
-function createChunkReader(turn: Turn, { turnContext, draft, notes }: CallDeps, signal: AbortSignal): ChunkReader {
+function createChunkReader(
+  turn: Turn,
+  { turnContext, draft, notes, trace }: CallDeps,
+  signal: AbortSignal,
+): ChunkReader {
   const { store, platform, channels } = turnContext
   const canRevise = findChannel(channels, turn.via)?.addressAction !== undefined
   let saidAt = Number.NEGATIVE_INFINITY
@@ -117,6 +122,7 @@ function createChunkReader(turn: Turn, { turnContext, draft, notes }: CallDeps, 
     signal.throwIfAborted()
     if (stage !== undefined) notes.stage(stage, draft.id)
     keepPiece(draft, chunk)
+    trace.heard(chunk)
     // By the count a watcher knows whether it has seen a run from its beginning.
     const notice = { kind: 'part', chunk, run: turn.token, index, response: draft.id }
     for (const message of [...(turn.merged ?? []), turn.message]) store.notify(`message:${message}`, notice)

@@ -47,7 +47,11 @@ describe('what a turn costs', () => {
   test('is no answer: who spends and says nothing has said nothing', async () => {
     for (const handle of [() => stream({ usage: [spent] }), () => ({ usage: [spent] })]) {
       const { answer, counted } = await work(handle)
-      expect(answer).toEqual({ deliveries: [], state: undefined })
+      expect(answer).toEqual({
+        deliveries: [],
+        state: undefined,
+        attempt: expect.objectContaining({ outcome: 'silent' }),
+      })
       expect(counted).toEqual([['echo', [expect.objectContaining(spent)]]])
     }
   })

@@ -17,7 +17,11 @@ describe('workTurn()', () => {
   })
 
   test('commits silence without a response and without deliveries', async () => {
-    expect(await answerTo(() => undefined)).toEqual({ deliveries: [], state: undefined })
+    expect(await answerTo(() => undefined)).toEqual({
+      deliveries: [],
+      state: undefined,
+      attempt: expect.objectContaining({ outcome: 'silent' }),
+    })
   })
 
   test('commits an answer whose channel is closed, without deliveries', async () => {

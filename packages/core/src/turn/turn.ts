@@ -8,6 +8,7 @@ import type { RunningAgent, TurnContext } from '../ports/agent/turn-context.ts'
 import { isoTime, makeId } from '../ports/platform/platform.ts'
 import type { AgentNote } from '../ports/records/note.ts'
 import type { Answer, PlannedAction, Turn } from '../ports/records/work.ts'
+import type { TurnOutcome } from '../ports/trace/trace.ts'
 import { createRequirementList } from '../requirements/requirement-list.ts'
 import { settleRequirements } from '../requirements/settle-requirements.ts'
 import { callAgent, createAgentState } from './call-agent.ts'
@@ -20,22 +21,28 @@ import { noteSynthesis } from './phase.ts'
 import type { AnswerDraft } from './plan-answer.ts'
 import { planAnswer, planFailure, planTurnActions } from './plan-answer.ts'
 import { describeFailure, settlementFor } from './retry.ts'
+import { TurnTrace } from './trace/turn-trace.ts'
 
 /** history → agent.handle → commit. `stop` aborts when the process shuts down: the turn is then given back. */
 export async function workTurn(turn: Turn, turnContext: TurnContext, stop: AbortSignal): Promise<void> {
   const { results, platform, retry } = turnContext
+  const trace = new TurnTrace(turn, platform)
   let draft: AnswerDraft | undefined
   try {
     draft = await startDraft(turn, turnContext)
-    const answer = await answerTurn(turn, { turnContext, draft, stop })
-    await commitAnswer(turn, answer, turnContext)
+    const { answer, outcome } = await answerTurn(turn, { turnContext, draft, stop, trace })
+    const attempt = trace.end(outcome, draft.usage ?? answer.response?.usage)
+    await commitAnswer(turn, { ...answer, attempt }, { turnContext, trace })
     platform.log.info(
       { correlation_id: turn.correlationId, message: turn.message, agent: turn.agent, status: answer.response?.status },
       'turn committed',
     )
   } catch (error) {
-    if (stop.aborted) return results.release(turn, { dueAt: platform.now(), uncounted: true })
-    if (error instanceof LeaseLost) await keepStreamed(turn, turnContext, draft)
+    if (stop.aborted) {
+      const dueAt = platform.now()
+      return results.release(turn, { dueAt, uncounted: true, attempt: trace.end('shut_down', draft?.usage) })
+    }
+    if (error instanceof LeaseLost) await keepLost(turn, turnContext, { draft, trace })
     if (!(error instanceof Unavailable)) throw error
     const failed = {
       error,
@@ -45,19 +52,25 @@ export async function workTurn(turn: Turn, turnContext: TurnContext, stop: Abort
       chance: (platform.randomBytes(1)[0] ?? 0) / 256,
     }
     const settlement = settlementFor(failed, retry)
-    if (settlement.state !== 'later') return commitFailure(turn, turnContext, { error, draft })
+    trace.failed(error)
+    if (settlement.state !== 'later') return commitFailure(turn, turnContext, { error, draft, trace })
     platform.log.warn(
       { correlation_id: turn.correlationId, agent: turn.agent, err: error, due_at: isoTime(settlement.dueAt) },
       'agent unavailable',
     )
-    await results.release(turn, { dueAt: settlement.dueAt, error: settlement.error })
+    const attempt = trace.end('unavailable', draft?.usage, settlement.dueAt)
+    await results.release(turn, { dueAt: settlement.dueAt, error: settlement.error, attempt })
   } finally {
     if (draft?.usage) turnContext.countUsage?.(turn.agent, draft.usage)
   }
 }
 
 /** What cannot be stored (an answer that is not JSON) is the agent's failure, not a reason to run it again. */
-async function commitAnswer(turn: Turn, answer: Answer, turnContext: TurnContext): Promise<void> {
+async function commitAnswer(
+  turn: Turn,
+  answer: Answer,
+  { turnContext, trace }: Pick<Run, 'turnContext' | 'trace'>,
+): Promise<void> {
   try {
     await turnContext.results.commit(turn, answer)
   } catch (error) {
@@ -65,37 +78,72 @@ async function commitAnswer(turn: Turn, answer: Answer, turnContext: TurnContext
     const { correlationId, agent } = turn
     turnContext.platform.log.error({ correlation_id: correlationId, agent, err: error }, 'answer cannot be stored')
     const draft = { ...(await resumeDraft(turn, turnContext)), usage: answer.response?.usage }
-    await turnContext.results.commit(turn, planFailure(turn, turnContext, 'the answer cannot be stored', draft))
+    trace.failed(error)
+    const failure = planFailure(turn, turnContext, 'the answer cannot be stored', draft)
+    await turnContext.results.commit(turn, { ...failure, attempt: trace.end('failed', draft.usage) })
   }
 }
 
-async function answerTurn(turn: Turn, { turnContext, draft, stop }: Omit<Run, 'running' | 'notes'>): Promise<Answer> {
+interface AnsweredAttempt {
+  readonly answer: Answer
+  readonly outcome: TurnOutcome
+}
+
+async function answerTurn(turn: Turn, run: Omit<Run, 'running' | 'notes'>): Promise<AnsweredAttempt> {
+  const { turnContext, draft, stop, trace } = run
   const running = turnContext.findAgent(turn.agent)
   if (!running || turn.crashes >= turnContext.maxCrashes) {
     const reason = running ? `gave up after ${turnContext.maxCrashes} crashes` : 'there is no such agent any more'
-    return planFailure(turn, turnContext, reason, draft)
+    trace.failed(new Error(reason))
+    return { answer: planFailure(turn, turnContext, reason, draft), outcome: 'failed' }
   }
   try {
-    return await runWithNotes(turn, turnContext, notes => runAgent(turn, { turnContext, running, draft, stop, notes }))
+    const answer = await runWithNotes(turn, turnContext, notes => runAgent(turn, { ...run, running, notes }))
+    return { answer, outcome: outcomeOf(answer) }
   } catch (error) {
     if (stop.aborted || error instanceof Unavailable) throw error
     const about = { correlation_id: turn.correlationId, agent: turn.agent }
     // The store has ended it, and will take no answer.
     if (error instanceof TurnAborted) turnContext.platform.log.info({ ...about, reason: error.kind }, 'turn broken off')
     else turnContext.platform.log.error({ ...about, err: error }, 'agent failed')
-    return planFailure(turn, turnContext, error instanceof Error ? error.message : 'agent failed', draft)
+    trace.failed(error)
+    const reason = error instanceof Error ? error.message : 'agent failed'
+    return { answer: planFailure(turn, turnContext, reason, draft), outcome: outcomeOfFault(error) }
   }
+}
+
+function outcomeOf({ response }: Answer): TurnOutcome {
+  if (!response) return 'silent'
+  return response.status === 'failed' ? 'failed' : 'answered'
+}
+
+function outcomeOfFault(error: unknown): TurnOutcome {
+  if (error instanceof TurnAborted) return error.kind === 'shutting_down' ? 'shut_down' : error.kind
+  return error instanceof DOMException && error.name === 'TimeoutError' ? 'timed_out' : 'failed'
+}
+
+/** The store has ended the turn, or has given it to another worker: what was heard and how the attempt went is kept beside it. */
+async function keepLost(turn: Turn, turnContext: TurnContext, { draft, trace }: LostTurn): Promise<void> {
+  await keepStreamed(turn, turnContext, draft)
+  await turnContext.store.noteAttempt(turn, trace.endLost(draft?.usage))
+}
+
+interface LostTurn {
+  readonly draft: AnswerDraft | undefined
+  readonly trace: TurnTrace
 }
 
 interface Run {
   readonly turnContext: TurnContext
   readonly running: RunningAgent
   readonly draft: AnswerDraft
+  readonly trace: TurnTrace
   readonly stop: AbortSignal
   readonly notes: TurnNotes
 }
 
-async function runAgent(turn: Turn, { turnContext, running, draft, stop, notes }: Run): Promise<Answer> {
+async function runAgent(turn: Turn, run: Run): Promise<Answer> {
+  const { turnContext, running, draft, notes } = run
   const command = await answerCommand(turn, turnContext, running)
   if (command)
     return {
@@ -107,7 +155,7 @@ async function runAgent(turn: Turn, { turnContext, running, draft, stop, notes }
   const state = createAgentState(turn, turnContext.store)
   const acts = createActionList(turnContext.platform)
   const requiring = createRequirementList(turnContext.requirements, turnContext.platform)
-  const answer = await callAgent(turn, { turnContext, running, state, acts, requiring, notes, known, draft, stop })
+  const answer = await callAgent(turn, { ...run, state, acts, requiring, known })
   for (const note of answer?.notes ?? []) notes.note(note as AgentNote)
   noteSynthesis(turn, answer, running.history, notes)
   const { partial: settled, requirements } = settleRequirements(turn, answer, { turnContext, issued: requiring.issued })
@@ -154,9 +202,12 @@ interface FailedTurn {
   readonly error: unknown
   /** What was heard of it as it came is kept. */
   readonly draft: AnswerDraft | undefined
+  readonly trace: TurnTrace
 }
 
-async function commitFailure(turn: Turn, turnContext: TurnContext, { error, draft }: FailedTurn): Promise<void> {
+async function commitFailure(turn: Turn, turnContext: TurnContext, failed: FailedTurn): Promise<void> {
+  const { error, draft, trace } = failed
   const begun = draft ?? (await resumeDraft(turn, turnContext))
-  await turnContext.results.commit(turn, planFailure(turn, turnContext, describeFailure(error), begun))
+  const failure = planFailure(turn, turnContext, describeFailure(error), begun)
+  await turnContext.results.commit(turn, { ...failure, attempt: trace.end('failed', begun.usage) })
 }

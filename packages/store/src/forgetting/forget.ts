@@ -30,6 +30,10 @@ export function createForget(db: Database, { entries, notes, blobs, turns, deliv
     db,
     'SELECT number, thread_id, destination, state FROM deliveries WHERE message = ? AND ended_at IS NULL',
   )
+  const eraseAttempts = prepareQuery(
+    db,
+    'UPDATE turns SET trace = NULL WHERE message IN (?1, (SELECT merged_into FROM turns WHERE message = ?1))',
+  )
   const endBroadcasts = prepareQuery(
     db,
     'UPDATE broadcasts SET due_at = NULL, lease_owner = NULL, ended_at = ? WHERE message = ? AND due_at IS NOT NULL',
@@ -40,6 +44,8 @@ export function createForget(db: Database, { entries, notes, blobs, turns, deliv
     entries.erase(message)
     notes.remove(batch, message)
     blobs.release(batch, message)
+    // What failed over its words may show them.
+    eraseAttempts.run(message)
     turns.cancelOf(batch, message, now, 'deleted')
     endBroadcasts.run(now, message)
     for (const open of findOpen.all(message)) {

@@ -3,6 +3,7 @@ import { createEntryRemoval } from '../conversations/entry-removal.ts'
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
+import { createClaimRemoval } from '../peers/claims.ts'
 import type { RemoveMessageDeps } from './remove-message.ts'
 import { createRemoveMessage } from './remove-message.ts'
 import { createThreadRows } from './thread-rows.ts'
@@ -47,6 +48,7 @@ function openForgetting(
   )
   const countTasks = prepareQuery<{ count: number }>(db, 'SELECT count(*) AS count FROM tasks WHERE owner = ?')
   const removeMessage = createRemoveMessage(db, tables)
+  const removeClaims = createClaimRemoval(db)
   const endTasks = createTaskRemoval(db, tables)
   const endThreads = createThreadRemoval(db)
 
@@ -55,7 +57,9 @@ function openForgetting(
       const threads = JSON.stringify(listThreads.all(owner).map(({ id }) => id))
       const messages = listMessages.all(threads, owner, sliceSize)
       for (const { number } of messages) removeMessage(batch, number, now())
-      endRecords.run(JSON.stringify([...new Set(messages.map(({ person }) => person))]))
+      const keys = [...new Set(messages.map(({ person }) => person))]
+      endRecords.run(JSON.stringify(keys))
+      removeClaims(keys.map(key => key.slice(key.indexOf(' ') + 1)))
       return messages.length
     })
   }
@@ -67,6 +71,7 @@ function openForgetting(
       if (listMessages.all(threads, owner, 1).length > 0) return undefined
       const removed = endTasks(owner)
       endThreads(threads)
+      removeClaims([owner])
       endRemembered.run(owner.replace(/^web:/, ''))
       return removed
     })

@@ -23,7 +23,7 @@ export function createOperatorStore(
   return {
     ...createMessageView(context.db, tables, deliveryList),
     ...createDeliveryControl(context, tables),
-    ...createTraceStore(context.db, tables, deliveryList),
+    ...createTraceStore(context, tables, deliveryList),
     listDeliveries: deliveryList.listDeliveries,
     listRefusals: refusals.listRefusals,
     count: async () => toCounts(readTotals(), refusals.pending()),

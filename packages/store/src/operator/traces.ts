@@ -1,7 +1,10 @@
 import type { EntryChange, TraceStore } from '@postern/core'
-import type { Database } from '../engine/database.ts'
 import { formatJson, prepareQuery } from '../engine/database.ts'
+import type { StoreContext } from '../engine/store-context.ts'
 import type { ProofKeyTable } from '../messages/proof-keys.ts'
+import type { ReadMessage } from '../messages/reader.ts'
+import { appendAttempt, formatAttempt } from '../turns/attempts.ts'
+import { createTurnReader } from '../turns/turn-reader.ts'
 import type { DeliveryList } from './delivery-list.ts'
 
 interface ChangeRow {
@@ -14,10 +17,21 @@ interface ChangeRow {
 
 export interface TraceDeps {
   readonly proofKeys: ProofKeyTable
+  readonly readMessage: ReadMessage
 }
 
 /** What the record of a message refers to. */
-export function createTraceStore(db: Database, { proofKeys }: TraceDeps, deliveries: DeliveryList): TraceStore {
+export function createTraceStore(
+  { db, writeLightly }: StoreContext,
+  tables: TraceDeps,
+  deliveries: DeliveryList,
+): TraceStore {
+  const noteAttempt = prepareQuery(
+    db,
+    `UPDATE turns SET trace = ${appendAttempt('?1')} WHERE message = ?2 AND EXISTS (SELECT 1 FROM messages
+       WHERE seq = ?2 AND kind = 'message' AND forgotten_at IS NULL)`,
+  )
+  const readTurn = createTurnReader(db, tables)
   const list = prepareQuery<ChangeRow>(
     db,
     `SELECT seq, forgotten_at, retracted_at, edited_at, scope = 'forgotten' AS is_forgotten FROM messages
@@ -25,7 +39,11 @@ export function createTraceStore(db: Database, { proofKeys }: TraceDeps, deliver
   )
   return {
     findDelivery: deliveries.findDelivery,
-    findProofKey: async digest => proofKeys.find(digest),
+    findProofKey: async digest => tables.proofKeys.find(digest),
+    readTurn: async message => readTurn(message),
+    async noteAttempt({ message }, attempt) {
+      await writeLightly(() => noteAttempt.run(formatAttempt(attempt), message))
+    },
     async listChanges(seqs) {
       const rows = new Map(list.all(formatJson(seqs)).map(row => [row.seq, row]))
       return seqs.flatMap(seq => findChange(seq, rows.get(seq)) ?? [])

@@ -1,6 +1,5 @@
 import type { Forgetting, Forgotten, PeopleStore, PersonAddress } from '@postern/core'
 import type { ChannelFacts } from '../channels/facts.ts'
-import type { PeerBlockingDeps } from '../deliveries/peer-blocking.ts'
 import type { Batch } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
@@ -12,6 +11,7 @@ import type { EndLinks } from './link-ending.ts'
 import type { PersonTable } from './table.ts'
 import { formatPersonKey, readPersonKey } from './table.ts'
 import { createThreadRemoval, sliceSize } from './threads.ts'
+import type { RestDeps } from './traces.ts'
 import { createRestRemoval } from './traces.ts'
 
 interface ForgettingDeps {
@@ -19,7 +19,7 @@ interface ForgettingDeps {
   readonly codes: LinkCodeTable
   readonly endLinks: EndLinks
   readonly removeMessage: RemoveMessage
-  readonly tables: PeerBlockingDeps
+  readonly tables: RestDeps
   readonly forgetChats: ForgetChats
 }
 

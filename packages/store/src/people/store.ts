@@ -1,6 +1,5 @@
 import type { Json, PeopleStore, PersonLink } from '@postern/core'
 import { parseJsonText } from '@postern/core'
-import type { PeerBlockingDeps } from '../deliveries/peer-blocking.ts'
 import type { Batch } from '../engine/batch.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
@@ -15,6 +14,7 @@ import { createLinkCodeTable } from './link-codes.ts'
 import { createLinkEnding } from './link-ending.ts'
 import { createNoticeRemoval } from './notice-removal.ts'
 import { createPersonTable, formatPersonKey, readPersonKey } from './table.ts'
+import type { RestDeps } from './traces.ts'
 
 interface LinkRow {
   readonly id: number
@@ -28,7 +28,7 @@ interface LinkRow {
 
 export function createPeopleStore(
   context: StoreContext,
-  tables: RemoveMessageDeps & PeerBlockingDeps,
+  tables: RemoveMessageDeps & RestDeps,
   chats: ChatPlaces,
 ): PeopleStore {
   const { db, write, now } = context

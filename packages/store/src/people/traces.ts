@@ -3,8 +3,14 @@ import { createPeerBlocking } from '../deliveries/peer-blocking.ts'
 import type { Batch } from '../engine/batch.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
+import type { ProofKeyTable } from '../messages/proof-keys.ts'
 import { createDeliveryRemoval } from '../messages/row-removal.ts'
+import { createClaimRemoval } from '../peers/claims.ts'
 import { readPersonKey } from './table.ts'
+
+export interface RestDeps extends PeerBlockingDeps {
+  readonly proofKeys: ProofKeyTable
+}
 
 interface Rest {
   readonly agent: string | null
@@ -14,10 +20,11 @@ interface Rest {
 }
 
 /**
- * Relations, records that are theirs, what was to be sent to them by those, words of theirs that were brought into conversations of others, and broadcasts of what is gone.
+ * Relations, keys and records that are theirs, what was refused in their name, what was to be sent to them by those, words of theirs that were brought into conversations of others, and broadcasts of what is gone.
  * @returns how many relations
  */
-export function createRestRemoval({ db, channels, now }: StoreContext, tables: PeerBlockingDeps) {
+export function createRestRemoval({ db, channels, now }: StoreContext, tables: RestDeps) {
+  const removeClaims = createClaimRemoval(db)
   const { stopDeliveries } = createPeerBlocking(db, tables)
   const endDeliveries = createDeliveryRemoval(
     db,
@@ -74,6 +81,8 @@ export function createRestRemoval({ db, channels, now }: StoreContext, tables: P
     disown.run(agent, named)
     endRecords.run(agent, JSON.stringify(keys))
     endBeginnings.run(agent, JSON.stringify([...subjects, ...keys.flatMap(principalOf)]))
+    tables.proofKeys.forgetOwners(subjects)
+    removeClaims([...subjects, ...keys.map(key => readPersonKey(key).address)])
     blankBroadcast.run()
     endBroadcasts.run()
     return endRelations.run(agent, named, JSON.stringify(keys)).changes

@@ -1,5 +1,4 @@
 import type { MessageState, Turn, WorkStore } from '@postern/core'
-import { mergeMessages } from '@postern/core'
 import type { Batch } from '../engine/batch.ts'
 import { moveTotal, moveTotals } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
@@ -10,6 +9,7 @@ import type { ReadMessage } from '../messages/reader.ts'
 import { appendAttempt, formatAttempt } from './attempts.ts'
 import type { Gatherable } from './gathering.ts'
 import { createGathering } from './gathering.ts'
+import { toTurn } from './turn-reader.ts'
 
 interface DueTurn extends Gatherable {
   readonly agent: string
@@ -103,24 +103,6 @@ export function createTurnLeases(
 interface ClaimedTurn {
   readonly due: DueTurn
   readonly merged: readonly number[]
-}
-
-function toTurn({ readMessage }: Pick<TurnLeaseDeps, 'readMessage'>, due: DueTurn, merged: readonly number[]): Turn {
-  const { message, lease_token: token, attempt, crash_count: crashes, revision } = due
-  const { agent, via, content, thread, target, flags, correlationId, task } = readMessage(message)
-  const held = { message, token: token + 1, attempt: attempt + 1, crashes }
-  const turn = { ...held, agent, via, thread, target, correlationId, task, ...(revision > 0 && { revision }) }
-  if (merged.length === 0) return { ...turn, content, flags }
-  const earlier = merged.map(readMessage)
-  return {
-    ...turn,
-    content: mergeMessages(
-      earlier.map(message => message.content),
-      content,
-    ),
-    flags: [...new Set([...earlier.flatMap(message => message.flags), ...flags])],
-    merged,
-  }
 }
 
 /** How many turns of each agent others hold, but for those that wait for another agent. */

@@ -1,0 +1,42 @@
+import type { AgentFault } from '../../ports/trace/trace.ts'
+
+const [maxMessage, maxStack] = [1_000, 4_000] as const
+
+/** Why an agent failed, as the operator may read it: bounded, and without what looks like a secret. */
+export function describeAgentFault(error: unknown): AgentFault {
+  if (!(error instanceof Error)) return { name: typeof error, message: hideSecrets(String(error), maxMessage) }
+  const stack = typeof error.stack === 'string' ? hideSecrets(error.stack, maxStack) : undefined
+  const place = stack && findPlace(stack)
+  return {
+    name: String(error.name).slice(0, 100),
+    message: hideSecrets(error.message, maxMessage),
+    ...(stack && { stack }),
+    ...place,
+  }
+}
+
+const frame = /^\s+at (?:.*\()?(?:file:\/\/)?(?<file>[^\s()]+):(?<line>\d+):\d+\)?$/
+const foreign = /^node:|[/\\]node_modules[/\\]/
+
+/** The first line of the stack that is neither Node's nor a library's. */
+function findPlace(stack: string): Pick<AgentFault, 'file' | 'line'> | undefined {
+  for (const line of stack.split('\n').slice(1)) {
+    const { file, line: number } = frame.exec(line)?.groups ?? {}
+    if (file !== undefined && !foreign.test(file)) return { file, line: Number(number) }
+  }
+  return undefined
+}
+
+/** What keys and tokens look like in the messages of libraries and providers. Each takes linear time. */
+const secrets: readonly RegExp[] = [
+  /\b(?:bearer|basic|dpop)\s+[\w.~+/=-]{8,}/gi,
+  /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g,
+  /\b(?:sk|pk|rk|xox[abprs]|gh[opsu]|glpat|hf|AKIA)[-_]?[\w-]{12,}/g,
+  /(?<=:\/\/)[^\s/@:]{1,200}:[^\s/@]{1,200}(?=@)/g,
+  /(?<=\b(?:api[-_]?key|access_token|token|secret|password|passwd|signature|sig)["']?\s?[=:]\s?["']?)[^\s"'&,;)}]{6,}/gi,
+]
+
+function hideSecrets(text: string, maxChars: number): string {
+  const clipped = text.slice(0, maxChars).toWellFormed()
+  return secrets.reduce((left, pattern) => left.replace(pattern, '[hidden]'), clipped)
+}

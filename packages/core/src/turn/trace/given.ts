@@ -1,0 +1,87 @@
+import { hash } from 'node:crypto'
+import type { NormalizedMessage } from '../../message/message.ts'
+import type { Part } from '../../message/part.ts'
+import type { TurnPerson } from '../../people/person-turn.ts'
+import { findSpeaker, findTurnPerson, readPast } from '../../people/person-turn.ts'
+import type { HistoryView } from '../../ports/agent/history-policy.ts'
+import type { RunningAgent, TurnContext } from '../../ports/agent/turn-context.ts'
+import type { Turn } from '../../ports/records/work.ts'
+import type { EntryChange, GivenMessage } from '../../ports/trace/trace.ts'
+import { readMoment } from '../phase.ts'
+
+interface Past {
+  readonly view: HistoryView
+  /** Seqs of what the view was made of. */
+  readonly entries: readonly number[]
+}
+
+/** What went before, as the agent is given it. `only`: of these entries alone. */
+export async function viewPast(
+  turn: Turn,
+  turnContext: TurnContext,
+  { history }: Pick<RunningAgent, 'history'>,
+  { known, only }: { readonly known: TurnPerson | undefined; readonly only?: ReadonlySet<number> | undefined },
+): Promise<Past> {
+  const { store } = turnContext
+  const speaker = await findSpeaker(turn, turnContext, known)
+  const moment = await readMoment(turn, history, store, speaker)
+  const read = await readPast(turn, history, store, speaker)
+  const entries = only ? read.filter(({ seq }) => only.has(seq)) : read
+  return { view: history.view(entries, moment), entries: entries.map(({ seq }) => seq) }
+}
+
+/**
+ * What an agent is given, so that it can be built again. Its digest leaves out raw bytes, which are kept as they came, and what only the moment
+ * of the call adds: signed addresses of files, and the state of a requirement.
+ */
+export function describeGiven(content: NormalizedMessage, parts: readonly Part[], past: Past): GivenMessage {
+  return { history: past.entries, digest: digestGiven(toGiven(content, parts, past)) }
+}
+
+type Given = Omit<NormalizedMessage, 'raw'>
+
+function toGiven(content: NormalizedMessage, parts: readonly Part[], { view }: Past): Given {
+  // `raw` is read where it is needed, for it is rebuilt from bytes.
+  const members = Object.keys(content).filter(name => name !== 'raw' && name !== 'policy_resolution')
+  const told = Object.fromEntries(members.map(name => [name, content[name as keyof NormalizedMessage]]))
+  return { ...told, parts, history: view.turns } as unknown as Given
+}
+
+/** The members in one order. Unlike canonical JSON it takes whatever a message may hold. */
+function digestGiven(given: Given): string {
+  return hash('sha256', JSON.stringify(given, sortMembers), 'base64url')
+}
+
+function sortMembers(_: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
+}
+
+/** A message as an agent was given it, built again. */
+export interface RebuiltGiven {
+  readonly message: Given
+  /** It is what the agent was given, to the last letter. */
+  readonly isExact: boolean
+  /** What was changed or taken back since. */
+  readonly changes: readonly EntryChange[]
+}
+
+/**
+ * Builds again what an agent was given for a turn, by what is stored now. Where that is no longer the same, `changes` tells why; without
+ * changes the agent's configuration is another one, or the person has linked or unlinked an address.
+ */
+export async function rebuildGiven(
+  turn: Turn,
+  given: GivenMessage,
+  { turnContext, running }: { readonly turnContext: TurnContext; readonly running: RunningAgent },
+): Promise<RebuiltGiven> {
+  const known = await findTurnPerson(turn, turnContext, running)
+  const past = await viewPast(turn, turnContext, running, { known, only: new Set(given.history) })
+  const message = toGiven(turn.content, turn.content.parts, past)
+  const seqs = [...given.history, ...(turn.merged ?? []), turn.message]
+  return {
+    message,
+    isExact: digestGiven(message) === given.digest,
+    changes: await turnContext.store.listChanges(seqs),
+  }
+}

@@ -1,0 +1,59 @@
+import type { Turn } from '@postern/core'
+import { mergeMessages } from '@postern/core'
+import type { Database } from '../engine/database.ts'
+import { prepareQuery } from '../engine/database.ts'
+import type { ReadMessage } from '../messages/reader.ts'
+
+interface TurnReaderDeps {
+  readonly readMessage: ReadMessage
+}
+
+/** As it was before the attempt. */
+interface TakenTurn {
+  readonly message: number
+  readonly lease_token: number
+  readonly attempt: number
+  readonly crash_count: number
+  readonly revision: number
+}
+
+/** A turn as a worker has it, with the messages that it answers, too. */
+export function toTurn({ readMessage }: TurnReaderDeps, due: TakenTurn, merged: readonly number[]): Turn {
+  const { message, lease_token: token, attempt, crash_count: crashes, revision } = due
+  const { agent, via, content, thread, target, flags, correlationId, task } = readMessage(message)
+  const held = { message, token: token + 1, attempt: attempt + 1, crashes }
+  const turn = { ...held, agent, via, thread, target, correlationId, task, ...(revision > 0 && { revision }) }
+  if (merged.length === 0) return { ...turn, content, flags }
+  const earlier = merged.map(readMessage)
+  return {
+    ...turn,
+    content: mergeMessages(
+      earlier.map(message => message.content),
+      content,
+    ),
+    flags: [...new Set([...earlier.flatMap(message => message.flags), ...flags])],
+    merged,
+  }
+}
+
+interface TurnRow extends TakenTurn {
+  readonly merged_into: number | null
+}
+
+/** Reads a turn without taking it. Of one that was answered together with a later one there is none. */
+export function createTurnReader(db: Database, tables: TurnReaderDeps): (message: number) => Turn | undefined {
+  const find = prepareQuery<TurnRow>(
+    db,
+    'SELECT message, lease_token, attempt, crash_count, revision, merged_into FROM turns WHERE message = ?',
+  )
+  const listMerged = prepareQuery<{ message: number }>(
+    db,
+    'SELECT message FROM turns WHERE merged_into = ? ORDER BY message',
+  )
+  return number => {
+    const row = find.get(number)
+    if (!row || row.merged_into !== null) return undefined
+    const merged = listMerged.all(number).map(({ message }) => message)
+    return toTurn(tables, row, merged)
+  }
+}
