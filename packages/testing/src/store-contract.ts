@@ -10,6 +10,7 @@ import { durabilityContract } from './store/engine/durability.ts'
 import { noticeContract } from './store/engine/notices.ts'
 import { onceContract } from './store/engine/once.ts'
 import { operatorContract } from './store/engine/operator.ts'
+import { whyContract } from './store/engine/why.ts'
 import { backgroundContract } from './store/messages/background.ts'
 import { editContract } from './store/messages/edits.ts'
 import { intakeContract } from './store/messages/intake.ts'
@@ -64,6 +65,7 @@ const parts: readonly ((open: OpenStore) => void)[] = [
   overdueContract,
   onceContract,
   operatorContract,
+  whyContract,
   noticeContract,
   durabilityContract,
 ]

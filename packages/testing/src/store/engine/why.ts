@@ -1,0 +1,173 @@
+import type { Refusal } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import { admitRequirement } from '../setup/requirement-sketch.ts'
+import type { OpenStore } from '../setup/under-test.ts'
+import {
+  inThread,
+  leaseDeliveries,
+  leaseMs,
+  leaseOnlyTurn,
+  leaseTurns,
+  sketchAnswer,
+  sketchIntake,
+  withStore,
+} from '../setup/under-test.ts'
+
+export function whyContract(open: OpenStore): void {
+  describe('why', () => {
+    describeSubjects(open)
+    describeRecords(open)
+    describeRefusals(open)
+    describeRuns(open)
+  })
+}
+
+const byId = (...ids: readonly string[]) => ({ ids })
+
+function describeSubjects(open: OpenStore): void {
+  test(
+    'findWhySubject() finds ids before numbers, numbers before addresses, and what has no index',
+    withStore(open, async ({ store }) => {
+      const named = await store.admit(sketchIntake('2', { aliases: ['alias of 2'] }), 'c-one')
+      const authorship = { author: 'https://peer.test/ada', object: 'https://peer.test/posts/1' }
+      const second = await store.admit(sketchIntake('m2', { authorship, aliases: [authorship.object] }), 'c-two')
+      expect([named.message, second.message]).toEqual([1, 2])
+      const find = async (words: Parameters<typeof store.findWhySubject>[0]) => {
+        const found = await store.findWhySubject(words)
+        return found && [found.by, ...found.messages]
+      }
+      expect(await find({ ids: ['2'], message: 2 })).toEqual(['id', 1])
+      expect(await find({ ids: ['none', '2'] })).toEqual(['id', 1])
+      expect(await find({ ids: [], message: 2 })).toEqual(['message', 2])
+      expect(await find(byId(authorship.object))).toEqual(['id', 2])
+      expect(await find(byId('c-two'))).toEqual(['id', 2])
+      expect(await find({ ids: ['x'], sender: '@ADA@peer.test' })).toEqual(['address', 2, 1])
+      expect(await find({ ids: ['x'], agent: 'echo', sender: '@echo@agents.test' })).toEqual(['address', 2, 1])
+      expect(await find({ ids: ["'; --"], message: 99, delivery: 99, agent: 'nobody' })).toBeUndefined()
+    }),
+  )
+  test(
+    'findWhySubject() finds a message by its answer, its deliveries and its task',
+    withStore(open, async ({ store }) => {
+      const task = { owner: 'ada', id: 'task-1', context: 'thread of m1' }
+      const { message } = await store.admit(sketchIntake('m1', { task }), 'c')
+      const turn = await leaseOnlyTurn(store)
+      const answer = sketchAnswer(turn, 'hello', ['x'])
+      await store.commit(turn, answer)
+      const [delivery] = await leaseDeliveries(store)
+      const found = { messages: [message] }
+      expect(await store.findWhySubject({ ids: [], delivery: Number(delivery?.id) })).toMatchObject(found)
+      expect(await store.findWhySubject(byId('task-1'))).toMatchObject(found)
+    }),
+  )
+}
+
+function describeRecords(open: OpenStore): void {
+  test(
+    'listWhyRecords() tells a turn in work from one behind it, in the order that was asked for',
+    withStore(open, async ({ store, now }) => {
+      await store.admit(
+        sketchIntake('m1', inThread('t', { flags: ['odd'], trace: { received_at: 5, sent_at: 3, steps: [] } })),
+        'c1',
+      )
+      await store.admit(sketchIntake('m2', inThread('t')), 'c2')
+      await store.admit(sketchIntake('m2', inThread('t')), 'c2')
+      await store.admit(sketchIntake('m3', { disposition: 'keep' }), 'c3')
+      await leaseTurns(store)
+      const [third, second, first] = await store.listWhyRecords([3, 2, 1, 99])
+      expect(third).toMatchObject({ message: { number: 3, id: 'm3' }, deliveries: [], requirements: [] })
+      expect(third?.turn).toBeUndefined()
+      const ahead = { message: 1, isLeased: true, dueAt: now() + leaseMs }
+      expect(second).toMatchObject({ message: { duplicates: 1 }, turn: { state: 'received', attempt: 0, ahead } })
+      expect(second?.turn).not.toHaveProperty('dueAt')
+      expect(first).toMatchObject({
+        message: {
+          agent: 'echo',
+          sender: '@ada@peer.test',
+          isVerified: false,
+          flags: ['odd'],
+          sentAt: 3,
+          isTask: false,
+        },
+        turn: { state: 'working', attempt: 1, crashes: 1, leaseOwner: expect.any(String), dueAt: now() + leaseMs },
+      })
+    }),
+  )
+  test(
+    'listWhyRecords() shows the answer and each delivery, and a turn that waits for its next try',
+    withStore(open, async ({ store, now }) => {
+      await store.admit(sketchIntake('m1'), 'c1')
+      const turn = await leaseOnlyTurn(store)
+      await store.commit(turn, sketchAnswer(turn, 'hello', ['x', 'y']))
+      const [one, two] = await leaseDeliveries(store)
+      if (one) await store.settle(one, { state: 'dead', error: 'gone' })
+      if (two) await store.settle(two, { state: 'later', dueAt: now() + 9_000, error: 'busy' })
+      const { message } = await store.admit(sketchIntake('m2'), 'c2')
+      await store.release(await leaseOnlyTurn(store), { dueAt: now() + 5_000, error: 'down' })
+      const [answered, waiting] = await store.listWhyRecords([1, message])
+      expect(answered).toMatchObject({
+        answer: { status: 'completed' },
+        turn: { state: 'answered', endedAt: now() },
+        deliveries: [
+          { to: 'x', state: 'dead', attempts: 1, endedAt: now(), error: 'gone', isAnswer: true, isLeased: false },
+          { to: 'y', state: 'later', attempts: 1, dueAt: now() + 9_000, error: 'busy' },
+        ],
+      })
+      expect(waiting?.turn).toMatchObject({ state: 'received', attempt: 1, dueAt: now() + 5_000, error: 'down' })
+      expect(waiting?.turn).not.toHaveProperty('ahead')
+    }),
+  )
+  test(
+    'listWhyRecords() shows what is required, and that its time is over',
+    withStore(open, async under => {
+      const { store, advance } = under
+      await admitRequirement(under, 'r1')
+      const statusOf = async () => (await store.listWhyRecords([1]))[0]?.requirements.map(({ status }) => status)
+      expect(await statusOf()).toEqual(['open'])
+      advance(365 * 86_400_000)
+      expect(await statusOf()).toEqual(['expired'])
+    }),
+  )
+}
+
+function describeRefusals(open: OpenStore): void {
+  test(
+    'listWhyRefusals() finds what was refused by its id, its claimed sender and its agent, newest first',
+    withStore(open, async ({ store }) => {
+      const refuse = (reason: string, claims: Partial<Refusal>) =>
+        store.refuse({ at: '2026-01-01T00:00:00.000Z', via: 'email', from: 'x', code: 'expired', reason, ...claims })
+      refuse('by id', { peer_id: 'm1', agent: 'echo' })
+      refuse('by key', { claimed_sender: 'https://peer.test/users/ada#main-key', agent: 'other' })
+      refuse('by address', { claimed_sender: '@Ada@peer.test' })
+      refuse('another', { claimed_sender: 'https://peer.test/users/adam' })
+      const find = async (words: Parameters<typeof store.listWhyRefusals>[0]) =>
+        (await store.listWhyRefusals(words)).map(({ reason }) => reason)
+      expect(await find(byId('<m1>', 'm1'))).toEqual(['by id'])
+      expect(await find({ ids: ['x'], sender: '@ada@peer.test' })).toEqual(['by address', 'by key'])
+      expect(await find({ ids: ['x'], agent: 'echo' })).toEqual(['by id'])
+      expect(await find(byId('nothing'))).toEqual([])
+    }),
+  )
+}
+
+function describeRuns(open: OpenStore): void {
+  test(
+    'a time in which no gateway ran is a downtime of the messages of then, and no other is',
+    withStore(open, async ({ store, now, advance }) => {
+      const start = now()
+      await store.noteGatewayRun('one', 'begins')
+      await store.admit(sketchIntake('m1'), 'c')
+      advance(1_000)
+      await store.noteGatewayRun('one', 'runs')
+      await store.noteGatewayRun('two', 'begins')
+      advance(1_000)
+      await store.noteGatewayRun('one', 'ends')
+      advance(1_000)
+      await store.noteGatewayRun('two', 'ends')
+      advance(600_000)
+      await store.noteGatewayRun('three', 'begins')
+      const downtimes = async () => (await store.listWhyRecords([1]))[0]?.downtimes
+      expect(await downtimes()).toEqual([{ from: start + 3_000, to: start + 603_000 }])
+    }),
+  )
+}
