@@ -1,8 +1,9 @@
 import { describeLicences, listDependencies, readLock } from '../release/licences.ts'
-import { describeCommands } from './commands.ts'
 import { describeConfiguration } from './configuration.ts'
 import { describeErrors } from './errors.ts'
 import { describeMessage } from './message.ts'
+import { describeCommands } from './program/commands.ts'
+import { describeDoctor } from './program/doctor.ts'
 import { describePythonTypes } from './python.ts'
 import { describeOpenApi, describeRoutes } from './routes.ts'
 import { describeConfigSchema, describeMessageSchema, describeResponseSchema } from './schema/json-schemas.ts'
@@ -17,6 +18,7 @@ const documents: Readonly<Record<string, Describe>> = {
   'docs/reference/routes.md': describeRoutes,
   'docs/reference/openapi.json': describeOpenApi,
   'docs/reference/commands.md': () => describeCommands(),
+  'docs/reference/doctor.md': () => describeDoctor(),
   'docs/reference/message.md': describeMessage,
   'docs/reference/errors.md': describeErrors,
   'docs/reference/licences.md': (_, root) => describeLicences(listDependencies(readLock(root), 'apps/gateway')),

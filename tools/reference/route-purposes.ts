@@ -34,6 +34,9 @@ export const routePurposes: Readonly<Record<string, string>> = {
   '/agents/:agent/.well-known/agent-card.json': 'A2A card of one agent',
   '/.well-known/agent.json': 'the same card at its older address',
   '/agents/:agent/.well-known/agent.json': 'the same card at its older address',
+  '/.well-known/postern-visit/:nonce':
+    'where `postern doctor` visits the gateway by its public address; 404 for everybody else',
+  '/.well-known/postern-visit/:nonce/stream': 'the same, for a stream',
   '/.well-known/jwks.json': 'public keys that sign cards and tokens of the gateway',
 
   '/email/inbound': 'one mail as `message/rfc822`, its envelope in `?from=&to=&ip=&helo=`',

@@ -7,6 +7,7 @@ import { compose } from './compose/composition.ts'
 import type { AppOptions } from './compose/create-app.ts'
 import type { FoundationOptions } from './compose/foundation.ts'
 import { openFoundation } from './compose/foundation.ts'
+import type { Succession } from './compose/succession.ts'
 import { createSuccession } from './compose/succession.ts'
 import type { AnyChannelModule } from './config/channel-slices.ts'
 import type { Config } from './config/schema.ts'
@@ -73,8 +74,12 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
   const readiness = createReadiness({ checkWrites: store.checkWrites, sleep: platform.sleep, log: platform.log })
   const signInCodes = createSignInCodes()
   const { isReady } = readiness
-  const deps = { operatorToken, meter, metrics, extraOperations, isReady, signInCodes, listSettings }
-  const running = createSuccession(await compose(first, deps), { deps, options: foundationOptions })
+  const activity = {
+    listListening: () => (http ? [http, ...running.listSockets()] : []),
+    listLeftAlone: () => running.listLeftAlone(),
+  }
+  const deps = { operatorToken, meter, metrics, extraOperations, isReady, signInCodes, listSettings, activity }
+  const running: Succession = createSuccession(await compose(first, deps), { deps, options: foundationOptions })
   let http: Listening | undefined
   let endRun: (() => Promise<void>) | undefined
   return {

@@ -91,10 +91,23 @@ function createContext(readOptions: () => CommonOptions): CommandContext {
       if (remote) return openRemoteClient(remote)
       return (await import('./running/operator-client.ts')).openOperatorClient(await file())
     },
-    openConfigured: async () => (await import('./running/operator-client.ts')).openConfiguredClient(await file()),
-    output: options => ({ json: options.json === true, print }),
+    async examineUnopened(fault, groups) {
+      const { examineUnopenedGateway } = await import('./running/unopened-doctor.ts')
+      return examineUnopenedGateway({ fault, groups, readFile: file })
+    },
+    output: options => ({ json: options.json === true, ...describeScreen(), print, printStyled }),
     print,
   }
+}
+
+/** 80 characters where nobody says, as in a file; colours only for people who look, and want them (no-color.org). */
+function describeScreen(): { readonly columns: number; readonly hasColour: boolean } {
+  const { isTTY, columns = 80 } = process.stdout
+  return { columns: isTTY ? Math.max(40, columns) : 80, hasColour: isTTY === true && !process.env.NO_COLOR }
+}
+
+function printStyled(text: string): void {
+  process.stdout.write(`${text}\n`)
 }
 
 function print(text: string): void {

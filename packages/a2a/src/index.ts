@@ -8,6 +8,7 @@ import { readScopeTable } from './auth/scope-table.ts'
 import { describeForCallers, renderCallInvitation } from './cards/mentionable-section.ts'
 import { createCards } from './cards/signed-cards.ts'
 import { createA2aClient } from './client/agent-client.ts'
+import { rehearseCall } from './client/rehearse-call.ts'
 import type { A2aConfig } from './config.ts'
 import { a2aConfigSchema } from './config.ts'
 import { createTaskDelivery } from './deliver.ts'
@@ -63,6 +64,7 @@ export function openA2a(whole: A2aConfig, gateway: ChannelContext): Channel<Hono
     deliver: createTaskDelivery({ store, platform, timeoutMs: config.limits.push_seconds * 1000 }),
   })
   const { grpc } = config
+  const client = { config, platform, store, origin: agents.origin }
   return {
     ...sender,
     routes: endpoint.routes,
@@ -78,11 +80,12 @@ export function openA2a(whole: A2aConfig, gateway: ChannelContext): Channel<Hono
       }),
     }),
     renderInvitation: agent => renderCallInvitation(agent, agents.origin),
-    callAgent: createA2aClient({ config, platform, store, origin: agents.origin }).call,
+    callAgent: createA2aClient(client).call,
+    rehearse: (agent, fetch) => rehearseCall(`@${agent}@${agents.domain}`, fetch, client),
     ...(grpc && { listen: async former => (await loadGrpc()).openGrpcListener(atPortOf(grpc, former), endpoint.deps) }),
     links: () => [],
-    publishedKeys: async () => (await keys.published()).map(describeKey),
-    rotateKeys: async agent => (agent === undefined ? [describeKey((await keys.rotate()).publicJwk)] : []),
+    publishedKeys: async () => (await keys.list()).map(describeKey),
+    rotateKeys: async agent => (agent === undefined ? [describeKey(await keys.rotate())] : []),
     release: endpoint.release,
   }
 }

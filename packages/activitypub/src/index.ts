@@ -23,6 +23,7 @@ import { createOutbound } from './outbound.ts'
 import { renderFediverseInvitation } from './pages/invitation.ts'
 import { createPublicProfiles } from './pages/public-profile.ts'
 import { createPrincipalFinder } from './peers/principal.ts'
+import { rehearseInbox } from './rehearse.ts'
 import { createRoutes } from './routes.ts'
 import { activityPubDescriptor } from './speaker.ts'
 
@@ -52,6 +53,7 @@ export function openActivityPub(config: ActivityPubConfig, context: ChannelConte
     gatewayLinks: [{ rel: 'self', type: activityJson, href: instanceActorIri(origin) }],
     links: agent => [{ rel: 'self', type: activityJson, href: agentIris(origin, agent).actor }],
     publishedKeys: () => listPublishedKeys(keys, findActors(agents)),
+    rehearse: (agent, fetch) => rehearseInbox(agent, fetch, deps),
     decideFollow: createFollowDecision(deps.store, origin),
     async rotateKeys(agent, options) {
       const rotated = await rotateActorKeys(keys, findActors(agents, agent), options)

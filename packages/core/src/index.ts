@@ -129,6 +129,8 @@ export type {
   Outbound,
   PublicProfile,
   PublishedKey,
+  Rehearsal,
+  RehearsedCall,
   RotateOptions,
   Transmitted,
   WebLink,
@@ -315,6 +317,7 @@ export { createAccessRule } from './worker/admission/access-rule.ts'
 export type { LoopMemory } from './worker/admission/loop.ts'
 export { createLoopRule, findLoop, loopMemoryMs } from './worker/admission/loop.ts'
 export { createRequirementDecisions } from './worker/admission/requirement-decisions.ts'
+export type { LeftAloneHost } from './worker/breaker.ts'
 export { createBreaker } from './worker/breaker.ts'
 export type { Reception } from './worker/pipeline.ts'
 export { admitOwn, receive } from './worker/pipeline.ts'

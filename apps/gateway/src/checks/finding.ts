@@ -5,10 +5,6 @@ export interface Verdict {
   readonly fix?: string
 }
 
-export interface Finding extends Verdict {
-  readonly id: string
-}
-
 export const ok = (message: string): Verdict => ({ severity: 'ok', message })
 export const warning = (message: string, fix: string): Verdict => ({ severity: 'warning', message, fix })
 export const failure = (message: string, fix: string): Verdict => ({ severity: 'error', message, fix })

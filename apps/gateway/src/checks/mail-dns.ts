@@ -51,13 +51,14 @@ export function judgeDmarc(domain: string, texts: readonly string[]): Verdict {
   return ok(`DMARC: p=${policy}`)
 }
 
-/** Only a hint: the name that is looked at is that of the host that sends, which may be the smarthost's. */
+/** Another name is only a hint: what counts is that of the host that sends, which may be the smarthost's. Hosts without any are refused by many. */
 export function judgePtr(host: string, address: string, names: readonly string[]): Verdict {
   const isNamed = names.some(name => name.replace(/\.$/, '').toLowerCase() === host.toLowerCase())
+  if (isNamed) return ok(`${address} is called ${host}`)
+  if (names.length === 0)
+    return warning(`${address} has no name: many servers refuse mail from there`, `Let its PTR record say ${host}.`)
   return ok(
-    isNamed
-      ? `${address} is called ${host}`
-      : `hint: ${address} is called ${names.join(', ') || 'nothing'}, not ${host}; where it sends mail, its PTR record should say so`,
+    `hint: ${address} is called ${names.join(', ')}, not ${host}; where it sends mail, its PTR record should say so`,
   )
 }
 

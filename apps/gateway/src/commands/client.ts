@@ -1,6 +1,5 @@
 import type { OperationInput } from '../api/call.ts'
 import type { ApiOperation, OperationAnswer } from '../api/operation.ts'
-import type { Config } from '../config/schema.ts'
 
 /** A fault the person at the terminal can fix; printed as one line. */
 export class CommandError extends Error {
@@ -21,18 +20,8 @@ export interface OperatorClient {
   close(): Promise<void>
 }
 
-/** A client that stands beside the gateway's configuration and data. */
-export interface ConfiguredClient extends OperatorClient {
-  readonly config: Config
-  /** The data folder. */
-  readonly directory: string
-}
-
 /**
  * The API of the gateway that an address names; else of the one that runs on the configuration's data; else the same routes over the
  * stored data.
  */
 export type ClientOpener = () => Promise<OperatorClient>
-
-/** The last two of these: for what looks at the configuration, too. */
-export type ConfiguredOpener = () => Promise<ConfiguredClient>

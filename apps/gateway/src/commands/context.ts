@@ -1,5 +1,7 @@
 import type { ConfigFile } from '../config/read-config.ts'
-import type { ClientOpener, ConfiguredOpener } from './client.ts'
+import type { CheckGroup } from '../doctor/check.ts'
+import type { DoctorReport } from '../doctor/run-checks.ts'
+import type { ClientOpener } from './client.ts'
 
 export interface CommonOptions {
   readonly config?: string
@@ -23,8 +25,9 @@ export interface CommandContext {
   /** Where the store is, whether a gateway runs or not. */
   findData(): Promise<DataLocation>
   readonly openClient: ClientOpener
-  readonly openConfigured: ConfiguredOpener
-  output(options: CommonOptions): Output
+  /** The checks of the installation where `openClient` has failed by `fault`. */
+  examineUnopened(fault: unknown, groups: readonly CheckGroup[]): Promise<DoctorReport>
+  output(options: CommonOptions): ScreenOutput
   print(text: string): void
 }
 
@@ -32,4 +35,16 @@ export interface CommandContext {
 export interface Output {
   readonly json: boolean
   print(text: string): void
+}
+
+/** A terminal, as far as somebody looks at one. */
+export interface Screen {
+  /** Characters of a line. */
+  readonly columns: number
+  readonly hasColour: boolean
+}
+
+export interface ScreenOutput extends Output, Screen {
+  /** Text with colours in it; what others wrote in it was made safe (`toTerminalLine`). */
+  printStyled(text: string): void
 }

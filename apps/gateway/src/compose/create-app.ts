@@ -2,7 +2,7 @@ import type { ByteBudget } from '@postern/core'
 import type { Hono, MiddlewareHandler } from 'hono'
 import type { OperatorRoute } from '../api/operation.ts'
 import { createBanRoutes } from '../commands/bans/route.ts'
-import { createProxyRoutes } from '../commands/doctor/route.ts'
+import { createDoctorRoutes, createProxyRoutes } from '../commands/doctor/route.ts'
 import { requireOperator } from '../commands/operator-token.ts'
 import { createOutcomeRoutes } from '../commands/outcomes/route.ts'
 import { createOwnerRoutes } from '../commands/people/owners-route.ts'
@@ -22,8 +22,8 @@ import { createSignInRoutes } from '../console/sign-in-routes.ts'
 import { listGatewayExtensions } from '../discovery/extensions.ts'
 import { createDiscoveryRoutes } from '../discovery/routes.ts'
 import { createSchemaRoutes } from '../discovery/schemas.ts'
+import { createSelfVisits } from '../doctor/network/visits.ts'
 import { createServer } from '../http/server.ts'
-import type { UnknownProxies } from '../http/unknown-proxies.ts'
 import { createUnknownProxies } from '../http/unknown-proxies.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import type { TokenMeter } from '../observe/token-meter.ts'
@@ -32,6 +32,8 @@ import type { SignInCodes } from '../sign-in/codes.ts'
 import { createOperatorSessions } from '../sign-in/sessions.ts'
 import type { PausedAgents } from '../work/paused-agents.ts'
 import { openPublisherDeps } from '../work/work.ts'
+import type { GatewayActivity } from './doctor-deps.ts'
+import { createDoctorDepsFactory } from './doctor-deps.ts'
 import type { Foundation } from './foundation.ts'
 
 export interface AppOptions {
@@ -45,19 +47,24 @@ export interface AppOptions {
   readonly paused: Pick<PausedAgents, 'isPaused' | 'setPaused'>
   /** Every value of a configuration with its source. */
   listSettings(config: Config): readonly ListedSetting[]
+  readonly activity: GatewayActivity
   isReady(): Promise<boolean>
 }
 
 /** All routes behind the checks of the endpoint: channels, discovery, files, pages of requirements, the operator's. */
 export function createApp(foundation: Foundation, options: AppOptions): Hono {
   const { config, channels, agents, attachments, requirements, limits, platform } = foundation
-  const { operatorToken, bodies, metrics, isReady, signInCodes } = options
+  const { operatorToken, bodies, metrics, extraOperations, isReady, signInCodes, activity } = options
   const { log, now } = platform
   const sessions = createOperatorSessions({ records: foundation.store.records, token: operatorToken, now })
   const access = { token: operatorToken, sessions, origin: config.origin }
   const operatorOnly = requireOperator(access)
   const trustedProxies = createTrustedProxies(config)
   const unknownProxies = createUnknownProxies(trustedProxies, log)
+  const visits = createSelfVisits()
+  const openDoctorDeps = createDoctorDepsFactory(foundation, {
+    ...{ operatorToken, activity, unknownProxies, visits, findApp: () => app },
+  })
   const app: Hono = createServer({
     channels,
     deps: [
@@ -65,7 +72,15 @@ export function createApp(foundation: Foundation, options: AppOptions): Hono {
       createSchemaRoutes(),
       attachments.routes,
       requirements.routes,
-      openOperatorRoutes(foundation, { ...options, operatorOnly, unknownProxies, findApp: () => app }),
+      openOperatorRoutes(foundation, {
+        ...{ ...options, operatorOnly, findApp: () => app },
+        extraOperations: [
+          ...createDoctorRoutes(openDoctorDeps),
+          ...createProxyRoutes(unknownProxies),
+          ...extraOperations,
+        ],
+      }),
+      visits.routes,
       createSignInRoutes({ ...access, codes: signInCodes, now }),
       createConsoleChatRoutes({
         ...{ operatorOnly, channels, token: operatorToken },
@@ -88,13 +103,12 @@ export function createApp(foundation: Foundation, options: AppOptions): Hono {
 
 interface OperatorPart extends Pick<AppOptions, 'extraOperations' | 'meter' | 'paused' | 'listSettings'> {
   readonly operatorOnly: MiddlewareHandler
-  readonly unknownProxies: UnknownProxies
   findApp(): Hono
 }
 
 function openOperatorRoutes(
   foundation: Foundation,
-  { operatorOnly, unknownProxies, extraOperations, findApp, meter, paused, listSettings }: OperatorPart,
+  { operatorOnly, extraOperations, findApp, meter, paused, listSettings }: OperatorPart,
 ): Hono {
   const { config, store, channels, agents, attachments, requirements, operators, platform } = foundation
   return createOperatorRoutes({
@@ -108,7 +122,6 @@ function openOperatorRoutes(
       ...createOwnerRoutes(store, channels),
       ...createTranscriptRoutes({ store, platform, channels }),
       ...createViewRoutes({ store, platform }),
-      ...createProxyRoutes(unknownProxies),
       ...extraOperations,
       ...createStatusRoutes({
         ...{ config, store, agents, channels, meter, paused, now: platform.now },

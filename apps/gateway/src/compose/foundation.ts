@@ -33,6 +33,8 @@ import { openConfiguredStore } from './open-store.ts'
 export interface FoundationOptions {
   /** Where relative paths of the configuration start. */
   readonly baseDir: string
+  /** The configuration file, where there is one. */
+  readonly configPath?: string | undefined
   readonly log: Log
   /** Nothing can be stored any more, for good. */
   readonly onUnusable?: ((error: ConfigError) => void) | undefined
@@ -40,7 +42,7 @@ export interface FoundationOptions {
 }
 
 /** What channels and routes stand on. */
-export interface Foundation {
+export interface Foundation extends Pick<FoundationOptions, 'baseDir' | 'configPath'> {
   readonly config: Config
   readonly slices: readonly ChannelSlice[]
   /** Filled while they are opened. */
@@ -130,7 +132,7 @@ interface Ground extends Pick<Foundation, 'slices' | 'platform' | 'holder' | 'st
 
 async function layFoundation(
   config: Config,
-  { baseDir, modules }: FoundationOptions,
+  { baseDir, configPath, modules }: FoundationOptions,
   { slices, platform, holder, store, findAgents }: Ground,
 ): Promise<Foundation> {
   const describe = (via: ChannelName) => findChannel(modules, via)?.descriptor
@@ -158,6 +160,6 @@ async function layFoundation(
   const admissionRules = listAdmissionRules(config, { limits, answersCalls })
   return {
     ...{ config, slices, channels, platform, holder, store, admissionRules, decisions, limits, domain },
-    ...{ operators, agents, attachments, requirements },
+    ...{ operators, agents, attachments, requirements, baseDir, configPath },
   }
 }

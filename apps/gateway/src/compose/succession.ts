@@ -1,5 +1,5 @@
 import type { ReplacedAgent } from '@postern/agents'
-import type { Listening } from '@postern/core'
+import type { LeftAloneHost, Listening } from '@postern/core'
 import type { Config } from '../config/schema.ts'
 import type { ChannelSocket, Composition, CompositionDeps, StartedComposition } from './composition.ts'
 import { closeChannels, compose, openChannelSockets, releaseChannels, startComposition } from './composition.ts'
@@ -8,13 +8,16 @@ import { listAgents, renewFoundation } from './foundation.ts'
 import { takeOverSockets } from './take-over.ts'
 
 /** The compositions of a running gateway: the newest one takes what comes, former ones end what they began. */
-interface Succession {
+export interface Succession {
   current(): Composition
   /** Answers a request by the newest one. */
   serve(request: Request, env?: object): Response | Promise<Response>
   /** @throws ConfigError when a socket cannot be opened */
   start(): Promise<readonly Listening[]>
   reloadAgents(): Promise<void>
+  /** Sockets of channels that are open. */
+  listSockets(): readonly Listening[]
+  listLeftAlone(): readonly LeftAloneHost[]
   /** @returns the sockets of channels that are open then */
   reload(config: Config): Promise<readonly Listening[]>
   stop(how: StopOptions): Promise<void>
@@ -63,6 +66,8 @@ export function createSuccession(first: Composition, { deps, options }: Successi
       newestOf(state).work.restartAgents()
       void closeReplaced(replaced, state)
     },
+    listSockets: () => [...state.started].at(-1)?.sockets.map(({ listening }) => listening) ?? [],
+    listLeftAlone: () => [...state.started].flatMap(({ work }) => work.listLeftAlone()),
     reload: config => succeed(config, state),
     stop: how => stopAll(state, how),
   }

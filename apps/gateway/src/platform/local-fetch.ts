@@ -13,7 +13,7 @@ interface OwnDeps {
 }
 
 /** Where agents are found; channels say where they are called. What is the operator's is none of it. */
-const discoveryPaths = ['.well-known', 'agents']
+const discoveryPaths = ['.well-known', 'agents', 'nodeinfo']
 const defaultMaxBytes = 1024 * 1024
 const defaultTimeoutMs = 10_000
 

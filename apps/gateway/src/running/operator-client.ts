@@ -1,8 +1,7 @@
 import { resolve } from 'node:path'
-import type { ConfiguredClient, OperatorClient } from '../commands/client.ts'
+import type { OperatorClient } from '../commands/client.ts'
 import type { DataLocation } from '../commands/context.ts'
 import type { ConfigFile } from '../config/read-config.ts'
-import type { Config } from '../config/schema.ts'
 import { devConfig, effectiveConfig } from '../dev/effective.ts'
 import { openGateway } from '../gateway.ts'
 import { createLog } from '../observe/log.ts'
@@ -17,28 +16,22 @@ import { findOperatorToken } from './run.ts'
  */
 export async function openOperatorClient(file: ConfigFile): Promise<OperatorClient> {
   const run = await findAnsweringGateway(file)
-  if (!run) return openConfiguredClient(file)
+  if (!run) return openStored(file)
   const unknown = file.missing.find(({ path }) => path.join('.') === 'operator_token')
   if (unknown && !run.isSimulating) throw unknown.error
   return openRunning(run, findOperatorToken(devConfig(file), file.baseDir))
-}
-
-/** The same with the whole configuration, for what looks at that as well. @throws ConfigError, AggregateError of them */
-export async function openConfiguredClient(file: ConfigFile): Promise<ConfiguredClient> {
-  const run = await findAnsweringGateway(file)
-  const config = run?.isSimulating ? devConfig(file) : effectiveConfig(file)
-  const token = findOperatorToken(config, file.baseDir)
-  const client = run ? openRunning(run, token) : await openStored(config, file, token)
-  return { ...client, config, directory: resolve(file.baseDir, config.data) }
 }
 
 function openRunning({ url, isSimulating }: RunFile, token: string): OperatorClient {
   return createClient(token, sendTo(url), { isRunning: true, isSimulating, close: async () => undefined })
 }
 
-async function openStored(config: Config, { baseDir }: ConfigFile, token: string): Promise<OperatorClient> {
+async function openStored(file: ConfigFile): Promise<OperatorClient> {
+  const config = effectiveConfig(file)
+  const { baseDir, path: configPath } = file
+  const token = findOperatorToken(config, baseDir)
   const log = createLog({ level: 'error', readable: true })
-  const gateway = await openGateway(config, { baseDir, log, operatorToken: token })
+  const gateway = await openGateway(config, { baseDir, configPath, log, operatorToken: token })
   const send = async (path: string, init: RequestInit) => gateway.app.request(path, init)
   return createClient(token, send, { isRunning: false, isSimulating: false, close: gateway.stop })
 }

@@ -101,14 +101,14 @@ async function openSimulated(file: ConfigFile, options: RunningOptions & { reado
     ;({ tree } = other)
     return configs.parse(other)
   }
-  const running = await openRunning(given, file.baseDir, { ...options, readTree: () => tree })
+  const running = await openRunning(given, file, { ...options, readTree: () => tree })
   return { given, configs: { ...configs, parse }, running }
 }
 
 /** `postern start`: exactly what the file says; refuses what is unsafe outside of dev mode. @throws AggregateError */
 export async function runProduction(file: ConfigFile): Promise<Running> {
   const tree = file.tree.dev === true ? fillAll(file.tree, devDefaults) : file.tree
-  const running = await openRunning(parseConfigFile({ ...file, tree }, findUnsafeSettings), file.baseDir, {
+  const running = await openRunning(parseConfigFile({ ...file, tree }, findUnsafeSettings), file, {
     readTree: () => file.tree,
   })
   ownProcess(running)
@@ -123,7 +123,7 @@ interface RunningOptions extends OpenOptions {
 
 async function openRunning(
   given: Config,
-  baseDir: string,
+  { baseDir, path: configPath }: Pick<ConfigFile, 'baseDir' | 'path'>,
   { simulation, log: givenLog, isReloadable, readTree = () => given }: RunningOptions = {},
 ): Promise<Running> {
   const operatorToken = findOperatorToken(given, baseDir)
@@ -137,7 +137,7 @@ async function openRunning(
     process.kill(process.pid, 'SIGTERM')
   }
   const gateway = await openGateway(config, {
-    ...{ baseDir, log, operatorToken, onUnusable, extraOperations, isReloadable },
+    ...{ baseDir, configPath, log, operatorToken, onUnusable, extraOperations, isReloadable },
     listSettings: config => listSettings({ config, given: readTree(), environment: process.env }),
   })
   const isSimulating = simulation !== undefined

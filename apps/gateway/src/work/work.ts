@@ -1,6 +1,7 @@
 import type { AgentDeps } from '@postern/agents'
 import type {
   Channel,
+  LeftAloneHost,
   PeopleDeps,
   PublisherDeps,
   RequirementDeps,
@@ -38,6 +39,8 @@ interface WorkDeps {
 export interface Work extends Pick<Worker, 'untilTurnsEnd'> {
   /** Agents that were opened anew begin; what the former ones began is told to end. */
   restartAgents(): void
+  /** Hosts that nothing is delivered to now. */
+  listLeftAlone(): readonly LeftAloneHost[]
   /** Takes nothing new, finishes or gives back what runs. To stop again with another time is possible: the shorter one counts. */
   stop(graceMs: number): Promise<void>
 }
@@ -80,7 +83,8 @@ export function startWork(gateway: WorkDeps): Work {
     readNote: readStoreNote,
     ...attachments,
   }
-  const sending = { platform, retry, breaker: createBreaker(platform), channels }
+  const breaker = createBreaker(platform)
+  const sending = { platform, retry, breaker, channels }
   const worker = startWorker(turnContext, sending, platform, {
     holder: gateway.holder,
     ...slots,
@@ -90,6 +94,7 @@ export function startWork(gateway: WorkDeps): Work {
   startAgents(gateway, started.signal)
   return {
     untilTurnsEnd: worker.untilTurnsEnd,
+    listLeftAlone: breaker.listLeftAlone,
     restartAgents() {
       started.abort()
       started = new AbortController()

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { ConfiguredClient } from '../../src/commands/client.ts'
-import { checkProxies } from '../../src/commands/doctor/proxies.ts'
 import { parseConfig } from '../../src/config/read-config.ts'
+import { trustsNoProxy } from '../../src/config/trusted-proxies.ts'
+import type { DoctorReport } from '../../src/doctor/run-checks.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { openTestGateway } from '../setup/gateway.ts'
 
@@ -31,31 +31,26 @@ test('forwarded requests of a private peer that is not trusted are reported by d
   const gateway = await openLimited({ trusted_proxies: ['10.0.0.1'] })
   await postAs(gateway, '198.51.100.66')
   await postAs(gateway, '198.51.100.67')
-  const client = {
-    config: parseConfig({
-      origin: 'https://agents.example',
-      agents: { echo: { name: 'E', description: 'E', use: 'builtin:echo' } },
-    }),
-    call: ({ path }: { readonly path: string }) => gateway.ask(path),
-  } as unknown as ConfiguredClient
-  expect(await checkProxies(client)).toEqual({
-    severity: 'warning',
-    message: 'forwarded requests come from 127.0.0.1, which is not trusted',
-    fix: expect.stringContaining('network.trusted_proxies'),
-  })
+  const { findings } = await gateway.ask<DoctorReport>('/doctor?only=gateway')
+  expect(findings.filter(({ id }) => id === 'gateway.proxies')).toMatchObject([
+    {
+      verdict: 'warning',
+      message: 'forwarded requests come from 127.0.0.1, which is not trusted',
+      fix: expect.stringContaining('network.trusted_proxies'),
+    },
+  ])
 })
 
 test.each([
-  [{ listen: { host: '0.0.0.0' } }, 'warning'],
-  [{ listen: { host: '0.0.0.0' }, network: { trusted_proxies: ['172.16.0.0/12'] } }, 'ok'],
-  [{ network: { trusted_proxies: [] } }, 'warning'],
-  [{}, 'ok'],
-])('doctor says whether clients behind the proxy are told apart: %j', async (settings, severity) => {
+  [{ listen: { host: '0.0.0.0' } }, true],
+  [{ listen: { host: '0.0.0.0' }, network: { trusted_proxies: ['172.16.0.0/12'] } }, false],
+  [{ network: { trusted_proxies: [] } }, true],
+  [{}, false],
+])('whether clients behind the proxy are told apart: %j', (settings, isBlind) => {
   const config = parseConfig({
     origin: 'https://agents.example',
     agents: { echo: { name: 'E', description: 'E', use: 'builtin:echo' } },
     ...settings,
   })
-  const client = { config, call: async () => ({ unknown: [] }) } as unknown as ConfiguredClient
-  expect((await checkProxies(client)).severity).toBe(severity)
+  expect(trustsNoProxy(config)).toBe(isBlind)
 })

@@ -7,9 +7,10 @@ import { printDoctor } from '../../src/commands/doctor/view.ts'
 import { messageOperations } from '../../src/commands/messages/operations.ts'
 import { printMessages } from '../../src/commands/messages/view.ts'
 import { sendSimulated } from '../../src/commands/send/view.ts'
+import type { DoctorReport } from '../../src/doctor/run-checks.ts'
 import { findRunFile, writeRunFile } from '../../src/platform/run-file.ts'
 import { formatBanner } from '../../src/running/banner.ts'
-import { openConfiguredClient, openOperatorClient } from '../../src/running/operator-client.ts'
+import { openOperatorClient } from '../../src/running/operator-client.ts'
 import { runDev } from '../../src/running/run.ts'
 import { findFreePort } from '../setup/gateway-process.ts'
 
@@ -57,7 +58,7 @@ test('beside "dev" commands go by dev mode, though the file would do for "start"
   const baseDir = mkdtempSync(join(tmpdir(), 'postern-dev-'))
   const tree = {
     origin: 'https://agents.example',
-    operator_token: '0123456789abcdef',
+    operator_token: '0123456789abcdefghijklmn',
     data: 'data',
     listen: { port: 0 },
     agents: { echo: { use: 'builtin:echo' } },
@@ -67,11 +68,20 @@ test('beside "dev" commands go by dev mode, though the file would do for "start"
   const running = await runDev({ ...file, tree: { ...tree, email: { listen: { port: 0 } } } })
   try {
     const printed: string[] = []
-    await printDoctor(() => openConfiguredClient(file), { json: true, print: text => printed.push(text) })
-    const { findings } = JSON.parse(printed.join('')) as { findings: readonly { id: string; severity: string }[] }
-    expect(findings.filter(({ severity }) => severity !== 'ok')).toEqual([])
-    expect(findings.map(({ id }) => id)).toContain('mail.listener')
-    expect(findings.map(({ id }) => id)).not.toContain('mail.mx')
+    const output = {
+      json: true,
+      columns: 80,
+      hasColour: false,
+      print: (text: string) => printed.push(text),
+      printStyled() {},
+    }
+    const examineUnopened = async () => expect.fail('there is a gateway')
+    await printDoctor({ openClient: () => openOperatorClient(file), examineUnopened }, output)
+    const { findings, counts } = JSON.parse(printed.join('')) as DoctorReport
+    expect(findings.filter(({ verdict }) => verdict === 'failure' || verdict === 'warning')).toEqual([])
+    expect(counts.skipped).toBeGreaterThan(0)
+    const verdictOf = (id: string) => findings.find(finding => finding.id === id)?.verdict
+    expect([verdictOf('mail.listener'), verdictOf('mail.mx')]).toEqual(['ok', 'skipped'])
     const banner = formatBanner(running, true, 'house.json')
     expect(banner).toContain('  npx postern --config house.json send --via a2a --to echo "hello"\n')
     expect(banner).toMatch(/chat {6}http:\/\/127\.0\.0\.1:\d+\/api\/v1\/agent\/runs\n/)

@@ -73,12 +73,17 @@ async function readStatusBefore(taskId: string, line: ExchangeDeps): Promise<Sta
     return isOver(state.finished()) ? 'over' : state.status()
   } catch (error) {
     if (!(error instanceof Undeliverable) || error instanceof CallerRefused) throw error
-    return error instanceof ErrorAnswer && notFound.has(error.code) ? 'over' : undefined
+    return isTaskNotFound(error) ? 'over' : undefined
   }
 }
 
 /** TaskNotFound over JSON-RPC and over HTTP (A2A §5.4). */
 const notFound: ReadonlySet<unknown> = new Set([-32001, 404])
+
+/** Whether the agent was asked, and says that it has no such task. */
+export function isTaskNotFound(error: unknown): boolean {
+  return error instanceof ErrorAnswer && notFound.has(error.code)
+}
 
 function isOver(finished: FinishedAnswer | undefined): boolean {
   return finished !== undefined && finished.status !== 'input_required' && finished.status !== 'auth_required'

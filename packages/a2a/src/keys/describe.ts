@@ -1,12 +1,14 @@
 import type { PublishedKey } from '@postern/core'
-import type { PublicJwk } from './ring.ts'
+import { isoTime } from '@postern/core'
+import type { OwnKey } from './ring.ts'
 
 /** The text of `postern keys`. */
-export function describeKey(jwk: PublicJwk): PublishedKey {
+export function describeKey({ publicJwk, madeAt }: OwnKey): PublishedKey {
   return {
     purpose: 'signs agent cards and our calls to other agents',
-    id: jwk.kid,
-    algorithm: jwk.alg,
-    publicKey: JSON.stringify(jwk),
+    id: publicJwk.kid,
+    algorithm: publicJwk.alg,
+    publicKey: JSON.stringify(publicJwk),
+    madeAt: isoTime(madeAt),
   }
 }

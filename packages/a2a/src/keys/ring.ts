@@ -6,7 +6,7 @@ import { isoTime, parseJsonText } from '@postern/core'
 const generateInThreadpool = promisify(generateKeyPair)
 
 /** The published public half (RFC 7517). */
-export interface PublicJwk {
+interface PublicJwk {
   readonly kty: 'EC'
   readonly crv: 'P-256'
   readonly x: string
@@ -28,7 +28,9 @@ export interface OwnKey {
 export interface OwnKeyRing {
   /** The present signing key. If there is none, it makes a durable one. */
   current(): Promise<OwnKey>
-  /** The keys to verify by: the present one first, then the recently replaced ones. */
+  /** The keys that count: the present one first, then the recently replaced ones. */
+  list(): Promise<readonly OwnKey[]>
+  /** Their public halves, to verify by. */
   published(): Promise<readonly PublicJwk[]>
   /** Makes a new signing key. */
   rotate(): Promise<OwnKey>
@@ -73,14 +75,16 @@ export function createOwnKeyRing({ store, platform }: RingDeps): OwnKeyRing {
 
   const newest = (all: readonly OwnKey[]): OwnKey => all.at(-1) as OwnKey
 
+  async function listCounting(): Promise<readonly OwnKey[]> {
+    const all = await list()
+    const successorMadeAt = (index: number) => all[index + 1]?.madeAt ?? Number.POSITIVE_INFINITY
+    return all.filter((_, index) => successorMadeAt(index) + retiredKeyMs > platform.now()).reverse()
+  }
+
   return {
     current: async () => newest(await list()),
-    async published() {
-      const all = await list()
-      const successorMadeAt = (index: number) => all[index + 1]?.madeAt ?? Number.POSITIVE_INFINITY
-      const counting = all.filter((_, index) => successorMadeAt(index) + retiredKeyMs > platform.now())
-      return counting.map(({ publicJwk }) => publicJwk).reverse()
-    },
+    list: listCounting,
+    published: async () => (await listCounting()).map(({ publicJwk }) => publicJwk),
     async rotate() {
       const generation = (await list()).length + 1
       await read(generation)

@@ -21,19 +21,21 @@ export async function rotateActorKeys(
   return renewed.flatMap(describeKeys)
 }
 
-function describeKeys({ request, document }: KeyPairs): readonly PublishedKey[] {
+function describeKeys({ request, document, madeAt }: KeyPairs): readonly PublishedKey[] {
   return [
     {
       purpose: 'ActivityPub HTTP signatures',
       id: request.id,
       algorithm: 'RSA-2048, rsa-sha256',
       publicKey: request.publicKeyPem,
+      madeAt,
     },
     {
       purpose: 'ActivityPub object proofs',
       id: document.id,
       algorithm: 'Ed25519, eddsa-jcs-2022',
       publicKey: document.publicKeyMultibase,
+      madeAt,
     },
   ]
 }

@@ -9,7 +9,7 @@ import type { ShowRequirement } from './agent/show-requirement.ts'
 import type { ChannelDescriptor } from './channel-descriptor.ts'
 import type { AdmissionDeps } from './intake-store.ts'
 import type { ByteBudget } from './platform/byte-budget.ts'
-import type { Platform } from './platform/platform.ts'
+import type { GuardedFetch, Platform } from './platform/platform.ts'
 import type { Intake } from './records/intake.ts'
 import type { PlannedBroadcast, PlannedDelivery } from './records/planned-delivery.ts'
 import type { Relation, Withdrawal } from './records/relation.ts'
@@ -105,6 +105,25 @@ export interface PublishedKey {
   /** PEM, JWK or other text form. */
   readonly publicKey: string
   readonly dns?: { readonly name: string; readonly type: 'TXT'; readonly value: string } | undefined
+  /** ISO 8601 UTC; absent for what is no key of ours. */
+  readonly madeAt?: string | undefined
+}
+
+/** How an endpoint of ours treated a call of a peer. */
+export interface RehearsedCall {
+  /** It did what it has to do. */
+  readonly isRight: boolean
+  /** Its answer, or why there is none: half a sentence. */
+  readonly answer: string
+}
+
+/** What an endpoint of ours makes of a call that means nothing to anybody. */
+export interface Rehearsal {
+  readonly endpoint: string
+  /** With a proof that holds: it is taken. */
+  readonly proven: RehearsedCall
+  /** The same with a proof that does not hold: it is refused. */
+  readonly forged: RehearsedCall
 }
 
 export interface RotateOptions {
@@ -195,6 +214,11 @@ export interface Channel<Routes = unknown> {
   decideFollow?(agent: string, peer: string, isAccepted: boolean): Promise<boolean>
   /** Sends a message to one of our own agents the way all of them go, to see whether it comes back; its id. @throws Unavailable, Undeliverable */
   probe?(): Promise<string>
+  /**
+   * Calls an agent of ours by its public address as a peer does, once proven and once forged, with what reaches nobody and changes nothing.
+   * `fetch`: the way in from outside.
+   */
+  rehearse?(agent: string, fetch: GuardedFetch): Promise<Rehearsal>
   /** Sends again where nothing was sent any more (`suppressed`); false when it was not so. */
   liftSuppression?(agent: string, peer: string): Promise<boolean>
   /** `former`: where it listened before its configuration changed; a port that was picked freely is kept. */

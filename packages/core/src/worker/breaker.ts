@@ -15,6 +15,15 @@ export type Admission =
 export interface Breaker {
   /** Resolves late where others are just finding out whether the host lives: never longer than a try takes. */
   admit(host: string): Promise<Admission>
+  /** Hosts that nothing is sent to now. */
+  listLeftAlone(): readonly LeftAloneHost[]
+}
+
+export interface LeftAloneHost {
+  readonly host: string
+  /** ms */
+  readonly until: number
+  readonly reason: string
 }
 
 const reasons = {
@@ -69,6 +78,13 @@ export function createBreaker(
         await awaitNews(host)
       }
     },
+    listLeftAlone() {
+      const at = now()
+      return [...states.entries()].flatMap(([host, state]) => {
+        const until = Math.max(state.openUntil ?? 0, state.heldUntil)
+        return until > at ? [{ host, until, reason: reasonOf(state, at) }] : []
+      })
+    },
   }
 }
 
@@ -90,9 +106,13 @@ function createTally(): Tally {
   }
 }
 
-function toWaiting({ openUntil = 0, heldUntil }: HostState, now: number): Admission {
-  const reason = openUntil > now ? reasons.open : reasons.held
-  return { waitUntil: Math.max(openUntil, heldUntil), reason }
+function toWaiting(state: HostState, now: number): Admission {
+  const { openUntil = 0, heldUntil } = state
+  return { waitUntil: Math.max(openUntil, heldUntil), reason: reasonOf(state, now) }
+}
+
+function reasonOf({ openUntil = 0 }: HostState, now: number): string {
+  return openUntil > now ? reasons.open : reasons.held
 }
 
 function logChange(log: Platform['log'], host: string, before: HostState, after: HostState): void {

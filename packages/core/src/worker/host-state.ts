@@ -108,6 +108,7 @@ function countFailure(state: HostState, { now, policy }: Moment): HostState {
 interface HostStates {
   get(host: string): HostState | undefined
   set(host: string, state: HostState): void
+  entries(): Iterable<readonly [host: string, state: HostState]>
 }
 
 /** Bounded in number and time, the longest untouched first: hosts are made up by strangers (CVE-2026-69132). */
@@ -131,6 +132,7 @@ export function createHostStates({ maxHosts, keepMs }: BreakerPolicy, now: () =>
       if (isWorthKeeping(state, now())) states.set(host, state)
       dropOld()
     },
+    entries: () => states,
   }
 }
 

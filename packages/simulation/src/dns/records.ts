@@ -9,6 +9,7 @@ export interface DnsRecords {
   readonly TXT?: readonly string[] | undefined
   readonly MX?: readonly { readonly priority: number; readonly exchange: string }[] | undefined
   readonly CNAME?: readonly string[] | undefined
+  readonly PTR?: readonly string[] | undefined
 }
 
 type Resource = dns2.Packet.Resource
@@ -24,6 +25,7 @@ const recordTypes: { readonly [Name in keyof Required<DnsRecords>]: RecordType<N
   TXT: { number: Packet.TYPE.TXT, encode: text => ({ data: cutCharacterStrings(text) }) },
   MX: { number: Packet.TYPE.MX, encode: ({ priority, exchange }) => ({ priority, exchange }) },
   CNAME: { number: Packet.TYPE.CNAME, encode: domain => ({ domain }) },
+  PTR: { number: Packet.TYPE.PTR, encode: domain => ({ domain }) },
 }
 
 const typeNames = new Map(

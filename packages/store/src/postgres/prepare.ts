@@ -49,7 +49,7 @@ export async function preparePostgres(url: string, { now, log, steps = migration
 }
 
 /** What an operator may want to know of a database that is good enough. */
-interface PostgresStanding {
+export interface PostgresStanding {
   /** As `15`. */
   readonly version: number
   /** Host, port and database. */
@@ -58,22 +58,51 @@ interface PostgresStanding {
   readonly skewMs: number
   /** What is said to it can be read on its way. */
   readonly isExposed: boolean
+  /** Of a statement that reads nothing, the median of a few, ms. */
+  readonly roundTripMs: number
+  /** Our user may make the tables there, and change them at the next release. */
+  readonly mayCreate: boolean
+  /** Where our tables are, or will be. */
+  readonly schema: string
 }
 
 /** Looks at a database and changes nothing. @throws ConfigError `store` */
 export async function inspectPostgres(url: string, now: () => number): Promise<PostgresStanding> {
   const settings = readPostgresUrl(url)
-  const { place, server } = settings
+  const { place, server, schema } = settings
   const isNear = server.host.startsWith('/') || /^(localhost|127\..*|::1)$/.test(server.host)
   try {
     return await withClient(settings, async client => {
       const { version, at } = await checkServer(client)
       const isExposed = !isNear && server.tls.mode === 'disable'
-      return { version: Math.floor(version / 10_000), place, skewMs: Math.round(Math.abs(at - now())), isExposed }
+      const skewMs = Math.round(Math.abs(at - now()))
+      const mayCreate = await readRights(client, schema)
+      const roundTripMs = await measureRoundTrip(client)
+      return { version: Math.floor(version / 10_000), place, skewMs, isExposed, roundTripMs, mayCreate, schema }
     })
   } catch (error) {
     throw toConfigError(error, place)
   }
+}
+
+/** A schema that is not there yet is made in the database. */
+async function readRights(client: Client, schema: string): Promise<boolean> {
+  const { rows } = await client.query<{ may: boolean }>(
+    `SELECT CASE WHEN to_regnamespace($1) IS NULL THEN has_database_privilege(current_database(), 'CREATE')
+       ELSE has_schema_privilege($1, 'CREATE') AND has_schema_privilege($1, 'USAGE') END AS may`,
+    [schema],
+  )
+  return rows[0]?.may === true
+}
+
+async function measureRoundTrip(client: Client): Promise<number> {
+  const times: number[] = []
+  for (let count = 0; count < 5; count += 1) {
+    const begun = performance.now()
+    await client.query('SELECT 1')
+    times.push(performance.now() - begun)
+  }
+  return times.toSorted((left, right) => left - right)[2] ?? 0
 }
 
 async function withClient<T>(settings: PostgresSettings, work: (client: Client) => Promise<T>): Promise<T> {

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { BackupManifest } from '@postern/store'
 import { backupSqlite, checkBackup, isPostgresUrl, restoreSqlite } from '@postern/store'
+import { writeBackupTime } from '../../platform/backup-time.ts'
 import { CommandError } from '../client.ts'
 import type { DataLocation, Output } from '../context.ts'
 
@@ -12,6 +13,7 @@ export interface RestoreOptions {
 export async function backUp({ store, directory }: DataLocation, output: Output, folder: string): Promise<void> {
   refuseServer(store, url => `pg_dump --format=custom --schema=postern --file=postern.dump ${url}`)
   const manifest = await backupSqlite({ path: databaseIn(directory), folder, now: Date.now })
+  writeBackupTime(directory, manifest.created_at)
   if (output.json) return output.print(JSON.stringify(manifest, null, 2))
   output.print(
     `Backed up to ${folder}: ${describe(manifest)}.\nIt holds the keys that peers know you by: keep it as secret as the data folder. The configuration and its secrets are not in it.`,

@@ -1,14 +1,19 @@
 import type { Command } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
 
+interface DoctorOptions extends CommonOptions {
+  readonly only?: string
+}
+
 /** Checks the installation. */
-export function addDoctorCommand(program: Command, { openConfigured, output }: CommandContext): void {
+export function addDoctorCommand(program: Command, { openClient, examineUnopened, output }: CommandContext): void {
   program
     .command('doctor')
-    .description('check this installation, each finding with its fix')
+    .description('check this installation, each finding with its fix; exit code 1: something fails (warnings are 0)')
+    .option('--only <groups>', 'check these groups, with commas between them: mail,tls')
     .option('--json', 'print JSON, for programs')
-    .action(async (options: CommonOptions) => {
+    .action(async (options: DoctorOptions) => {
       const { printDoctor } = await import('./view.ts')
-      await printDoctor(openConfigured, output(options))
+      await printDoctor({ openClient, examineUnopened }, output(options), options.only)
     })
 }

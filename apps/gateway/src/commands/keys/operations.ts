@@ -12,6 +12,7 @@ const publishedKeySchema = z
       .object({ name: z.string(), type: z.literal('TXT'), value: z.string() })
       .optional()
       .describe('The record to publish.'),
+    madeAt: z.string().optional().describe('ISO 8601 UTC; absent where it is no key of ours.'),
   })
   .meta({ id: 'PublishedKey' })
 

@@ -1,12 +1,15 @@
+import type { Address } from '@postern/core'
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
 import { isKeyRecord, judgeDmarc, judgeMx, judgeSpf } from '../../checks/mail-dns.ts'
 import { quote } from '../view/fetched.ts'
 import type { MailView } from '../view/mail.ts'
-import type { Row } from './row.ts'
+import type { PeerView } from '../view/peer.ts'
+import type { ResolveFinding, Row } from './row.ts'
+import { judgeAll } from './row.ts'
 
 const of =
-  (judge: (mail: MailView) => Verdict): Row['judge'] =>
+  (judge: (mail: MailView) => Verdict): Row<Pick<PeerView, 'mail'>>['judge'] =>
   ({ mail }) =>
     mail && judge(mail)
 
@@ -14,7 +17,7 @@ const unasked = (what: string) =>
   warning(`DNS does not answer for ${what}`, 'Ask again later, or fix the name servers of the domain.')
 
 /** Where an answer by mail would go, and whether anybody would believe mail from there. */
-export const mailRows: readonly Row[] = [
+export const mailRows: readonly Row<Pick<PeerView, 'mail' | 'address'>>[] = [
   {
     id: 'mail.address',
     section: '§1.3',
@@ -58,4 +61,9 @@ function judgeDkim({ dkim: { exists, records }, domain }: MailView): Verdict {
   return exists
     ? ok('DKIM keys are published; which of them signs only a message tells')
     : warning(`${domain} has no DKIM key`, 'Sign mail, and publish the key under <selector>._domainkey.')
+}
+
+/** For a domain whose mail alone is looked at. */
+export function judgeMailRows(address: Address, mail: MailView): readonly ResolveFinding[] {
+  return judgeAll(mailRows, { address, mail })
 }

@@ -4,12 +4,12 @@ import type { Fetched } from '../view/fetched.ts'
 import type { PeerView } from '../view/peer.ts'
 
 /** One thing that can be right or wrong about how an address is found. */
-export interface Row {
+export interface Row<View = PeerView> {
   readonly id: string
   /** Of the Mentionable system, or of the standard that says so. */
   readonly section: string
   /** Undefined where it does not apply. Pure. */
-  judge(view: PeerView): Verdict | undefined
+  judge(view: View): Verdict | undefined
 }
 
 export interface ResolveFinding extends Verdict {
@@ -17,7 +17,7 @@ export interface ResolveFinding extends Verdict {
   readonly section: string
 }
 
-export function judgeAll(rows: readonly Row[], view: PeerView): readonly ResolveFinding[] {
+export function judgeAll<View>(rows: readonly Row<View>[], view: View): readonly ResolveFinding[] {
   return rows.flatMap(({ id, section, judge }) => {
     const verdict = judge(view)
     return verdict ? [{ id, section, ...verdict }] : []

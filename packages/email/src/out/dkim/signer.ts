@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { createPublicKey } from 'node:crypto'
 import type { LookupStore, PublishedKey, RotateOptions } from '@postern/core'
+import { isoTime } from '@postern/core'
 import type { KeyGeneration } from './key-generations.ts'
 import { createDkimKeyGenerations } from './key-generations.ts'
 import type { DkimKey } from './sign.ts'
@@ -29,7 +30,8 @@ const overlapMs = 7 * 24 * 3_600_000
 /** Signed with RSA and with Ed25519: who does not know the one knows the other. */
 export function createDkimSigner({ store, domain, selector, now }: DkimSignerDeps): DkimSigner {
   const generations = createDkimKeyGenerations(store, now)
-  const describe = (generation: KeyGeneration) => keysOf(generation, selector).map(key => describeKey(key, domain))
+  const describe = (generation: KeyGeneration) =>
+    keysOf(generation, selector).map(key => ({ ...describeKey(key, domain), madeAt: isoTime(generation.madeAt) }))
   return {
     async sign(message, signedAt) {
       const at = Date.parse(signedAt)

@@ -1,0 +1,59 @@
+import type { Check } from '../check.ts'
+import { checkEndpoints } from './endpoints.ts'
+import { checkTokenIssuers, checkTrustedIssuers } from './issuers.ts'
+
+const group = 'agents'
+const startIt = 'Start the server there, or correct the URL in `agents`.'
+
+/** What agents, and those who call them, depend on. */
+export const agentChecks: readonly Check[] = [
+  {
+    id: 'agents.webhooks',
+    group,
+    what: 'The URL of each webhook agent answers (HEAD). No message is sent.',
+    fix: startIt,
+    needs: [],
+    run: deps => checkEndpoints(deps, 'webhooks'),
+  },
+  {
+    id: 'agents.models',
+    group,
+    what: 'The endpoint of each model answers (HEAD). Nothing is asked of the model.',
+    fix: startIt,
+    needs: [],
+    run: deps => checkEndpoints(deps, 'models'),
+  },
+  {
+    id: 'agents.remotes',
+    group,
+    what: 'Remote agents (A2A, AG-UI) that answer under one of our names can be reached.',
+    fix: startIt,
+    needs: [],
+    run: deps => checkEndpoints(deps, 'remotes'),
+  },
+  {
+    id: 'agents.tools',
+    group,
+    what: 'The MCP servers of agents can be reached.',
+    fix: startIt,
+    needs: [],
+    run: deps => checkEndpoints(deps, 'tools'),
+  },
+  {
+    id: 'agents.trusted_issuers',
+    group,
+    what: 'The keys of `identity.trusted_issuers` can be read.',
+    fix: 'Ask the issuer; until then its evidence is left out.',
+    needs: ['outside'],
+    timeoutMs: 20_000,
+    run: checkTrustedIssuers,
+  },
+  {
+    id: 'agents.token_issuers',
+    group,
+    what: 'The key sets (JWKS) of `a2a.auth.issuers` and `web.auth.issuers` can be read.',
+    fix: 'Correct `jwks` of the issuer.',
+    needs: ['outside'],
+    run: checkTokenIssuers,
+  },
+]

@@ -1,0 +1,79 @@
+import type { ConfigError } from '@postern/core'
+import type { Verdict } from '../checks/finding.ts'
+import type { DoctorDeps, MachineDeps } from './deps.ts'
+import type { Need } from './needs.ts'
+
+/** In the order in which they are shown. */
+export const checkGroups = [
+  'machine',
+  'configuration',
+  'gateway',
+  'network',
+  'tls',
+  'discovery',
+  'channels',
+  'mail',
+  'store',
+  'work',
+  'agents',
+] as const
+
+export type CheckGroup = (typeof checkGroups)[number]
+
+/** What a check says about one subject: a host, an address, a file, a setting. */
+export interface CheckOutcome {
+  readonly subject: string
+  /** `skipped`: it could not be asked, and the sentence says why. */
+  readonly verdict: 'ok' | 'warning' | 'failure' | 'skipped'
+  readonly message: string
+  readonly fix?: string | undefined
+}
+
+type Outcomes = CheckOutcome | readonly CheckOutcome[]
+
+interface CheckText {
+  /** Its group, a dot, and one name. Stable. */
+  readonly id: `${CheckGroup}.${string}`
+  readonly group: CheckGroup
+  /** What is asked, for the reference. */
+  readonly what: string
+  /** How it is mended, in general. */
+  readonly fix: string
+  /** Default: 10 000. */
+  readonly timeoutMs?: number
+}
+
+/** One question about an installation. */
+export interface Check extends CheckText {
+  /** Without one of them it is skipped. */
+  readonly needs: readonly Need[]
+  run(deps: DoctorDeps): Promise<Outcomes> | Outcomes
+}
+
+/** One that also makes sense where the configuration cannot be read. */
+export interface MachineCheck extends CheckText {
+  readonly needs: readonly []
+  run(deps: MachineDeps): Promise<Outcomes> | Outcomes
+}
+
+const verdicts = { ok: 'ok', warning: 'warning', error: 'failure' } as const
+
+export function about(subject: string, { severity, message, fix }: Verdict): CheckOutcome {
+  return { subject, verdict: verdicts[severity], message, ...(fix !== undefined && { fix }) }
+}
+
+export function skip(subject: string, message: string): CheckOutcome {
+  return { subject, verdict: 'skipped', message }
+}
+
+/** The fix stands by itself. */
+export function toFailure({ key, message, fix }: ConfigError): CheckOutcome {
+  const problem = message.endsWith(` ${fix}`) ? message.slice(0, -fix.length - 1).replace(/\.$/, '') : message
+  return { subject: key, verdict: 'failure', message: problem, fix }
+}
+
+/** What an error says in half a sentence. */
+export function describeError(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return describeError(error.errors[0])
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,87 @@
+import type { Verdict } from '../../checks/finding.ts'
+import { failure, ok, warning } from '../../checks/finding.ts'
+import { noTrustedProxy, trustsNoProxy } from '../../config/trusted-proxies.ts'
+import { untrustedProxyFix } from '../../http/unknown-proxies.ts'
+import type { Check, MachineCheck } from '../check.ts'
+import { about, describeError, skip, toFailure } from '../check.ts'
+import type { DoctorDeps } from '../deps.ts'
+import { requireOpened } from '../deps.ts'
+import { checkOperatorApi } from './operator-api.ts'
+
+/** What is told where there is no gateway to ask. */
+export const gatewayOpenChecks: readonly MachineCheck[] = [
+  {
+    id: 'gateway.opens',
+    group: 'gateway',
+    what: 'The gateway can be opened: its store, its agents and its channels.',
+    fix: 'Do what is said there; until then most other checks are skipped.',
+    needs: [],
+    run: ({ configFaults, openFaults }) => {
+      if (configFaults.length > 0) return skip('gateway', 'the configuration has faults; see configuration.valid')
+      return openFaults.length === 0 ? about('gateway', ok('the gateway can be opened')) : openFaults.map(toFailure)
+    },
+  },
+]
+
+/** Whether it runs, takes work, and knows its clients. */
+export const gatewayChecks: readonly Check[] = [
+  {
+    id: 'gateway.running',
+    group: 'gateway',
+    what: 'A gateway is running on the data folder.',
+    fix: 'Start it with `postern start`, or with `npm start` for dev mode.',
+    needs: [],
+    run: ({ isRunning }) =>
+      about(
+        'gateway',
+        isRunning
+          ? ok('the gateway is running')
+          : warning(
+              'no gateway is running on this data directory',
+              'Start it with "postern start" (or "npm start" for dev mode).',
+            ),
+      ),
+  },
+  {
+    id: 'gateway.writes',
+    group: 'gateway',
+    what: 'The store takes writes.',
+    fix: 'Make room on the disk, or look after the database server.',
+    needs: ['gateway'],
+    run: async deps => about('store', await judgeWrites(deps)),
+  },
+  {
+    id: 'gateway.operator_api',
+    group: 'gateway',
+    what: 'The gateway answers at its port, and its operator API asks for the token.',
+    fix: 'Let nothing else listen on the port, and no proxy add the token.',
+    needs: ['gateway', 'running'],
+    run: checkOperatorApi,
+  },
+  {
+    id: 'gateway.proxies',
+    group: 'gateway',
+    what: 'The proxy that ends TLS is one of `network.trusted_proxies`, so that its clients are told apart.',
+    fix: 'Add the address of the proxy to `network.trusted_proxies`.',
+    needs: ['gateway'],
+    run: deps => about('network.trusted_proxies', judgeProxies(deps)),
+  },
+]
+
+async function judgeWrites(deps: DoctorDeps): Promise<Verdict> {
+  try {
+    await requireOpened(deps).store.checkWrites()
+    return ok('the store takes writes')
+  } catch (error) {
+    const fix = 'Make room on the disk, or look after the database server.'
+    return failure(`the store takes no writes: ${describeError(error)}`, fix)
+  }
+}
+
+function judgeProxies(deps: DoctorDeps): Verdict {
+  const unknown = requireOpened(deps).listUnknownProxies()
+  if (unknown.length > 0)
+    return warning(`forwarded requests come from ${unknown.join(', ')}, which is not trusted`, untrustedProxyFix)
+  if (trustsNoProxy(deps.config)) return warning(noTrustedProxy.message, noTrustedProxy.fix)
+  return ok('the clients behind the proxy are told apart')
+}

@@ -1,0 +1,194 @@
+import { handleHostOf } from '../../config/handle-host.ts'
+import type { Check, CheckOutcome } from '../check.ts'
+import { about, skip } from '../check.ts'
+import { judgeSecret } from '../configuration/secret-strength.ts'
+import type { DoctorDeps } from '../deps.ts'
+import { checkMailRow } from './domain.ts'
+import { checkMailLoop } from './loop.ts'
+import { checkMtaSts, checkTlsReports } from './policies.ts'
+import type { PostfixSettings } from './postfix.ts'
+import { judgeBareNewline, judgeSizes, judgeXforward, readPostfix } from './postfix.ts'
+import { checkReverse } from './reverse.ts'
+import {
+  checkListener,
+  checkMailHost,
+  checkRelay,
+  checkSmarthost,
+  checkSmarthostTls,
+  locateSmarthost,
+} from './servers.ts'
+import { talkToMailServer } from './smtp-session.ts'
+
+const group = 'mail'
+
+/** Everything that keeps mail from coming, from going, or from being believed. */
+export const mailChecks: readonly Check[] = [
+  {
+    id: 'mail.smarthost',
+    group,
+    what: 'The smarthost, which takes what agents send, greets us.',
+    fix: 'Set `email.submit`, or start the mail server there.',
+    needs: [],
+    run: checkSmarthost,
+  },
+  {
+    id: 'mail.smarthost_tls',
+    group,
+    what: 'A smarthost on another machine speaks TLS, with a certificate that holds.',
+    fix: 'Use port 465 with `secure`, or port 587 with STARTTLS.',
+    needs: [],
+    run: checkSmarthostTls,
+  },
+  {
+    id: 'mail.listener',
+    group,
+    what: 'Mail can come in: the listener greets (SMTP or LMTP), or it comes by HTTP.',
+    fix: 'Set `email.listen`, `email.intake.secret` or a provider.',
+    needs: [],
+    run: checkListener,
+  },
+  {
+    id: 'mail.relay',
+    group,
+    what: 'Neither the listener nor the host of the MX record takes mail to others from strangers. No mail is sent.',
+    fix: 'Let the mail server take mail to your domains only.',
+    needs: [],
+    run: checkRelay,
+  },
+  {
+    id: 'mail.secret',
+    group,
+    what: 'The secret of `POST /email/inbound` cannot be guessed.',
+    fix: 'Set `email.intake.secret` to 24 or more random characters.',
+    needs: [],
+    run: checkSecret,
+  },
+  {
+    id: 'mail.sizes',
+    group,
+    what: 'Gateway, Postfix and smarthost take mail of the same size.',
+    fix: 'Make `email.limits.message_bytes` and `message_size_limit` of Postfix the same.',
+    needs: [],
+    run: checkSizes,
+  },
+  {
+    id: 'mail.postfix_smuggling',
+    group,
+    what: 'A Postfix in front refuses smuggled mail (bare line feeds).',
+    fix: 'Run `postconf -e smtpd_forbid_bare_newline=normalize smtpd_forbid_bare_newline_exclusions=`.',
+    needs: [],
+    run: deps => checkPostfix(deps, judgeBareNewline),
+  },
+  {
+    id: 'mail.postfix_xforward',
+    group,
+    what: 'A Postfix in front tells the gateway who brought a mail (XFORWARD), as SPF needs.',
+    fix: 'Run `postconf -e lmtp_send_xforward_command=yes`, and name Postfix in `email.listen.trusted_peers`.',
+    needs: [],
+    run: deps => checkPostfix(deps, settings => judgeXforward(settings, deps.config.email)),
+  },
+  {
+    id: 'mail.mx',
+    group,
+    what: 'The domain has an MX record, so that mail and bounces arrive.',
+    fix: 'Publish an MX record that names the mail server in front of the gateway.',
+    needs: ['outside'],
+    run: deps => checkMailRow(deps, 'mail.mx'),
+  },
+  {
+    id: 'mail.mx_host',
+    group,
+    what: 'The host of the MX record answers on port 25 and offers STARTTLS.',
+    fix: 'Start the mail server there, with a certificate.',
+    needs: ['outside'],
+    run: checkMailHost,
+  },
+  {
+    id: 'mail.spf',
+    group,
+    what: 'The domain has one SPF record (RFC 7208), which ends with `-all` or `~all`.',
+    fix: 'Publish one TXT record, such as `v=spf1 mx -all`.',
+    needs: ['outside'],
+    run: deps => checkMailRow(deps, 'mail.spf'),
+  },
+  {
+    id: 'mail.dkim',
+    group,
+    what: 'Every DKIM key that signs is published (RFC 6376).',
+    fix: 'Publish what `postern keys` prints.',
+    needs: ['gateway', 'outside'],
+    run: deps => checkMailRow(deps, 'mail.dkim'),
+  },
+  {
+    id: 'mail.dmarc',
+    group,
+    what: 'The domain has one DMARC record, with the policy `reject` or `quarantine`.',
+    fix: 'Publish a TXT record for `_dmarc`: `v=DMARC1; p=reject; adkim=s; aspf=r`.',
+    needs: ['outside'],
+    run: deps => checkMailRow(deps, 'mail.dmarc'),
+  },
+  {
+    id: 'mail.mta_sts',
+    group,
+    what: 'Where MTA-STS is used (RFC 8461), its policy can be had and names every mail host.',
+    fix: 'Serve the policy at `https://mta-sts.DOMAIN/.well-known/mta-sts.txt`.',
+    needs: ['outside'],
+    run: checkMtaSts,
+  },
+  {
+    id: 'mail.tls_reports',
+    group,
+    what: 'Where MTA-STS is used, TLS reports (RFC 8460) have an address.',
+    fix: 'Publish a TXT record for `_smtp._tls`.',
+    needs: ['outside'],
+    run: checkTlsReports,
+  },
+  {
+    id: 'mail.ptr',
+    group,
+    what: 'The address of the mail host has a name (PTR record).',
+    fix: 'Let your provider set the PTR record of the address to the name of the mail host.',
+    needs: ['outside'],
+    run: checkReverse,
+  },
+  {
+    id: 'mail.loop',
+    group,
+    what: 'A signed mail to ourselves leaves by the smarthost, comes back and is believed. No agent gets it.',
+    fix: 'Look at the queue of the smarthost, at the MX record and at the DNS records of `postern keys`.',
+    needs: ['gateway', 'running', 'outside'],
+    timeoutMs: 28_000,
+    run: checkMailLoop,
+  },
+]
+
+function checkSecret({ config }: DoctorDeps): CheckOutcome {
+  const subject = 'email.intake.secret'
+  const secret = config.email.intake?.secret
+  if (secret === undefined) return skip(subject, 'POST /email/inbound is closed')
+  return about(
+    subject,
+    judgeSecret(secret, { what: 'the secret of the intake', risk: 'whoever has it brings in mail as anybody' }),
+  )
+}
+
+async function checkSizes(deps: DoctorDeps): Promise<CheckOutcome> {
+  const { email } = deps.config
+  const server = locateSmarthost(deps)
+  const size =
+    server &&
+    (await talkToMailServer(server, handleHostOf(deps.config), ({ greeting }) => greeting.extensions.get('SIZE')).catch(
+      () => undefined,
+    ))
+  const sizes = { smarthost: Number(size) || undefined, settings: email.listen && (await readPostfix()) }
+  return about('sizes', judgeSizes(sizes, email))
+}
+
+async function checkPostfix(
+  { config }: DoctorDeps,
+  judge: (settings: PostfixSettings) => ReturnType<typeof judgeBareNewline>,
+): Promise<CheckOutcome> {
+  if (!config.email.listen) return skip('Postfix', 'no mail server hands mail to the gateway')
+  const settings = await readPostfix()
+  return settings ? about('Postfix', judge(settings)) : skip('Postfix', 'there is no Postfix on this machine')
+}

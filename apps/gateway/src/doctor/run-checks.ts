@@ -1,0 +1,104 @@
+import { isoTime } from '@postern/core'
+import type { Check, CheckGroup, CheckOutcome, MachineCheck } from './check.ts'
+import { checkGroups, describeError, skip } from './check.ts'
+import { installationChecks, machineChecks } from './checks.ts'
+import type { DoctorDeps, MachineDeps } from './deps.ts'
+import { findMissingNeed } from './needs.ts'
+
+/** One line of a report. */
+export interface DoctorFinding extends CheckOutcome {
+  readonly id: string
+  readonly group: CheckGroup
+  /** How long the check took, all of its subjects together. */
+  readonly ms: number
+}
+
+export interface DoctorReport {
+  /** ISO 8601 UTC. */
+  readonly checked_at: string
+  readonly ms: number
+  /** `stopped`: it was opened beside its data. `unopened`: not even that. */
+  readonly gateway: 'running' | 'stopped' | 'unopened'
+  readonly counts: Readonly<Record<CheckOutcome['verdict'], number>>
+  readonly findings: readonly DoctorFinding[]
+}
+
+const defaultTimeoutMs = 10_000
+const crashFix = 'This is a fault of the check: look into the log of the gateway, and report it.'
+
+/** Runs all checks of these groups side by side. It never takes longer than the slowest check may. */
+export async function runChecks(deps: DoctorDeps, groups: readonly CheckGroup[] = checkGroups): Promise<DoctorReport> {
+  const checks = [...machineChecks, ...installationChecks].filter(({ group }) => groups.includes(group))
+  const state = deps.gateway ? (deps.isRunning ? 'running' : 'stopped') : 'unopened'
+  return collect(checks, deps, { state, examine: check => examine(check, deps) })
+}
+
+/** The same where the configuration cannot be read: what asks about it is skipped. */
+export async function runMachineChecks(
+  deps: MachineDeps,
+  groups: readonly CheckGroup[] = checkGroups,
+): Promise<DoctorReport> {
+  const known = new Map<string, MachineCheck>(machineChecks.map(check => [check.id, check]))
+  const checks = [...machineChecks, ...installationChecks].filter(({ group }) => groups.includes(group))
+  const unread = async () => [skip('', 'the configuration has faults; see configuration.valid')]
+  return collect(checks, deps, {
+    state: 'unopened',
+    async examine({ id }) {
+      const check = known.get(id)
+      return check ? runInTime(check, () => check.run(deps)) : unread()
+    },
+  })
+}
+
+type AnyCheck = Check | MachineCheck
+
+interface Examination {
+  readonly state: DoctorReport['gateway']
+  examine(check: AnyCheck): Promise<readonly CheckOutcome[]>
+}
+
+async function collect(
+  checks: readonly AnyCheck[],
+  { now }: Pick<MachineDeps, 'now'>,
+  { state, examine }: Examination,
+): Promise<DoctorReport> {
+  const begun = performance.now()
+  const checkedAt = isoTime(now())
+  const found = await Promise.all(
+    checks.map(async check => {
+      const outcomes = await examine(check)
+      const ms = Math.round(performance.now() - begun)
+      return outcomes.map(outcome => ({ id: check.id, group: check.group, ...outcome, ms }))
+    }),
+  )
+  const findings = found.flat().toSorted((left, right) => groupRank(left) - groupRank(right))
+  const count = (verdict: CheckOutcome['verdict']) => findings.filter(finding => finding.verdict === verdict).length
+  const counts = { ok: count('ok'), warning: count('warning'), failure: count('failure'), skipped: count('skipped') }
+  return { checked_at: checkedAt, ms: Math.round(performance.now() - begun), gateway: state, counts, findings }
+}
+
+const groupRank = ({ group }: Pick<DoctorFinding, 'group'>) => checkGroups.indexOf(group)
+
+async function examine(check: AnyCheck, deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
+  const missing = findMissingNeed(check.needs, deps)
+  return missing === undefined ? runInTime(check, () => check.run(deps)) : [skip('', missing)]
+}
+
+type Answer = CheckOutcome | readonly CheckOutcome[]
+
+async function runInTime(
+  { fix, timeoutMs = defaultTimeoutMs }: Pick<AnyCheck, 'fix' | 'timeoutMs'>,
+  run: () => Promise<Answer> | Answer,
+): Promise<readonly CheckOutcome[]> {
+  const late = Promise.withResolvers<Answer>()
+  const message = `the check got no answer within ${timeoutMs / 1000} s`
+  const timer = setTimeout(() => late.resolve({ subject: '', verdict: 'failure', message, fix }), timeoutMs)
+  try {
+    const answer = await Promise.race([Promise.resolve().then(run), late.promise])
+    return 'verdict' in answer ? [answer] : answer
+  } catch (error) {
+    return [{ subject: '', verdict: 'failure', message: describeError(error), fix: crashFix }]
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,62 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { openDoctorBench, serveHttp } from '../setup/bench.ts'
+import type { Cases } from '../setup/case.ts'
+import { examine } from '../setup/case.ts'
+
+const closed = 'http://127.0.0.1:1'
+
+/** An agent that depends on a server which answers so, or on none. */
+async function examineAgent(id: string, describe: (origin: string) => object, status?: number) {
+  const port = status === undefined ? undefined : await serveHttp((_, answer) => answer.writeHead(status).end())
+  const agent = describe(port === undefined ? closed : `http://127.0.0.1:${port}`)
+  return examine(id, openDoctorBench({ settings: { agents: { one: agent } } }))
+}
+
+const webhook = (origin: string) => ({ use: 'webhook', url: `${origin}/hook`, secret: 'Jr5tYq0vWc7bK2mX9sLd4hNf' })
+const model = (origin: string) => ({ use: 'openai', base_url: `${origin}/v1`, model: 'm' })
+const remote = (origin: string) => ({ use: 'ag-ui', url: `${origin}/run` })
+const withTools = (origin: string) => ({ ...model(closed), mcp: [{ url: `${origin}/mcp` }] })
+
+const endpointCases = (id: string, describe: (origin: string) => object) => ({
+  fails: { examine: () => examineAgent(id, describe), says: 'does not answer' },
+  holds: { examine: () => examineAgent(id, describe, 405), says: /answers 405 in \d+ ms/ },
+})
+
+const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'one', alg: 'ES256' }
+
+/** The connector card of an issuer whose evidence counts (Mentionable). */
+async function examineIssuer(keys: readonly object[]) {
+  const card = { spec_version: '0.1', issuer: 'slack.test', keys }
+  const port = await serveHttp((_, answer) =>
+    answer.setHeader('content-type', 'application/json').end(JSON.stringify(card)),
+  )
+  const trusted = { issuer: 'slack.test', methods: ['m'], assurance: ['a'], subject_prefixes: ['slack:T1/'] }
+  const identity = { trusted_issuers: [trusted] }
+  return examine(
+    'agents.trusted_issuers',
+    openDoctorBench({ loopback: { 'slack.test': port }, settings: { identity } }),
+  )
+}
+
+async function examineKeySet(keys: readonly object[]) {
+  const port = await serveHttp((_, answer) => answer.end(JSON.stringify({ keys })))
+  const issuer = { issuer: 'https://login.test', jwks: 'https://login.test/jwks.json', audience: 'https://agents.test' }
+  const settings = { a2a: { auth: { issuers: [issuer] } } }
+  return examine('agents.token_issuers', openDoctorBench({ loopback: { 'login.test': port }, settings }))
+}
+
+export const agentCases: Cases = {
+  'agents.webhooks': endpointCases('agents.webhooks', webhook),
+  'agents.models': endpointCases('agents.models', model),
+  'agents.remotes': endpointCases('agents.remotes', remote),
+  'agents.tools': endpointCases('agents.tools', withTools),
+  'agents.trusted_issuers': {
+    fails: { examine: () => examineIssuer([]), says: 'slack.test' },
+    holds: { examine: () => examineIssuer([jwk]), says: 'the keys of slack.test can be read' },
+  },
+  'agents.token_issuers': {
+    fails: { examine: () => examineKeySet([]), says: 'has no keys' },
+    holds: { examine: () => examineKeySet([jwk]), says: 'has 1 keys' },
+  },
+}

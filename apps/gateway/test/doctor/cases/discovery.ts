@@ -1,0 +1,78 @@
+import { openDoctorBench } from '../setup/bench.ts'
+import type { Cases } from '../setup/case.ts'
+import { examine } from '../setup/case.ts'
+import { askPublic, pageOrigin } from '../setup/public-gateway.ts'
+
+/** Behind a proxy that does not pass on some path, and behind one that does. */
+const hiding = (id: string, hides: RegExp, words: { readonly fails: string | RegExp; readonly holds: string }) => ({
+  fails: { examine: () => askPublic(id, { hides }), says: words.fails },
+  holds: { examine: () => askPublic(id), says: words.holds },
+})
+
+export const discoveryCases: Cases = {
+  'discovery.webfinger': hiding('discovery.webfinger', /\/webfinger/, {
+    fails: 'answers 404',
+    holds: 'as peers expect',
+  }),
+  'discovery.actor': hiding('discovery.actor', /^\/agents\/echo$/, { fails: 'answers 404', holds: 'as peers expect' }),
+  'discovery.agent_card': hiding('discovery.agent_card', /^\/\.well-known\/agent-card\/echo/, {
+    fails: 'answers 404',
+    holds: 'as peers expect',
+  }),
+  'discovery.calls': hiding('discovery.calls', /^\/\.well-known\/jwks/, {
+    fails: /sign|key/,
+    holds: 'as peers expect',
+  }),
+  'discovery.pages': hiding('discovery.pages', /mentionable-agents/, {
+    fails: 'no directory',
+    holds: 'as peers expect',
+  }),
+  'discovery.host_meta': hiding('discovery.host_meta', /host-meta/, {
+    fails: 'cannot be had: 404',
+    holds: 'where WebFinger is',
+  }),
+  'discovery.nodeinfo': hiding('discovery.nodeinfo', /nodeinfo\/2/, { fails: 'it answers 404', holds: 'runs here' }),
+  'discovery.jwks': hiding('discovery.jwks', /jwks/, { fails: 'cannot be had: it answers 404', holds: 'has our key' }),
+  'discovery.handle_host': hiding('discovery.handle_host', /\/webfinger/, {
+    fails: 'answers 404 for acct:echo',
+    holds: 'knows',
+  }),
+}
+
+const without = (name: string) => (headers: object) => {
+  const kept = Object.entries(headers).filter(([field]) => field !== name)
+  return Object.fromEntries(kept)
+}
+
+export const channelCases: Cases = {
+  'channels.inbox': {
+    fails: {
+      examine: () => askPublic('channels.inbox', { changeHeaders: without('digest') }),
+      says: 'a call of our own is not taken: it answers 401',
+    },
+    holds: { examine: () => askPublic('channels.inbox'), says: 'the same with a forged proof was refused' },
+  },
+  'channels.calls': {
+    fails: {
+      examine: () => askPublic('channels.calls', { changeHeaders: without('authorization') }),
+      says: 'it does not let us in (401)',
+    },
+    holds: { examine: () => askPublic('channels.calls'), says: 'the same with a forged proof was refused' },
+  },
+  'channels.chat_origins': {
+    fails: {
+      examine: () => askPublic('channels.chat_origins', { answerHeaders: { 'access-control-allow-origin': '*' } }),
+      says: 'pages of any origin may call (*)',
+    },
+    holds: { examine: () => askPublic('channels.chat_origins'), says: `pages of ${pageOrigin} may call` },
+  },
+  'channels.chat_access': {
+    fails: { examine: () => askPublic('channels.chat_access'), says: 'nobody may use it' },
+    holds: { examine: () => askOpenChat(), says: 'that let people chat' },
+  },
+}
+
+function askOpenChat() {
+  const auth = { tokens: [{ name: 'ann', sha256: 'a'.repeat(64) }] }
+  return examine('channels.chat_access', openDoctorBench({ settings: { web: { enabled: true, auth } } }))
+}

@@ -1,0 +1,247 @@
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { makeCertificate } from '@postern/http/test-certificate'
+import { onTestFinished } from 'vitest'
+import { openTestGateway, operatorToken, testIntakeSecret } from '../../setup/gateway.ts'
+import { openDoctorBench, ownHost, serveHttp } from '../setup/bench.ts'
+import type { Cases } from '../setup/case.ts'
+import { examine } from '../setup/case.ts'
+import { mailCertificate, mxHost, serveMail } from '../setup/mail-server.ts'
+import { describeGateway, openShared } from '../setup/opened.ts'
+
+const submit = { host: mxHost, port: 587 }
+const authorities = [mailCertificate.cert]
+
+async function examineSmarthost(id: string, plan: Parameters<typeof serveMail>[0], settings: object = {}) {
+  const ports = { [`${mxHost}:587`]: await serveMail(plan) }
+  const email = { submit: { ...submit, ...settings } }
+  return examine(id, openDoctorBench({ ports, settings: { email }, outside: { authorities } }))
+}
+
+/** Zones of the domain, with mail that comes by a listener. */
+async function examineZone(id: string, zone: Readonly<Record<string, object>>, more: BenchOptions = {}) {
+  const { dns } = (await openShared()).simulation
+  const before = Object.keys(zone).map(name => [name, dns.find(name)] as const)
+  for (const [name, records] of Object.entries(zone)) dns.set(name, records)
+  const settings = { email: { listen: { port: 2525, protocol: 'lmtp' } }, ...more.settings }
+  const deps = openDoctorBench({ dns: dns.address, outside: { authorities }, ...more, settings })
+  try {
+    return await examine(id, deps)
+  } finally {
+    for (const [name, records] of before) records ? dns.set(name, records) : dns.remove(name)
+  }
+}
+
+type BenchOptions = NonNullable<Parameters<typeof openDoctorBench>[0]>
+
+const mx = { MX: [{ priority: 10, exchange: mxHost }] }
+
+async function examineMailHost(id: string, plan: Parameters<typeof serveMail>[0]) {
+  return examineZone(id, { [ownHost]: mx }, { ports: { [`${mxHost}:25`]: await serveMail(plan) } })
+}
+
+async function examineListener(plan: Parameters<typeof serveMail>[0]) {
+  const port = await serveMail(plan)
+  const ports = { [`127.0.0.1:${port}`]: port }
+  const settings = { email: { listen: { port } } }
+  return examine('mail.listener', openDoctorBench({ ports, settings, deps: { isRunning: true } }))
+}
+
+/** A `postconf` that prints these settings stands first in the path. */
+async function examinePostfix(id: string, lines: readonly string[], listen: object = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-postconf-'))
+  const program = join(folder, 'postconf')
+  writeFileSync(program, `#!/bin/sh\ncat <<'END'\n${lines.join('\n')}\nEND\n`)
+  chmodSync(program, 0o755)
+  const { PATH } = process.env
+  process.env.PATH = `${folder}${delimiter}${PATH}`
+  onTestFinished(() => {
+    process.env.PATH = PATH
+  })
+  return examine(id, openDoctorBench({ settings: { email: { listen: { port: 2525, protocol: 'lmtp', ...listen } } } }))
+}
+
+const examineSecret = (secret: string) =>
+  examine('mail.secret', openDoctorBench({ settings: { email: { intake: { secret } } } }))
+
+/** The DKIM records of the gateway, as they are or spoilt. */
+async function examineDkim(spoil: (value: string) => string) {
+  const test = await openShared()
+  const gateway = describeGateway(test.gateway(), Number(new URL(test.url()).port))
+  const published = (await Promise.all(gateway.channels.map(channel => channel.publishedKeys()))).flat()
+  const keys = published.filter(({ dns }) => dns?.name.includes('._domainkey.'))
+  const zone = Object.fromEntries(keys.map(({ dns }) => [dns?.name ?? '', { TXT: [spoil(dns?.value ?? '')] }]))
+  return examineZone('mail.dkim', zone, { deps: { gateway } })
+}
+
+/** The policy of MTA-STS that a web server serves. */
+async function examinePolicy(lines: readonly string[]) {
+  const port = await serveHttp((_, answer) => answer.end(lines.join('\r\n')))
+  const zone = { [ownHost]: mx, [`_mta-sts.${ownHost}`]: { TXT: ['v=STSv1; id=1;'] } }
+  return examineZone('mail.mta_sts', zone, { loopback: { [`mta-sts.${ownHost}`]: port } })
+}
+
+const policy = ['version: STSv1', 'mode: enforce', 'max_age: 604800']
+const reverse = '5.113.0.203.in-addr.arpa'
+const addressed = { [ownHost]: mx, [mxHost]: { A: ['203.0.113.5'] } }
+
+/** A gateway that is no dev gateway, whose smarthost brings mail back, or refuses it. */
+async function examineLoop(returns: boolean) {
+  const test = await openTestGateway(() => ({ dev: false }))
+  onTestFinished(() => test.close())
+  const { mail } = test.simulation
+  const heal = returns ? () => undefined : mail.refuse({ code: 550, message: '5.7.1 not by us', at: 'rcpt' })
+  const asked = fetch(`${test.url()}/operator/api/doctor?only=mail`, {
+    headers: { authorization: `Bearer ${operatorToken}` },
+  })
+  if (returns) {
+    const probe = await awaitProbe(() => mail.received.find(({ envelope }) => envelope.from.startsWith('echo@')))
+    const query = new URLSearchParams({ from: probe.envelope.from, to: 'echo@agents.test', ip: '127.0.0.1' })
+    const authorization = `Bearer ${testIntakeSecret}`
+    const headers = { authorization, 'content-type': 'message/rfc822' }
+    const body = new Uint8Array(probe.octets)
+    await fetch(`${test.url()}/email/inbound?${query}`, { method: 'POST', headers, body })
+  }
+  const { findings } = (await (await asked).json()) as { findings: Awaited<ReturnType<typeof examine>>[number][] }
+  heal()
+  return findings.filter(finding => 'id' in finding && finding.id === 'mail.loop')
+}
+
+async function awaitProbe<Value>(find: () => Value | undefined): Promise<Value> {
+  for (;;) {
+    const found = find()
+    if (found) return found
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}
+
+export const mailCases: Cases = {
+  'mail.smarthost': {
+    fails: {
+      examine: () => examineSmarthost('mail.smarthost', { banner: '554 no service' }),
+      says: 'is no mail server that we can use: it says 554 no service',
+    },
+    holds: { examine: () => examineSmarthost('mail.smarthost', {}), says: 'takes 26214400 bytes' },
+  },
+  'mail.smarthost_tls': {
+    fails: {
+      examine: () => examineSmarthost('mail.smarthost_tls', { extensions: ['SIZE 1'] }, { user: 'me', password: 'x' }),
+      says: 'offers no STARTTLS: mail and password can be read on the way',
+    },
+    holds: { examine: () => examineSmarthost('mail.smarthost_tls', {}), says: 'with a certificate that holds' },
+  },
+  'mail.listener': {
+    fails: { examine: () => examineListener({ banner: '421 later' }), says: 'it says 421 later' },
+    holds: { examine: () => examineListener({}), says: 'answers' },
+  },
+  'mail.relay': {
+    fails: {
+      examine: () => examineMailHost('mail.relay', { rcpt: '250 2.1.5 gladly' }),
+      says: 'mx.agents.test:25 takes mail to others from anybody: it is an open relay',
+    },
+    holds: { examine: () => examineMailHost('mail.relay', {}), says: 'sends nothing for strangers (550)' },
+  },
+  'mail.secret': {
+    fails: { examine: () => examineSecret('short'), says: 'the secret of the intake is so short' },
+    holds: { examine: () => examineSecret('Jr5tYq0vWc7bK2mX9sLd4hNf'), says: 'long enough' },
+  },
+  'mail.sizes': {
+    fails: {
+      examine: () => examineSmarthost('mail.sizes', { extensions: ['SIZE 1000000'] }),
+      says: 'the smarthost takes mail up to 1000000 bytes',
+    },
+    holds: { examine: () => examineSmarthost('mail.sizes', {}), says: 'agree' },
+  },
+  'mail.postfix_smuggling': {
+    fails: {
+      examine: () => examinePostfix('mail.postfix_smuggling', ['smtpd_forbid_bare_newline = no']),
+      says: 'Postfix takes smuggled mail',
+    },
+    holds: {
+      examine: () =>
+        examinePostfix('mail.postfix_smuggling', [
+          'smtpd_forbid_bare_newline = normalize',
+          'smtpd_forbid_bare_newline_exclusions =',
+        ]),
+      says: 'stops smuggled mail',
+    },
+  },
+  'mail.postfix_xforward': {
+    fails: {
+      examine: () => examinePostfix('mail.postfix_xforward', ['lmtp_send_xforward_command = no']),
+      says: 'does not tell the gateway who brought a mail',
+    },
+    holds: {
+      examine: () =>
+        examinePostfix('mail.postfix_xforward', ['lmtp_send_xforward_command = yes'], { trusted_peers: ['127.0.0.1'] }),
+      says: 'tells the gateway who brought a mail',
+    },
+  },
+  'mail.mx': {
+    fails: { examine: () => examineZone('mail.mx', { [ownHost]: {} }), says: 'it has no MX record' },
+    holds: { examine: () => examineZone('mail.mx', { [ownHost]: mx }), says: `go to ${mxHost}` },
+  },
+  'mail.mx_host': {
+    fails: {
+      examine: () => examineMailHost('mail.mx_host', { certificate: makeCertificate('other.test') }),
+      says: 'its certificate does not hold',
+    },
+    holds: { examine: () => examineMailHost('mail.mx_host', {}), says: 'with a certificate that holds' },
+  },
+  'mail.spf': {
+    fails: {
+      examine: () => examineZone('mail.spf', { [ownHost]: { ...mx, TXT: ['v=spf1 +all'] } }),
+      says: 'lets everybody',
+    },
+    holds: { examine: () => examineZone('mail.spf', { [ownHost]: { ...mx, TXT: ['v=spf1 mx -all'] } }), says: 'SPF: ' },
+  },
+  'mail.dkim': {
+    fails: {
+      examine: () => examineDkim(value => value.replace('p=', 'p=AAAA')),
+      says: 'not published as it should be: postern._domainkey.agents.test',
+    },
+    holds: { examine: () => examineDkim(value => value), says: 'DKIM: postern._domainkey.agents.test' },
+  },
+  'mail.dmarc': {
+    fails: {
+      examine: () => examineZone('mail.dmarc', { [`_dmarc.${ownHost}`]: { TXT: ['v=DMARC1; p=none'] } }),
+      says: 'lets forgeries through (p=none)',
+    },
+    holds: {
+      examine: () => examineZone('mail.dmarc', { [`_dmarc.${ownHost}`]: { TXT: ['v=DMARC1; p=reject'] } }),
+      says: 'DMARC: p=reject',
+    },
+  },
+  'mail.mta_sts': {
+    fails: { examine: () => examinePolicy([...policy, 'mx: old.agents.test']), says: `does not name ${mxHost}` },
+    holds: {
+      examine: () => examinePolicy([...policy, 'mx: *.agents.test']),
+      says: 'names every mail host (mode enforce)',
+    },
+  },
+  'mail.tls_reports': {
+    fails: {
+      examine: () => examineZone('mail.tls_reports', { [`_mta-sts.${ownHost}`]: { TXT: ['v=STSv1; id=1;'] } }),
+      says: 'nobody is told',
+    },
+    holds: {
+      examine: () =>
+        examineZone('mail.tls_reports', {
+          [`_smtp._tls.${ownHost}`]: { TXT: [`v=TLSRPTv1; rua=mailto:tls@${ownHost}`] },
+        }),
+      says: 'have an address',
+    },
+  },
+  'mail.ptr': {
+    fails: { examine: () => examineZone('mail.ptr', addressed), says: '203.0.113.5 has no name' },
+    holds: {
+      examine: () => examineZone('mail.ptr', { ...addressed, [reverse]: { PTR: [mxHost] } }),
+      says: `203.0.113.5 is called ${mxHost}`,
+    },
+  },
+  'mail.loop': {
+    fails: { examine: () => examineLoop(false), says: 'a mail to ourselves was not taken' },
+    holds: { examine: () => examineLoop(true), says: 'came back and was believed (email-dmarc)' },
+  },
+}

@@ -1,0 +1,137 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { connect, createServer as createTcpServer } from 'node:net'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { buffer } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
+import { listSlices } from '../../../src/config/channel-slices.ts'
+import { about } from '../../../src/doctor/check.ts'
+import { judgeServerTransport, judgeServerVersion } from '../../../src/doctor/store/database.ts'
+import { writeBackupTime } from '../../../src/platform/backup-time.ts'
+import { openDoctorBench, serve, serveHttp } from '../setup/bench.ts'
+import type { Cases } from '../setup/case.ts'
+import { examine } from '../setup/case.ts'
+import { describeOpened } from '../setup/opened.ts'
+import { findServer } from '../setup/postgres.ts'
+
+/** A database with some pages, all sound or not. */
+async function examineDatabase(isDamaged: boolean) {
+  const deps = openDoctorBench()
+  const path = join(deps.directory, 'postern.db')
+  const db = new DatabaseSync(path)
+  db.exec(`CREATE TABLE t (text TEXT); WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+    INSERT INTO t SELECT i || hex(randomblob(20)) FROM n`)
+  db.close()
+  if (isDamaged) writeFileSync(path, readFileSync(path).fill(0xee, 8_192))
+  return examine('store.database', deps)
+}
+
+/** An S3 service that keeps objects, or refuses them. */
+async function examineBucket(putStatus: number) {
+  const objects = new Map<string, Buffer>()
+  const statusOf: Readonly<Record<string, (url: string) => number>> = {
+    PUT: () => putStatus,
+    DELETE: url => (objects.delete(url) ? 204 : 404),
+    GET: url => (objects.has(url) ? 200 : 404),
+  }
+  const port = await serveHttp(async (request, answer) => {
+    const { method = '', url = '' } = request
+    if (method === 'PUT') objects.set(url, await buffer(request))
+    answer.statusCode = statusOf[method]?.(url) ?? 405
+    answer.end(method === 'GET' ? objects.get(url) : undefined)
+  })
+  const endpoint = `http://127.0.0.1:${port}`
+  const storage = { kind: 's3', endpoint, bucket: 'files', access_key: 'key', secret_key: 'secret' }
+  const deps = openDoctorBench({
+    settings: { web: { enabled: true, storage }, network: { allow_private: [endpoint] } },
+  })
+  return examine('store.files', { ...deps, gateway: await describeOpened({ slices: listSlices(deps.config) }) })
+}
+
+function examineBackup(daysAgo: number) {
+  const deps = openDoctorBench()
+  writeBackupTime(deps.directory, new Date(Date.now() - daysAgo * 86_400_000).toISOString())
+  return examine('store.backup', deps)
+}
+
+/** A PostgreSQL that is there. */
+const examineServer = async (id: string, url?: string, now = Date.now) =>
+  examine(id, openDoctorBench({ settings: { store: url ?? (await findServer()).url }, deps: { now } }))
+
+/** The server behind a line on which each piece takes 30 ms. */
+async function examineSlowLine() {
+  const { url, port } = await findServer()
+  const slow = await serve(
+    createTcpServer(near => {
+      const far = connect(port, '127.0.0.1')
+      for (const [from, to] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        from.on('data', piece => void delay(30).then(() => to.writable && to.write(piece)))
+        from.on('close', () => to.destroy())
+        from.on('error', () => to.destroy())
+      }
+    }),
+  )
+  return examineServer('store.server_latency', url.replace(`:${port}/`, `:${slow}/`))
+}
+
+const standing = {
+  place: 'db.test',
+  schema: 'postern',
+  skewMs: 0,
+  roundTripMs: 1,
+  mayCreate: true,
+  version: 12,
+  isExposed: true,
+}
+
+export const storeCases: Cases = {
+  'store.database': {
+    fails: { examine: () => examineDatabase(true), says: 'is damaged' },
+    holds: { examine: () => examineDatabase(false), says: 'its pages are sound' },
+  },
+  'store.files': {
+    fails: { examine: () => examineBucket(403), says: 'their store answered 403' },
+    holds: { examine: () => examineBucket(200), says: 'can be put there, read and deleted' },
+  },
+  'store.backup': {
+    fails: { examine: async () => examineBackup(9), says: 'the last backup is 9 days old' },
+    holds: { examine: async () => examineBackup(1), says: 'the last backup is 1 days old' },
+  },
+}
+
+/** Those that need a PostgreSQL on this machine. */
+export const serverCases: Cases = {
+  'store.server_version': {
+    // No server that old can be had.
+    fails: { examine: async () => [about('PostgreSQL', judgeServerVersion(standing))], says: 'PostgreSQL 12 gets no' },
+    holds: { examine: () => examineServer('store.server_version'), says: 'PostgreSQL ' },
+  },
+  'store.server_rights': {
+    fails: {
+      async examine() {
+        return examineServer('store.server_rights', (await findServer()).readerUrl)
+      },
+      says: 'may not make tables in the schema "postern"',
+    },
+    holds: { examine: () => examineServer('store.server_rights'), says: 'may make and change the tables' },
+  },
+  'store.server_clock': {
+    fails: {
+      examine: () => examineServer('store.server_clock', undefined, () => Date.now() + 60_000),
+      says: "the database server's clock is",
+    },
+    holds: { examine: () => examineServer('store.server_clock'), says: 'the clocks agree' },
+  },
+  'store.server_latency': {
+    fails: { examine: examineSlowLine, says: 'there and back' },
+    holds: { examine: () => examineServer('store.server_latency'), says: 'there and back' },
+  },
+  'store.server_transport': {
+    // Every server of this machine is near.
+    fails: { examine: async () => [about('PostgreSQL', judgeServerTransport(standing))], says: 'over the network' },
+    holds: { examine: () => examineServer('store.server_transport'), says: 'nobody on the way' },
+  },
+}

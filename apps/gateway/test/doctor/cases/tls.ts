@@ -1,0 +1,46 @@
+import { createServer } from 'node:tls'
+import { makeCertificate } from '@postern/http/test-certificate'
+import { openDoctorBench, ownHost, serve } from '../setup/bench.ts'
+import type { Cases } from '../setup/case.ts'
+import { examine } from '../setup/case.ts'
+
+const own = makeCertificate(ownHost)
+
+interface TlsPlan {
+  readonly certificate?: { readonly key: string; readonly cert: string }
+  /** Older versions of TLS, too. */
+  readonly isOld?: boolean
+  readonly now?: () => number
+}
+
+async function examineTls(id: string, { certificate = own, isOld = false, now = Date.now }: TlsPlan = {}) {
+  const old = { minVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
+  const server = createServer({ ...certificate, ...(isOld && old) }, socket => socket.end())
+  server.on('tlsClientError', () => undefined)
+  const ports = { [`${ownHost}:443`]: await serve(server) }
+  return examine(id, openDoctorBench({ ports, outside: { authorities: [own.cert] }, deps: { now } }))
+}
+
+export const tlsCases: Cases = {
+  'tls.chain': {
+    fails: {
+      examine: () => examineTls('tls.chain', { certificate: makeCertificate(ownHost) }),
+      says: /peers do not believe the certificate of agents\.test: it is self-signed/,
+    },
+    holds: { examine: () => examineTls('tls.chain'), says: 'its chain is whole' },
+  },
+  'tls.expiry': {
+    fails: {
+      examine: () => examineTls('tls.expiry', { now: () => Date.parse('2048-12-22T12:00:00Z') }),
+      says: 'expires in 9 days',
+    },
+    holds: {
+      examine: () => examineTls('tls.expiry', { now: () => Date.parse('2048-12-01T12:00:00Z') }),
+      says: 'expires in 30 days',
+    },
+  },
+  'tls.versions': {
+    fails: { examine: () => examineTls('tls.versions', { isOld: true }), says: 'still speaks TLSv1' },
+    holds: { examine: () => examineTls('tls.versions'), says: 'speaks TLSv1.3, and nothing older' },
+  },
+}

@@ -1,0 +1,66 @@
+import { onTestFinished } from 'vitest'
+import { eventually, openTestGateway } from '../../setup/gateway.ts'
+import { openDoctorBench } from '../setup/bench.ts'
+import type { Cases } from '../setup/case.ts'
+import { examine } from '../setup/case.ts'
+import { describeGateway, describeOpened } from '../setup/opened.ts'
+
+/** A gateway whose answer by mail was refused so, after which something is as it is waited for. */
+async function openRefused(code: number) {
+  const test = await openTestGateway()
+  onTestFinished(() => test.close())
+  const { mail } = test.simulation
+  mail.refuse({ code, message: code === 550 ? '5.1.1 no such user' : '4.2.0 later', at: 'rcpt' })
+  await mail.deliver({ to: ['echo@agents.test'], text: 'hello' })
+  await eventually(async () =>
+    (await test.deliveries()).some(({ state }) => state === (code === 550 ? 'dead' : 'later')),
+  )
+  return describeGateway(test.gateway(), 1)
+}
+
+const examineAfter = async (id: string, code: number, laterMs = 0) =>
+  examine(
+    id,
+    openDoctorBench({ deps: { gateway: await openRefused(code), isRunning: true, now: () => Date.now() + laterMs } }),
+  )
+
+const examineIdle = async (id: string) =>
+  examine(id, openDoctorBench({ deps: { gateway: await describeOpened(), isRunning: true } }))
+
+/** A gateway that has just found out that a host does not answer. */
+async function examineSilentHost() {
+  const test = await openTestGateway(() => ({ delivery: { retry_after: 0.05 } }))
+  onTestFinished(() => test.close())
+  const { fediverse } = test.simulation
+  const sent = fediverse.disturb('mastodon.test', { path: /inbox/, answer: { status: 503 } })
+  await fediverse.deliver({ to: '@echo@agents.test', text: 'hello' })
+  const found = await eventually(async () => {
+    const { findings } = await test.ask<{ findings: { id: string; verdict: string }[] }>('/doctor?only=work')
+    const own = findings.filter(({ id }) => id === 'work.hosts')
+    return own.some(({ verdict }) => verdict === 'warning') && own
+  })
+  sent()
+  return found as unknown as Awaited<ReturnType<typeof examine>>
+}
+
+export const workCases: Cases = {
+  'work.dead_letters': {
+    fails: { examine: () => examineAfter('work.dead_letters', 550), says: 'one dead letter' },
+    holds: { examine: () => examineIdle('work.dead_letters'), says: 'no dead letters' },
+  },
+  'work.overdue': {
+    fails: {
+      examine: () => examineAfter('work.overdue', 450, 3_600_000),
+      says: /waits for \d+ s, and nobody has taken/,
+    },
+    holds: { examine: () => examineIdle('work.overdue'), says: 'is taken up as it comes' },
+  },
+  'work.hosts': {
+    fails: { examine: examineSilentHost, says: 'nothing is sent to' },
+    holds: { examine: () => examineIdle('work.hosts'), says: 'answers' },
+  },
+  'work.suppressions': {
+    fails: { examine: () => examineAfter('work.suppressions', 550), says: 'nothing is sent to 1 address' },
+    holds: { examine: () => examineIdle('work.suppressions'), says: 'no address is suppressed' },
+  },
+}

@@ -1,0 +1,15 @@
+import { afterAll, describe, test } from 'vitest'
+import { configurationCases } from './cases/configuration.ts'
+import { gatewayCases } from './cases/gateway.ts'
+import { machineCases } from './cases/machine.ts'
+import { expectContent, expectFault } from './setup/case.ts'
+import { closeShared } from './setup/opened.ts'
+
+afterAll(closeShared)
+
+const cases = Object.entries({ ...machineCases, ...configurationCases, ...gatewayCases })
+
+describe.each(cases)('%s', (_id, { fails, holds }) => {
+  test('says what is wrong and how it is mended', async () => expectFault(await fails.examine(), fails.says))
+  test('is content where nothing is wrong', async () => expectContent(await holds.examine(), holds.says))
+})

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { checkGroups } from '../../src/doctor/check.ts'
+import { agentCases } from './cases/agents.ts'
+import { configurationCases } from './cases/configuration.ts'
+import { channelCases, discoveryCases } from './cases/discovery.ts'
+import { gatewayCases } from './cases/gateway.ts'
+import { machineCases } from './cases/machine.ts'
+import { mailCases } from './cases/mail.ts'
+import { networkCases } from './cases/network.ts'
+import { serverCases, storeCases } from './cases/store.ts'
+import { tlsCases } from './cases/tls.ts'
+import { workCases } from './cases/work.ts'
+import { allChecks } from './setup/case.ts'
+
+const cases = [
+  ...[machineCases, configurationCases, gatewayCases, networkCases, tlsCases, discoveryCases, channelCases],
+  ...[mailCases, storeCases, serverCases, workCases, agentCases],
+]
+
+test('there are forty checks or more, each with an installation where it fails and one where it holds', () => {
+  const ids = allChecks.map(({ id }) => id)
+  expect(ids.length).toBeGreaterThanOrEqual(40)
+  expect(new Set(ids).size).toBe(ids.length)
+  expect(cases.flatMap(each => Object.keys(each)).toSorted()).toEqual(ids.toSorted())
+})
+
+test.each(allChecks.map(check => [check.id, check] as const))(
+  '%s says what it asks and how it is mended',
+  (id, check) => {
+    expect(checkGroups).toContain(check.group)
+    expect(id).toMatch(new RegExp(`^${check.group}\\.[a-z0-9_]+$`))
+    expect(check.what).toMatch(/^.{20,160}\.$/)
+    expect(check.fix).toMatch(/^\S.{10,160}\.$/)
+  },
+)

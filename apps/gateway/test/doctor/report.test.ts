@@ -1,0 +1,142 @@
+import { afterAll, expect, test, vi } from 'vitest'
+import { isConfigFault } from '../../src/commands/config-fault.ts'
+import { formatFindings, printDoctor } from '../../src/commands/doctor/view.ts'
+import { checkGroups } from '../../src/doctor/check.ts'
+import type { DoctorFinding, DoctorReport } from '../../src/doctor/run-checks.ts'
+import { runChecks } from '../../src/doctor/run-checks.ts'
+import { examineFile } from './cases/configuration.ts'
+import { openDoctorBench } from './setup/bench.ts'
+import { closeShared, openShared } from './setup/opened.ts'
+
+afterAll(closeShared)
+
+const finding = { id: 'mail.spf', group: 'mail', subject: 'a.test', verdict: 'failure', ms: 1 } as const
+const report = (findings: readonly DoctorFinding[]): DoctorReport => ({
+  checked_at: '2030-01-01T00:00:00.000Z',
+  ms: 1234,
+  gateway: 'running',
+  counts: { ok: 0, warning: 0, failure: findings.length, skipped: 0 },
+  findings,
+})
+const plain = { columns: 80, hasColour: false }
+
+test('each finding of the operator API has its id, group, subject, verdict and sentence, and what is wrong its fix', async () => {
+  const gateway = await openShared()
+  const { findings, counts, ...rest } = await gateway.ask<DoctorReport>('/doctor')
+  expect(rest).toMatchObject({ gateway: 'running', checked_at: expect.stringMatching(/^\d{4}-.*Z$/) })
+  expect(new Set(findings.map(({ group }) => group))).toEqual(new Set(checkGroups))
+  for (const { id, group, verdict, message, fix } of findings) {
+    expect(id.startsWith(`${group}.`)).toBe(true)
+    expect(message).toMatch(/\S/)
+    if (verdict === 'failure' || verdict === 'warning') expect(fix).toMatch(/\S/)
+  }
+  expect(Object.values(counts).reduce((sum, count) => sum + count)).toBe(findings.length)
+})
+
+test('a run of the checks writes to nobody: no message comes to an agent, and no peer gets one', async () => {
+  const gateway = await openShared()
+  const { simulation } = gateway
+  const count = () => [simulation.fediverse.received.length, simulation.mail.received.length]
+  const before = count()
+  await gateway.ask<DoctorReport>('/doctor')
+  expect(await gateway.messages()).toEqual([])
+  expect(await gateway.deliveries()).toEqual([])
+  expect(count()).toEqual(before)
+})
+
+test('only the groups that are asked for are checked; another word is refused with the list of them', async () => {
+  const gateway = await openShared()
+  const { findings } = await gateway.ask<DoctorReport>('/doctor?only=tls,work')
+  expect(new Set(findings.map(({ group }) => group))).toEqual(new Set(['tls', 'work']))
+  await expect(gateway.ask('/doctor?only=nothing')).rejects.toThrow('the groups are machine, configuration')
+  await expect(gateway.ask('/doctor?group=tls')).rejects.toThrow('400')
+  const refused = await fetch(`${gateway.url()}/operator/api/doctor`)
+  expect(refused.status).toBe(401)
+})
+
+test('without a gateway what asks one is skipped with the reason, and the rest is checked', async () => {
+  const { gateway, findings } = await runChecks(openDoctorBench({ settings: { store: 'sqlite' } }), [
+    'machine',
+    'network',
+    'work',
+  ])
+  expect(gateway).toBe('unopened')
+  const of = (id: string) => findings.filter(each => each.id === id)
+  expect(of('work.dead_letters')).toMatchObject([
+    { verdict: 'skipped', message: expect.stringContaining('gateway.opens') },
+  ])
+  expect(of('network.origin')).toMatchObject([{ verdict: 'skipped', message: 'no gateway is running' }])
+  expect(of('machine.node')).toMatchObject([{ verdict: 'ok' }])
+})
+
+test('a configuration that cannot be read leaves the machine to be checked, and names each fault once', async () => {
+  const faults = await examineFile('{ "origin": "x", "agnets": {} }', 'configuration.valid')
+  expect(faults.map(({ subject }) => subject).toSorted()).toEqual(['agnets', 'origin'])
+  const [skipped] = await examineFile('{ "origin": "x" }', 'configuration.safe')
+  expect(skipped).toMatchObject({
+    verdict: 'skipped',
+    message: 'the configuration has faults; see configuration.valid',
+  })
+  expect(isConfigFault(new Error('something else'))).toBe(false)
+})
+
+test('a check that gets no answer ends in time, and the others are told all the same', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const never = new Promise<never>(() => undefined)
+  const deps = openDoctorBench({ outside: { resolveDns: () => never } })
+  const running = runChecks(deps, ['network'])
+  await vi.advanceTimersByTimeAsync(60_000)
+  vi.useRealTimers()
+  const { findings } = await running
+  expect(findings.filter(({ id }) => id === 'network.dns')).toMatchObject([
+    { verdict: 'failure', message: 'the check got no answer within 10 s', fix: expect.stringContaining('A record') },
+  ])
+  expect(findings.filter(({ id }) => id === 'network.plain_http')).toMatchObject([{ verdict: 'ok' }])
+})
+
+test('a terminal of 80 columns has every line whole, with the fix below its finding', () => {
+  const message = `the SPF record of a.test ${'says much and '.repeat(9)}ends`
+  const text = formatFindings(report([{ ...finding, message, fix: 'Publish one TXT record.' }]), plain)
+  const lines = text.split('\n')
+  expect(lines[0]).toBe('mail')
+  expect(lines[1]).toMatch(/^ {2}✗ spf: the SPF record of a\.test/)
+  expect(lines).toContain('    → Publish one TXT record.')
+  expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80)
+  expect(lines.at(-1)).toBe('1 failed, 0 warnings, 0 ok, 0 skipped, in 1.2 s. The gateway is running.')
+})
+
+test('checks that are skipped for one reason are one line', () => {
+  const skipped = { ...finding, verdict: 'skipped', subject: '', message: 'dev mode' } as const
+  const text = formatFindings(report([skipped, { ...skipped, id: 'mail.mx' }, { ...skipped, id: 'mail.ptr' }]), plain)
+  expect(text.split('\n')[1]).toBe('  – spf, mx, ptr: dev mode')
+})
+
+test('colours are for terminals only, and a peer cannot paint there', () => {
+  const hostile = { ...finding, message: 'a\u001b[2Jb', fix: 'c\u202ed' }
+  const controlCode = '\u001b'
+  expect(formatFindings(report([hostile]), plain)).not.toContain(controlCode)
+  const coloured = formatFindings(report([hostile]), { columns: 80, hasColour: true })
+  expect(coloured).toContain(`${controlCode}[31m✗${controlCode}[0m`)
+  expect(coloured).toContain('a\\u{1b}[2Jb')
+  expect(coloured).toContain('c\\u{202e}d')
+})
+
+test.each([
+  ['failure', 1],
+  ['warning', undefined],
+] as const)('a %s ends with exit code %s', async (verdict, exitCode) => {
+  const found = { ...report([{ ...finding, verdict, message: 'x', fix: 'y' }]) }
+  const counts = { ok: 0, warning: 0, failure: 0, skipped: 0, [verdict]: 1 }
+  const openClient = async () => ({ call: async () => ({ ...found, counts }), close: async () => undefined }) as never
+  const examineUnopened = async () => expect.fail('there is a gateway')
+  vi.stubGlobal('process', Object.create(process, { exitCode: { value: undefined, writable: true } }))
+  try {
+    const printed: string[] = []
+    const keep = (text: string) => void printed.push(text)
+    await printDoctor({ openClient, examineUnopened }, { ...plain, json: false, print: keep, printStyled: keep })
+    expect(process.exitCode).toBe(exitCode)
+    expect(printed).toHaveLength(1)
+  } finally {
+    vi.unstubAllGlobals()
+  }
+})

@@ -1,0 +1,39 @@
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import type { Cluster } from '@postern/testing/postgres-cluster'
+import { createCluster, findPostgres } from '@postern/testing/postgres-cluster'
+
+interface TestServer {
+  readonly url: string
+  readonly port: number
+  /** Of a user who may make nothing. */
+  readonly readerUrl: string
+}
+
+const programs = findPostgres()
+export const hasPostgres = programs !== undefined
+
+let cluster: Promise<Cluster> | undefined
+
+/** One server for the tests of a file. */
+export async function findServer(): Promise<TestServer> {
+  cluster ??= startCluster()
+  const { url, port } = await cluster
+  const reader = new URL(url)
+  reader.username = 'reader'
+  return { url, port, readerUrl: reader.href }
+}
+
+async function startCluster(): Promise<Cluster> {
+  const started = await createCluster({ programs: programs ?? '' })
+  await started.start()
+  const password = decodeURIComponent(new URL(started.url).password)
+  const statement = `CREATE USER reader PASSWORD '${password}'`
+  execFileSync(join(programs ?? '', 'psql'), [started.url, '-c', statement], { stdio: 'pipe' })
+  return started
+}
+
+export async function closeServer(): Promise<void> {
+  await (await cluster)?.remove()
+  cluster = undefined
+}

@@ -1,0 +1,47 @@
+import type { CheckOutcome } from '../../../src/doctor/check.ts'
+import type { DoctorReport } from '../../../src/doctor/run-checks.ts'
+import type { TestGateway } from '../../setup/gateway.ts'
+import { openTestGateway } from '../../setup/gateway.ts'
+import type { ProxyHabits, TestProxy } from './proxy.ts'
+import { openProxy } from './proxy.ts'
+
+export const pageOrigin = 'https://shop.example'
+
+/** A gateway that is no dev gateway, behind a proxy that peers reach it by. */
+interface PublicGateway {
+  readonly test: TestGateway
+  readonly proxy: TestProxy
+}
+
+let opened: Promise<PublicGateway> | undefined
+
+export function openPublic(): Promise<PublicGateway> {
+  opened ??= open()
+  return opened
+}
+
+async function open(): Promise<PublicGateway> {
+  const proxy = await openProxy()
+  const test = await openTestGateway(({ network: { dns, loopback } }) => ({
+    dev: false,
+    network: { dns, loopback: { ...loopback, 'agents.test': proxy.port } },
+    web: { enabled: true, origins: [pageOrigin] },
+  }))
+  proxy.aim(test.url())
+  return { test, proxy }
+}
+
+export async function closePublic(): Promise<void> {
+  const gateway = await opened
+  await gateway?.test.close()
+  await gateway?.proxy.close()
+  opened = undefined
+}
+
+/** What the operator's API says of one check, behind a proxy of these habits. */
+export async function askPublic(id: string, habits: ProxyHabits = {}): Promise<readonly CheckOutcome[]> {
+  const { test, proxy } = await openPublic()
+  proxy.behave(habits)
+  const { findings } = await test.ask<DoctorReport>(`/doctor?only=${id.split('.')[0]}`)
+  return findings.filter(finding => finding.id === id)
+}

@@ -1,0 +1,21 @@
+import { afterAll, describe, test } from 'vitest'
+import { agentCases } from './cases/agents.ts'
+import { serverCases, storeCases } from './cases/store.ts'
+import { workCases } from './cases/work.ts'
+import { expectContent, expectFault } from './setup/case.ts'
+import { closeShared } from './setup/opened.ts'
+import { closeServer, hasPostgres } from './setup/postgres.ts'
+
+afterAll(async () => {
+  await Promise.all([closeShared(), closeServer()])
+})
+
+describe.each(Object.entries({ ...storeCases, ...workCases, ...agentCases }))('%s', (_id, { fails, holds }) => {
+  test('says what is wrong and how it is mended', async () => expectFault(await fails.examine(), fails.says))
+  test('is content where nothing is wrong', async () => expectContent(await holds.examine(), holds.says))
+})
+
+describe.skipIf(!hasPostgres).each(Object.entries(serverCases))('%s', (_id, { fails, holds }) => {
+  test('says what is wrong and how it is mended', async () => expectFault(await fails.examine(), fails.says))
+  test('is content where nothing is wrong', async () => expectContent(await holds.examine(), holds.says))
+})

@@ -1,0 +1,84 @@
+import type { Argument, Command, Option } from 'commander'
+import { createProgram } from '../../../apps/gateway/src/main.ts'
+import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
+
+const intro = `
+Every command of \`npx postern\`, with its arguments and options, as \`--help\` prints them. [operating](../operating.md#commands) explains what they do.
+
+- Run them in the folder of the project or below it, where \`npx\` finds the program.
+- \`dev\` and \`start\` run a gateway, and \`config print\` reads its configuration. The other commands ask the gateway that runs, by the operator's API.
+- \`<words>\` in angle brackets are required, \`[words]\` in square brackets are not. Commands that show something take \`--json\`.
+- A command that fails prints why and ends with exit code 1.
+
+In the repository, \`npm start\` is \`postern dev\`, \`npm test\` runs all tests, and \`npm run bench\` measures.
+`
+
+/** docs/reference/commands.md */
+export function describeCommands(program: Command = createProgram()): string {
+  return formatPage('Commands reference', [
+    intro,
+    '## Options of every command',
+    formatOptions(program.options),
+    ...listLeaves(program).map(formatCommand),
+  ])
+}
+
+/** Commands that run; the others are only there to hold them. */
+function listLeaves(command: Command): readonly Command[] {
+  return command.commands.flatMap(inner => (inner.commands.length > 0 ? listLeaves(inner) : [inner]))
+}
+
+function formatCommand(command: Command): string {
+  const { registeredArguments: named, options } = command
+  const sections = [
+    `## \`${[nameOf(command), ...named.map(formatArgument)].join(' ')}\``,
+    asSentence(command.description()),
+    ...(isDefault(command) ? [`\`${nameOf(command.parent ?? command)}\` alone does the same.`] : []),
+    ...named.flatMap(describeArgument),
+    ...(options.length > 0 ? [formatOptions(options)] : []),
+  ]
+  return sections.join('\n\n')
+}
+
+function nameOf(command: Command): string {
+  return command.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
+}
+
+/** Commander keeps it to itself. */
+function isDefault(command: Command): boolean {
+  return (command.parent as { readonly _defaultCommandName?: string } | null)?._defaultCommandName === command.name()
+}
+
+function formatArgument(argument: Argument): string {
+  const name = `${argument.name()}${argument.variadic ? '...' : ''}`
+  return argument.required ? `<${name}>` : `[${name}]`
+}
+
+/** Most names say enough. */
+function describeArgument(argument: Argument): readonly string[] {
+  const description = describeChoice(argument.description, argument.argChoices)
+  return description === '' ? [] : [`${formatInlineCode(formatArgument(argument))}: ${description}.`]
+}
+
+function formatOptions(options: readonly Option[]): string {
+  const rows = options.map(option => [
+    formatInlineCode(option.flags),
+    option.defaultValue === undefined
+      ? option.mandatory
+        ? 'required'
+        : ''
+      : formatInlineCode(String(option.defaultValue)),
+    describeChoice(option.description, option.argChoices),
+  ])
+  return formatMarkdownTable(['option', 'default', 'what'], rows)
+}
+
+function describeChoice(description: string, choices: readonly string[] | undefined): string {
+  const listed = choices ? `one of ${choices.map(formatInlineCode).join(', ')}` : ''
+  return [description, listed].filter(Boolean).join('; ')
+}
+
+function asSentence(text: string): string {
+  const plain = text.replace(/ \(default\)$/, '')
+  return `${plain.charAt(0).toUpperCase()}${plain.slice(1)}.`
+}

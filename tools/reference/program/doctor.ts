@@ -1,0 +1,32 @@
+import type { Check } from '../../../apps/gateway/src/doctor/check.ts'
+import { checkGroups } from '../../../apps/gateway/src/doctor/check.ts'
+import { installationChecks, machineChecks } from '../../../apps/gateway/src/doctor/checks.ts'
+import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
+
+const intro = `
+\`npx postern doctor\` runs these checks side by side, each with a time-out: a run takes half a minute at most. \`GET /operator/api/doctor\` gives the same findings.
+
+- A finding has an id, a subject (a host, an address, a file), a verdict and a sentence; what is wrong has its fix.
+- The verdict is \`ok\`, \`warning\`, \`failure\`, or \`skipped\` with the reason.
+- The exit code is 1 if something fails, and else 0. Warnings do not change it.
+- \`--only mail,tls\` checks these groups. \`--json\` prints the report of the operator API.
+- Nothing is written to people or peers. The checks of \`channels\` and \`mail.relay\` leave a few refusals in \`postern refusals\`.
+- Without a gateway the checks that need one are skipped. In dev mode the world outside is not asked.
+`
+
+/** docs/reference/doctor.md */
+export function describeDoctor(): string {
+  const checks = [...machineChecks, ...installationChecks]
+  const sections = checkGroups.flatMap(group => [
+    `## \`${group}\``,
+    formatChecks(checks.filter(check => check.group === group)),
+  ])
+  return formatPage('Checks of an installation', [intro, ...sections])
+}
+
+function formatChecks(checks: readonly Pick<Check, 'id' | 'what' | 'fix'>[]): string {
+  return formatMarkdownTable(
+    ['id', 'what', 'fix'],
+    checks.map(({ id, what, fix }) => [formatInlineCode(id), what, fix]),
+  )
+}
