@@ -1,10 +1,11 @@
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync, globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
+import { installExamples } from './install-examples.ts'
+import { install } from './install-packages.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 
@@ -16,6 +17,8 @@ interface Installation {
   readonly folder: string
   /** Another one, with `create-postern`. */
   readonly creator: string
+  /** A folder with the examples that have packages of their own, which are installed. */
+  readonly examples: string
   /** Programs of Node by their versions. */
   readonly nodes: Readonly<Record<ExamNode, string>>
 }
@@ -42,6 +45,7 @@ export async function setup(project: TestProject): Promise<() => void> {
   await Promise.all([
     install(folder, [tarball]),
     install(join(place, 'creator'), [creator, tarball]),
+    installExamples(join(place, 'examples'), tarball),
     ...Object.entries(nodeVersions).map(([id, version]) => install(join(nodes, id), [`node@${version}`])),
   ])
   const programOf = (id: ExamNode) => join(nodes, id, 'node_modules/node/bin/node')
@@ -49,16 +53,8 @@ export async function setup(project: TestProject): Promise<() => void> {
     tarball,
     folder,
     creator: join(place, 'creator'),
+    examples: join(place, 'examples'),
     nodes: { oldest: programOf('oldest'), tooOld: programOf('tooOld') },
   })
   return () => rmSync(place, { recursive: true, force: true })
-}
-
-/** With what the folder's own manifest asks for, if it has one. */
-export async function install(folder: string, packages: readonly string[]): Promise<void> {
-  mkdirSync(folder, { recursive: true })
-  if (!existsSync(join(folder, 'package.json'))) writeFileSync(join(folder, 'package.json'), '{ "private": true }\n')
-  const args = ['install', '--no-audit', '--no-fund', '--loglevel=error', ...packages]
-  const [code] = await once(spawn('npm', args, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] }), 'exit')
-  if (code !== 0) throw new Error(`Cannot install ${packages.join(' ')}: npm ended with ${code}`)
 }

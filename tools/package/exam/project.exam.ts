@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, inject, test } from 'vitest'
-import { install } from './install.ts'
+import { install } from './install-packages.ts'
 import { runInstalled, runProgram } from './program.ts'
 
 const { tarball, folder, creator, nodes } = inject('installation')

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,8 +13,7 @@ import { runCommand, tryCommand } from '../peers/run-command.ts'
 const root = fileURLToPath(new URL('../../../..', import.meta.url))
 const client = join(root, 'clients/python')
 const packages = [
-  'uvicorn==0.54.0',
-  'fastapi==0.165.0',
+  ...readFileSync(join(root, 'examples/langgraph-python/requirements.txt'), 'utf8').trim().split('\n'),
   'standardwebhooks==1.1.0',
   'mypy==2.4.1',
   'pydantic-ai-slim[ag-ui]==2.68.0',

@@ -14,8 +14,9 @@ export interface PythonServer {
 }
 
 /** Runs Python until it says where it listens. */
-export async function startPython(words: readonly string[]): Promise<PythonServer> {
-  const env = { ...process.env, WEBHOOK_SECRET: webhookSecret, PYTHONDONTWRITEBYTECODE: '1' }
+export async function startPython(words: readonly string[], environment: object = {}): Promise<PythonServer> {
+  const own = { WEBHOOK_SECRET: webhookSecret, PYTHONDONTWRITEBYTECODE: '1' }
+  const env = { ...process.env, ...own, ...environment }
   const child = spawn(python, words, { env, cwd: tmpdir() })
   let log = ''
   const listening = Promise.withResolvers<string>()
@@ -31,5 +32,5 @@ export async function startPython(words: readonly string[]): Promise<PythonServe
 }
 
 /** `app`: module and name, such as `agent:app`. */
-export const startUvicorn = (folder: string, app: string) =>
-  startPython(['-m', 'uvicorn', app, '--host', '127.0.0.1', '--port', '0', '--app-dir', folder])
+export const startUvicorn = (folder: string, app: string, environment?: object) =>
+  startPython(['-m', 'uvicorn', app, '--host', '127.0.0.1', '--port', '0', '--app-dir', folder], environment)

@@ -1,0 +1,31 @@
+import { openai } from '@ai-sdk/openai'
+import { stepCountIs, streamText, tool } from 'ai'
+import { defineAgent, textOf } from 'postern'
+import { z } from 'zod'
+
+const weather = tool({
+  description: 'The weather of a city now',
+  inputSchema: z.object({ city: z.string() }),
+  execute: async ({ city }) => ({ city, celsius: 18, sky: 'clear' }),
+})
+
+/** The AI SDK keeps nothing between calls: the gateway hands over the conversation with each message. */
+export default defineAgent({
+  async *handle(message, context) {
+    const { fullStream } = streamText({
+      model: openai(process.env.OPENAI_MODEL ?? 'gpt-5-mini'),
+      system: 'You answer in one or two sentences.',
+      messages: [...(message.history ?? []), message].map(said => ({
+        role: 'role' in said ? said.role : 'user',
+        content: textOf(said),
+      })),
+      tools: { weather },
+      stopWhen: stepCountIs(5),
+      abortSignal: context.signal,
+    })
+    for await (const part of fullStream) {
+      if (part.type === 'text-delta') yield part.text
+      if (part.type === 'error') throw part.error
+    }
+  },
+})
