@@ -47,8 +47,9 @@ describe('why, of a message whose agent', () => {
     const id = await post('thrower', 'seventeen')
     const found = await awaitReason(gateway, id, 'agent_threw')
     expect(found.sentence).toMatch(
-      /^Failed at [\d:]+ UTC: agent "thrower" threw an error.*there is no order "seventeen"\)$/,
+      /^Failed at [\d:]+ UTC: agent "thrower" threw an error at \S*failing\/thrower\.ts:8 \(TypeError: there is no order "seventeen"\)$/,
     )
+    expect(found.fix?.text).toMatch(/^Fix the agent at \S*failing\/thrower\.ts:8\./)
     expect(factsOf(found)).toContain(
       'received by activitypub from @alice@mastodon.test (proven) for @thrower@agents.test',
     )
@@ -87,6 +88,9 @@ describe('why, of a message whose agent', () => {
       command: `curl -i '${url}'`,
     })
     expect(JSON.stringify(found)).not.toMatch(/hidden-token|whsec/)
+    expect(factsOf(found)).toMatch(
+      /attempt 1 ended: unavailable \(Unavailable: Cannot fetch: connection failed.*\), next try at 2/,
+    )
     expectWellFormed(found)
   })
 
@@ -144,9 +148,9 @@ describe('why, of a message whose agent', () => {
     expect(consent.fix?.text).toContain('Only the sender can consent')
     const payment = await awaitReason(gateway, await post('shop', 'pay please'), 'waiting_for_payment')
     expect(payment.fix?.command).toMatch(/^npx postern requirements grant \S+$/)
-    const { requirements } = await gateway.ask<{ requirements: { id: string }[] }>('/requirements')
+    const { items } = await gateway.ask<{ items: { id: string }[] }>('/requirements')
     // By the requirement's id, too.
-    const byId = await askWhy(gateway, requirements.at(-1)?.id ?? '')
+    const byId = await askWhy(gateway, items.at(-1)?.id ?? '')
     expect(byId.explanations.map(({ code }) => code)).toEqual(['waiting_for_consent'])
     for (const each of [consent, payment]) expectWellFormed(each)
   })
