@@ -49,7 +49,7 @@ describe('why, of a message whose agent', () => {
     expect(found.sentence).toMatch(
       /^Failed at [\d:]+ UTC: agent "thrower" threw an error at \S*failing\/thrower\.ts:8 \(TypeError: there is no order "seventeen"\)$/,
     )
-    expect(found.fix?.text).toMatch(/^Fix the agent at \S*failing\/thrower\.ts:8\./)
+    expect(found.fix?.text).toMatch(/^Correct the agent at \S*failing\/thrower\.ts:8\./)
     expect(factsOf(found)).toContain(
       'received by activitypub from @alice@mastodon.test (proven) for @thrower@agents.test',
     )

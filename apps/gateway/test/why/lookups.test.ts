@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { printWhy } from '../../src/commands/why/view.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { gatewayOrigin, openTestGateway, operatorToken } from '../setup/gateway.ts'
 import { askWhy, awaitReason, expectWellFormed, factsOf } from './ask-why.ts'
@@ -117,5 +118,44 @@ describe('why', () => {
 
   test('tells nobody without the token', async () => {
     expect((await fetch(`${gateway.url()}/operator/api/why/1`)).status).toBe(401)
+  })
+})
+
+describe('the command "why"', () => {
+  async function print(asked: string, json = false): Promise<string> {
+    const printed: string[] = []
+    const client = {
+      call: (_: unknown, { parameters }: { parameters: { id: string } }) => askWhy(gateway, parameters.id),
+      close: async () => undefined,
+    }
+    await printWhy(async () => client as never, { json, print: text => printed.push(text) }, asked)
+    return printed.join('\n')
+  }
+
+  test('prints the reason, the evidence and the fix, and nothing that moves the cursor', async () => {
+    const id = await mail({ from: '"\u001b[2J\u009bEve" <eve@nodmarc.test>' })
+    const printed = await print(id)
+    expect(printed).toMatch(
+      /^#\d+ email from @eve@nodmarc\.test to echo, \S+\nAnswered at [\d:]+ UTC to eve@nodmarc\.test\.\n\n {2}2\S+Z {2}/,
+    )
+    expect(printed).not.toMatch(/[^\P{Cc}\n]/u)
+    expect(JSON.parse(await print(id, true))).toMatchObject({ found: 'id', explanations: [{ code: 'answered' }] })
+    const record = await gateway.show(id)
+    const byDelivery = await print(`d${record.deliveries[0]?.id}`)
+    expect(byDelivery).toMatch(/^d\d+ is the number of a delivery of this message:\n#/)
+  })
+
+  test('prints two lines for each message of an address', async () => {
+    const lines = (await print('@echo@agents.test')).split('\n')
+    expect(lines.length % 2).toBe(0)
+    expect(lines[0]).toMatch(/^#\d+ /)
+    expect(lines[1]).toMatch(/^ {2}Answered /)
+  })
+
+  test('ends with 1 when nothing is known', async () => {
+    const before = process.exitCode
+    expect(await print('\u001b[2J@nowhere.test')).toMatch(/^Nothing is known of \\u\{1b\}\[2J@nowhere\.test: /)
+    expect(process.exitCode).toBe(1)
+    process.exitCode = before
   })
 })

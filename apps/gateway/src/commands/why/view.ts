@@ -17,11 +17,12 @@ export async function printWhy(openClient: ClientOpener, output: Output, id: str
 }
 
 /** Of an address each in two lines; otherwise the first one whole, and a word on further ones. */
-function formatWhy({ found, explanations }: WhyAnswer): string {
+function formatWhy({ asked, found, explanations }: WhyAnswer): string {
   if (found === 'address') return explanations.map(formatShort).join('\n')
   const [first, ...others] = explanations
+  const hint = found === 'delivery' ? [`${asked.trim()} is the number of a delivery of this message:`] : []
   const more = others.map(other => `also ${nameSubject(other)}: ${other.sentence}`)
-  return [...(first ? formatWhole(first) : []), ...more].map(toTerminalLine).join('\n')
+  return [...hint, ...(first ? formatWhole(first) : []), ...more].map(toTerminalLine).join('\n')
 }
 
 function formatShort(explanation: Explanation): string {

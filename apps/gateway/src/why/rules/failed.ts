@@ -107,7 +107,7 @@ function threw(failure: FailedTurn): Reason {
     since: turn.endedAt ?? message.receivedAt,
     evidence: describeBackend(facts.agent),
     fix: {
-      text: `Fix ${place ? `the agent${place}` : `the agent; the log has the stack under ${message.correlationId}`}. The sender was told that it failed, with the reference ${message.correlationId}.`,
+      text: `Correct ${place ? `the agent${place}` : `the agent; the log has the stack under ${message.correlationId}`}. The sender was told that it failed, with the reference ${message.correlationId}.`,
     },
   }
 }

@@ -70,8 +70,12 @@ function createRequirementFinder(db: Database): FindByText {
   return prepareFinder(db, 'SELECT message AS number FROM requirements WHERE id = ?')
 }
 
+/** The number of a message, or of the answer to it. */
 function createNumberFinder(db: Database): FindNumbers {
-  const find = prepareFinder(db, "SELECT seq AS number FROM messages WHERE seq = ? AND kind = 'message'")
+  const find = prepareFinder(
+    db,
+    "SELECT CASE kind WHEN 'response' THEN answers ELSE seq END AS number FROM messages WHERE seq = ? AND kind IN ('message', 'response')",
+  )
   return ({ message }) => (message === undefined ? [] : find(message))
 }
 
