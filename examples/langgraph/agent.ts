@@ -3,7 +3,7 @@ import { tool } from '@langchain/core/tools'
 import { MemorySaver, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
 import { ToolNode, toolsCondition } from '@langchain/langgraph/prebuilt'
 import { ChatOpenAI } from '@langchain/openai'
-import { defineAgent, textOf } from 'postern'
+import { defineAgent, readMessageText } from 'postern'
 import { z } from 'zod'
 
 const weather = tool(async ({ city }) => JSON.stringify({ city, celsius: 18, sky: 'clear' }), {
@@ -25,7 +25,7 @@ const graph = new StateGraph(MessagesAnnotation)
 /** The graph keeps its own state of each thread, so it is given the new message alone. */
 export default defineAgent({
   async *handle(message, context) {
-    const input = { messages: [new HumanMessage(textOf(message))] }
+    const input = { messages: [new HumanMessage(readMessageText(message))] }
     const options = { configurable: { thread_id: message.thread_id }, signal: context.signal }
     for await (const [said] of await graph.stream(input, { ...options, streamMode: 'messages' })) {
       if (AIMessageChunk.isInstance(said)) yield said.text

@@ -1,5 +1,5 @@
 import { Agent, assistant, run, tool, user } from '@openai/agents'
-import { defineAgent, textOf } from 'postern'
+import { defineAgent, readMessageText } from 'postern'
 import { z } from 'zod'
 
 const weather = tool({
@@ -18,8 +18,13 @@ const guide = new Agent({
 
 export default defineAgent({
   async *handle(message, context) {
-    const history = (message.history ?? []).map(said => (said.role === 'user' ? user : assistant)(textOf(said)))
-    const running = await run(guide, [...history, user(textOf(message))], { stream: true, signal: context.signal })
+    const history = (message.history ?? []).map(said =>
+      (said.role === 'user' ? user : assistant)(readMessageText(said)),
+    )
+    const running = await run(guide, [...history, user(readMessageText(message))], {
+      stream: true,
+      signal: context.signal,
+    })
     yield* running.toTextStream()
     await running.completed
   },

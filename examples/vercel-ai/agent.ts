@@ -1,6 +1,6 @@
 import { openai } from '@ai-sdk/openai'
 import { stepCountIs, streamText, tool } from 'ai'
-import { defineAgent, textOf } from 'postern'
+import { defineAgent, readMessageText } from 'postern'
 import { z } from 'zod'
 
 const weather = tool({
@@ -17,7 +17,7 @@ export default defineAgent({
       system: 'You answer in one or two sentences.',
       messages: [...(message.history ?? []), message].map(said => ({
         role: 'role' in said ? said.role : 'user',
-        content: textOf(said),
+        content: readMessageText(said),
       })),
       tools: { weather },
       stopWhen: stepCountIs(5),

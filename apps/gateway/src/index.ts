@@ -16,6 +16,6 @@ export type {
   ToolDefinition,
   TypedTool,
 } from '@postern/sdk'
-export { defineAgent, defineTool, textOf } from '@postern/sdk'
+export { defineAgent, defineTool, readMessageText } from '@postern/sdk'
 export type { Settings } from './config/settings.ts'
 export { defineConfig } from './config/settings.ts'

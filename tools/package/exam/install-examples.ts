@@ -5,7 +5,7 @@ import { install } from './install-packages.ts'
 const source = join(import.meta.dirname, '../../../examples')
 
 /** Those that have packages of their own. */
-export const exampleProjects = ['vercel-ai', 'openai-agents', 'langgraph', 'copilotkit'] as const
+const exampleProjects = ['vercel-ai', 'openai-agents', 'langgraph', 'copilotkit'] as const
 
 /** What shows a page takes minutes to install; the page's client alone is what speaks to a gateway. */
 const pageLibraries = /^(react|react-dom|vite|@types\/.*|@copilotkit\/react-core)$/

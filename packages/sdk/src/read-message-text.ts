@@ -4,11 +4,11 @@ import type { Part } from '@postern/core'
  * The text of a message, or of an entry of its history: texts and addresses of links, with an empty line between them.
  *
  * @example
- * import { defineAgent, textOf } from 'postern'
+ * import { defineAgent, readMessageText } from 'postern'
  *
- * export default defineAgent({ handle: message => `You said: ${textOf(message)}` })
+ * export default defineAgent({ handle: message => `You said: ${readMessageText(message)}` })
  */
-export function textOf({ parts }: { readonly parts: readonly Part[] }): string {
+export function readMessageText({ parts }: { readonly parts: readonly Part[] }): string {
   return parts
     .flatMap(part => (part.kind === 'text' ? part.content : part.kind === 'link' ? part.url : []))
     .filter(Boolean)
