@@ -143,6 +143,7 @@ export type { NoticeStore, WorkKind } from './ports/notice-store.ts'
 export { workKinds } from './ports/notice-store.ts'
 export type { OnceStore } from './ports/once-store.ts'
 export type { OperatorStore } from './ports/operator-store.ts'
+export { windowedLists } from './ports/operator-store.ts'
 export type { OverdueStore } from './ports/overdue-store.ts'
 export type { OwnThreadStore, PeopleStore } from './ports/people-store.ts'
 export type { ByteBudget, ByteHold } from './ports/platform/byte-budget.ts'
@@ -164,6 +165,13 @@ export type {
 } from './ports/platform/platform.ts'
 export { bindLog, isoTime, makeId, randomHex } from './ports/platform/platform.ts'
 export type { Admitted, Intake, TurnBudget, TurnQuota } from './ports/records/intake.ts'
+export type {
+  DeliveryPage,
+  ListPeriod,
+  ListWindow,
+  MessagePage,
+  RefusalPage,
+} from './ports/records/list-filter.ts'
 export type {
   AgentNote,
   KeptNote,

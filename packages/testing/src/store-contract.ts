@@ -7,6 +7,7 @@ import { deliveryContract } from './store/deliveries/deliveries.ts'
 import { reactionContract } from './store/deliveries/reactions.ts'
 import { relationContract } from './store/deliveries/relations.ts'
 import { durabilityContract } from './store/engine/durability.ts'
+import { listFilterContract } from './store/engine/list-filters.ts'
 import { noticeContract } from './store/engine/notices.ts'
 import { onceContract } from './store/engine/once.ts'
 import { operatorContract } from './store/engine/operator.ts'
@@ -66,6 +67,7 @@ const parts: readonly ((open: OpenStore) => void)[] = [
   onceContract,
   operatorContract,
   whyContract,
+  listFilterContract,
   noticeContract,
   durabilityContract,
 ]

@@ -19,7 +19,6 @@ export const listFilters = {
   channel: channelNameSchema.optional().describe('Only by this channel.'),
   sender: word.optional().describe('Only of senders whose address contains this, in any case.'),
   flag: word.optional().describe('Only with this flag.'),
-  code: word.optional().describe('Only with this code.'),
   since: instant.optional().describe('Not before this instant, ISO 8601.'),
   until: instant.optional().describe('Before this instant, ISO 8601.'),
   text: word.optional().describe('Only where the text contains this, in any case.'),

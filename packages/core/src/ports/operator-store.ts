@@ -1,22 +1,29 @@
+import type { DeliveryPage, ListPeriod, ListWindow, MessagePage, RefusalPage } from './records/list-filter.ts'
 import type { Page } from './records/page.ts'
 import type { DeliveryRecord, MessageRecord, MessageSummary, Refusal, StoreCounts } from './records/records.ts'
 
+/** Lists of which one page looks at a bounded number of rows, each with the number of rows. */
+export const windowedLists = { messages: 2_000, texts: 500, deliveries: 10_000, dead: 2_000 } as const
+
 export interface OperatorStore {
-  listMessages(page: Page): Promise<readonly MessageSummary[]>
+  /** Newest first. Of messages of more than 32 KiB the text is not looked at. */
+  listMessages(page: MessagePage): Promise<readonly MessageSummary[]>
+  /** What the next page of a list looks at; finding it costs no more than the rows of the page. */
+  findListWindow(list: keyof typeof windowedLists, page: Pick<Page, 'after'> & ListPeriod): Promise<ListWindow>
   /**
    * By the peer's id or by our number (`#12`). Ids are the peers' claims: of several messages of one id the first of a verified
    * sender is shown, else the first, so that nobody can hide it behind another one.
    */
   findMessage(id: string): Promise<MessageRecord | undefined>
-  listDeliveries(
-    filter: Page & { readonly state?: DeliveryRecord['state'] | undefined },
-  ): Promise<readonly DeliveryRecord[]>
+  /** Newest first. */
+  listDeliveries(page: DeliveryPage): Promise<readonly DeliveryRecord[]>
   /** A dead or waiting delivery is tried at once. False when there is none with this id, or it is sent. */
   retryDelivery(id: string): Promise<boolean>
   /** An undelivered delivery is given up. */
   dropDelivery(id: string): Promise<boolean>
   /** A dead letter needs nothing more: it stays on record and leaves the count of the dead. False when the delivery is not dead. */
   dismissDelivery(id: string): Promise<boolean>
-  listRefusals(page: Page): Promise<readonly (Refusal & { readonly place: number })[]>
+  /** Newest first; there are no more than 10,000. */
+  listRefusals(page: RefusalPage): Promise<readonly (Refusal & { readonly place: number })[]>
   count(): Promise<StoreCounts>
 }

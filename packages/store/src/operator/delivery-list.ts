@@ -1,4 +1,12 @@
-import type { ChannelName, DeliveryAttempt, DeliveryRecord, Json, OperatorStore, TraceStore } from '@postern/core'
+import type {
+  ChannelName,
+  DeliveryAttempt,
+  DeliveryPage,
+  DeliveryRecord,
+  Json,
+  OperatorStore,
+  TraceStore,
+} from '@postern/core'
 import { isoTime } from '@postern/core'
 import { createAttemptReader } from '../deliveries/attempts.ts'
 import type { Database } from '../engine/database.ts'
@@ -26,21 +34,18 @@ export interface DeliveryList extends Pick<OperatorStore, 'listDeliveries'>, Pic
 const select = `SELECT d.number, m.channel, d.destination, d.state, d.attempt, d.last_error, d.due_at, d.lease_owner,
     d.queued_at, d.ended_at, m.native_id AS message_id, d.wire FROM deliveries d`
 const joined = 'JOIN messages m ON m.seq = d.message'
-const newest = 'AND d.number < ? ORDER BY d.number DESC LIMIT +?'
-
-/** Which index finds the newest of a state: open ones are few, dead ones have their own, sent ones are nearly all. */
-const listings = {
-  queued: `${select} INDEXED BY deliveries_open ${joined} WHERE d.ended_at IS NULL AND d.state = 'queued' ${newest}`,
-  later: `${select} INDEXED BY deliveries_open ${joined} WHERE d.ended_at IS NULL AND d.state = 'later' ${newest}`,
-  dead: `${select} INDEXED BY deliveries_dead ${joined} WHERE d.state = 'dead' ${newest}`,
-  dismissed: `${select} ${joined} WHERE d.state = 'dismissed' ${newest}`,
-  sent: `${select} ${joined} WHERE d.state = 'sent' ${newest}`,
-  all: `${select} ${joined} WHERE true ${newest}`,
-} as const
+const filters = `d.number < ?1 AND d.number >= ?2 AND (m.agent = ?4 OR ?4 IS NULL) AND (m.channel = ?5 OR ?5 IS NULL)
+  AND (d.queued_at >= ?6 OR ?6 IS NULL) AND (d.queued_at < ?7 OR ?7 IS NULL)
+  AND (instr(lower(d.destination || ' ' || coalesce(d.last_error, '')), lower(?8)) > 0 OR ?8 IS NULL)
+  ORDER BY d.number DESC LIMIT +?9`
+const listed = `${select} ${joined} WHERE (d.state = ?3 OR ?3 IS NULL) AND ${filters}`
+/** They have an index of their own. */
+const listedDead = `${select} INDEXED BY deliveries_dead ${joined} WHERE d.state = 'dead' AND d.state = ?3 AND ${filters}`
 
 export function createDeliveryList(db: Database): DeliveryList {
   const ofMessage = prepareQuery<DeliveryRow>(db, `${select} ${joined} WHERE d.message = ? ORDER BY d.number`)
-  const lists = new Map(Object.entries(listings).map(([name, sql]) => [name, prepareQuery<DeliveryRow>(db, sql)]))
+  const list = prepareQuery<DeliveryRow>(db, listed)
+  const listDead = prepareQuery<DeliveryRow>(db, listedDead)
   const find = prepareQuery<DeliveryRow>(db, `${select} ${joined} WHERE d.number = ?`)
   const readAttempts = createAttemptReader(db)
   const toRecords = (rows: readonly DeliveryRow[]) => {
@@ -50,11 +55,17 @@ export function createDeliveryList(db: Database): DeliveryList {
   return {
     ofMessage: number => toRecords(ofMessage.all(number)),
     findDelivery: async id => (/^\d{1,15}$/.test(id) ? toRecords(find.all(Number(id)))[0] : undefined),
-    async listDeliveries({ state, limit, after = Number.MAX_SAFE_INTEGER }) {
-      const rows = lists.get(state ?? 'all')?.all(after, limit) ?? []
-      return toRecords(rows)
+    async listDeliveries(page) {
+      const query = page.state === 'dead' ? listDead : list
+      return toRecords(query.all(...filterValues(page)))
     },
   }
+}
+
+function filterValues({ limit, after, floor, state, agent, channel, since, until, text }: DeliveryPage) {
+  const period = [since, until].map(instant => (instant === undefined ? null : Date.parse(instant)))
+  const places = [after ?? Number.MAX_SAFE_INTEGER, floor ?? 0]
+  return [...places, state ?? null, agent ?? null, channel ?? null, ...period, text ?? null, limit]
 }
 
 function toRecord(row: DeliveryRow, attempts: readonly DeliveryAttempt[] = []): DeliveryRecord {

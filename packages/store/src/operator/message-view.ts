@@ -1,5 +1,6 @@
 import type {
   IntakeTrace,
+  MessagePage,
   MessageRecord,
   MessageState,
   MessageSummary,
@@ -9,7 +10,7 @@ import type {
 } from '@postern/core'
 import { plainTextOf } from '@postern/core'
 import { formatBoundedParts } from '../conversations/entries.ts'
-import type { Database } from '../engine/database.ts'
+import type { Database, Query } from '../engine/database.ts'
 import { parseJson, prepareQuery } from '../engine/database.ts'
 import type { ReadMessage, StoredEnvelope } from '../messages/reader.ts'
 import type { ResponseTable } from '../messages/responses.ts'
@@ -62,7 +63,10 @@ export function createMessageView(
     db,
     `SELECT m.seq AS number, m.agent, m.envelope, ${formatBoundedParts('m.content', maxPreviewedBytes)}, coalesce(w.state, 'ignored') AS state, m.correlation_id, m.flags
      FROM messages m LEFT JOIN turns w ON w.message = m.seq
-     WHERE m.seq < ? AND m.kind = 'message' ORDER BY m.seq DESC LIMIT +?`,
+     WHERE m.seq < ?1 AND m.seq >= ?2 AND m.kind = 'message' AND (m.agent = ?3 OR ?3 IS NULL) AND (m.channel = ?4 OR ?4 IS NULL)
+       AND (coalesce(w.state, 'ignored') = ?5 OR ?5 IS NULL) AND (m.at >= ?6 OR ?6 IS NULL) AND (m.at < ?7 OR ?7 IS NULL)
+       AND (instr(m.flags, ?8) > 0 OR ?8 IS NULL)
+       AND (instr(lower(json_extract(m.author, '$.address')), lower(?9)) > 0 OR ?9 IS NULL) ORDER BY m.seq DESC LIMIT +?10`,
   )
   const standing = `m.seq AS number, coalesce(w.state, 'ignored') AS state, w.error, m.proofs, coalesce(d.count, 0) AS duplicates, w.merged_into,
     m.trace, w.trace AS attempts, w.message IS NOT NULL AS has_turn, w.due_at, w.lease_owner, w.ended_at`
@@ -83,7 +87,7 @@ export function createMessageView(
     return numbered && byId.length === 0 ? findByNumber.all(Number(numbered.number)) : byId
   }
   return {
-    listMessages: async ({ limit, after = Number.MAX_SAFE_INTEGER }) => listNewest.all(after, limit).map(toSummary),
+    listMessages: async page => listFiltered(listNewest, page).map(toSummary),
     async findMessage(id): Promise<MessageRecord | undefined> {
       const [standing, ...others] = findNamesakes(id)
       if (!standing) return undefined
@@ -107,6 +111,31 @@ export function createMessageView(
       }
     },
   }
+}
+
+/** Rows of a page; those that only their text decides about are read until the page is full. */
+function listFiltered(list: Query<SummaryRow>, page: MessagePage): readonly SummaryRow[] {
+  const { limit, text } = page
+  const filter = filterValues(page)
+  let after = page.after ?? Number.MAX_SAFE_INTEGER
+  const found: SummaryRow[] = []
+  for (;;) {
+    const rows = list.all(after, page.floor ?? 0, ...filter, limit)
+    const matching =
+      text === undefined ? rows : rows.filter(row => textOf(row).toLowerCase().includes(text.toLowerCase()))
+    found.push(...matching.slice(0, limit - found.length))
+    if (found.length === limit || rows.length < limit) return found
+    after = rows.at(-1)?.number ?? 0
+  }
+}
+
+function filterValues({ agent, channel, state, since, until, flag, sender }: MessagePage) {
+  const quoted = flag === undefined ? null : JSON.stringify(flag)
+  return [agent ?? null, channel ?? null, state ?? null, since ?? null, until ?? null, quoted, sender ?? null] as const
+}
+
+function textOf({ content }: SummaryRow): string {
+  return plainTextOf(parseJson<readonly Part[]>(content))
 }
 
 function toTurnRecord({ attempts, due_at, lease_owner, ended_at }: StandingRow): TurnRecord {

@@ -1,4 +1,4 @@
-import type { ChannelName, IntakeStore, OperatorStore, Refusal } from '@postern/core'
+import type { ChannelName, IntakeStore, OperatorStore, Refusal, RefusalPage } from '@postern/core'
 import { addToTotal } from '../engine/batch.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
@@ -35,7 +35,10 @@ export function createRefusals({ db, write, now, log }: StoreContext): Refusals 
   const prune = prepareQuery(db, 'DELETE FROM refusals WHERE id <= (SELECT max(id) FROM refusals) - ?')
   const list = prepareQuery<RefusalRow>(
     db,
-    `SELECT id, ${columns} FROM refusals WHERE id < ? ORDER BY id DESC LIMIT +?`,
+    `SELECT id, ${columns} FROM refusals WHERE id < ?1 AND id >= ?2 AND (agent = ?3 OR ?3 IS NULL) AND (channel = ?4 OR ?4 IS NULL)
+       AND (code = ?5 OR ?5 IS NULL) AND (at >= ?6 OR ?6 IS NULL) AND (at < ?7 OR ?7 IS NULL)
+       AND (instr(lower(coalesce(claimed_sender, '') || ' ' || peer), lower(?8)) > 0 OR ?8 IS NULL)
+       AND (instr(lower(reason), lower(?9)) > 0 OR ?9 IS NULL) ORDER BY id DESC LIMIT +?10`,
   )
   const mayKeep = createSecondLimit(keptPerSecond, now)
   let buffer: Refusal[] = []
@@ -68,11 +71,16 @@ export function createRefusals({ db, write, now, log }: StoreContext): Refusals 
     },
     pending: () => refused,
     flush,
-    async listRefusals({ limit, after = Number.MAX_SAFE_INTEGER }) {
+    async listRefusals(page) {
       await flush()
-      return list.all(after, limit).map(toRefusal)
+      return list.all(...filterValues(page)).map(toRefusal)
     },
   }
+}
+
+function filterValues({ limit, after, floor, agent, channel, code, since, until, sender, text }: RefusalPage) {
+  const words = [agent, channel, code, since, until, sender, text].map(value => value ?? null)
+  return [after ?? Number.MAX_SAFE_INTEGER, floor ?? 0, ...words, limit]
 }
 
 function columnValues(refusal: Refusal) {

@@ -1,13 +1,17 @@
 import { z } from 'zod'
 import { defineOperation } from '../../api/operation.ts'
-import { pageOf, pageParameters } from '../../api/page.ts'
+import { listFilters, pageOf, pageParameters } from '../../api/page.ts'
 import {
   deliveryRecordSchema,
   deliveryStates,
   messageRecordSchema,
+  messageStates,
   messageSummarySchema,
+  refusalCodes,
   refusalRecordSchema,
 } from './schemas.ts'
+
+const { agent, channel, sender, flag, since, until, text } = listFilters
 
 export const messageOperations = {
   list: defineOperation({
@@ -16,7 +20,17 @@ export const messageOperations = {
     path: '/messages',
     summary: 'Lists the messages that came in, newest first.',
     task: 'list messages',
-    query: z.object(pageParameters),
+    query: z.object({
+      agent,
+      channel,
+      state: z.enum(messageStates).optional().describe('Only in this state.'),
+      sender,
+      flag,
+      since,
+      until,
+      text: text.describe('Only where the text contains this, in any case; messages of more than 32 KiB are left out.'),
+      ...pageParameters,
+    }),
     answer: pageOf(messageSummarySchema),
   }),
   find: defineOperation({
@@ -41,7 +55,15 @@ export const deliveryOperations = {
     path: '/deliveries',
     summary: 'Lists the deliveries, newest first.',
     task: 'list deliveries',
-    query: z.object({ state: z.enum(deliveryStates).optional().describe('Only in this state.'), ...pageParameters }),
+    query: z.object({
+      agent,
+      channel,
+      state: z.enum(deliveryStates).optional().describe('Only in this state.'),
+      since,
+      until,
+      text: text.describe('Only where the destination or the last error contains this, in any case.'),
+      ...pageParameters,
+    }),
     answer: pageOf(deliveryRecordSchema),
   }),
   change: defineOperation({
@@ -63,7 +85,18 @@ export const refusalOperations = {
     path: '/refusals',
     summary: 'Lists refused traffic, newest first; never a secret or a body.',
     task: 'list refusals',
-    query: z.object(pageParameters),
+    query: z.object({
+      agent,
+      channel,
+      code: z.enum(refusalCodes).optional().describe('Only with this code.'),
+      sender: sender.describe(
+        'Only where what the peer says it is, or its network address, contains this, in any case.',
+      ),
+      since,
+      until,
+      text: text.describe('Only where the reason contains this, in any case.'),
+      ...pageParameters,
+    }),
     answer: pageOf(refusalRecordSchema),
   }),
 }

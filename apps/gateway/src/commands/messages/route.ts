@@ -1,6 +1,7 @@
 import type { AgentDeps } from '@postern/agents'
 import type { LookupStore, MessageRecord, OperatorStore } from '@postern/core'
 import { createSlidingWindowPolicy, parseAddress, Rejection } from '@postern/core'
+import { listInWindow, toPeriod } from '../../api/list-in-window.ts'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { handleOperation } from '../../api/operation.ts'
 import type { DeliveryChange } from './operations.ts'
@@ -15,19 +16,26 @@ interface MessageRouteOptions {
 export function createMessageRoutes({ store, agents }: MessageRouteOptions): readonly OperatorRoute[] {
   const withHistory = createHistoryReader(store, agents)
   return [
-    handleOperation(messageOperations.list, async ({ query }) => {
-      const items = await store.listMessages(query)
-      return { items, next: items.length < query.limit ? null : (items.at(-1)?.message ?? null) }
+    handleOperation(messageOperations.list, ({ query }) => {
+      const list = query.text === undefined ? 'messages' : 'texts'
+      return listInWindow(query, {
+        find: page => store.findListWindow(list, page),
+        list: page => store.listMessages(page),
+        placeOf: ({ message }) => message,
+      })
     }),
     handleOperation(messageOperations.find, async ({ parameters }) => {
       const record = await store.findMessage(parameters.id)
       if (!record) throw new Rejection('no_recipient', 'Cannot show message: there is none with this id')
       return withHistory(record)
     }),
-    handleOperation(deliveryOperations.list, async ({ query }) => {
-      const items = await store.listDeliveries(query)
-      return { items, next: items.length < query.limit ? null : Number(items.at(-1)?.id) }
-    }),
+    handleOperation(deliveryOperations.list, ({ query }) =>
+      listInWindow(query, {
+        find: page => store.findListWindow(query.state === 'dead' ? 'dead' : 'deliveries', page),
+        list: page => store.listDeliveries(page),
+        placeOf: ({ id }) => Number(id),
+      }),
+    ),
     handleOperation(deliveryOperations.change, async ({ parameters: { id, action } }) => {
       const { change, what } = deliveryChanges[action]
       if (!(await change(store, id)))
@@ -35,7 +43,7 @@ export function createMessageRoutes({ store, agents }: MessageRouteOptions): rea
       return { id, done: action }
     }),
     handleOperation(refusalOperations.list, async ({ query }) => {
-      const items = await store.listRefusals(query)
+      const items = await store.listRefusals({ ...query, ...toPeriod(query) })
       return { items, next: items.length < query.limit ? null : (items.at(-1)?.place ?? null) }
     }),
   ]

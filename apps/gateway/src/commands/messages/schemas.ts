@@ -3,7 +3,7 @@ import { normalizedMessageSchema, normalizedResponseSchema, rejectionCodes } fro
 import { z } from 'zod'
 import { deliveryAttemptSchema, intakeTraceSchema, turnRecordSchema, verdictSchema } from './trace-schemas.ts'
 
-const refusalCodes: readonly RefusalCode[] = [...rejectionCodes, 'unavailable', 'internal']
+export const refusalCodes: readonly RefusalCode[] = [...rejectionCodes, 'unavailable', 'internal']
 export const messageStates = ['received', 'working', 'answered', 'failed', 'ignored'] as const
 export const deliveryStates = ['queued', 'sent', 'later', 'dead', 'dismissed'] as const
 export type DeliveryState = (typeof deliveryStates)[number]

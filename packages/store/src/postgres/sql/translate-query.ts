@@ -12,6 +12,7 @@ const idioms: readonly (readonly [RegExp, string])[] = [
   [/(\?\d+) IS NULL OR ([\w.]+) = \1(?!\d)/g, '$2 = $1 OR $1 IS NULL'],
   // SQLite's knows only the letters of ASCII.
   [/\blower\(/g, 'ascii_lower('],
+  [/\binstr\(/g, 'strpos('],
   [/\bjson_each\b/g, 'json_list'],
   [/\bAS INTEGER\)/g, 'AS BIGINT)'],
   [/\bAS TEXT\)/g, 'AS TEXT) COLLATE "C"'],

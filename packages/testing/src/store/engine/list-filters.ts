@@ -1,0 +1,106 @@
+import type { MessagePage } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import type { OpenStore } from '../setup/under-test.ts'
+import { admitAll, leaseOnlyTurn, sketchAnswer, sketchIntake, withStore } from '../setup/under-test.ts'
+
+const minute = (at: number) => `2026-01-01T00:0${at}:00.000Z`
+const said = (content: string) => [{ kind: 'text', mime: 'text/plain', content } as const]
+
+/** Four messages, a minute apart. */
+function sketchFour() {
+  const sender = { address: '@Bob@other.test', auth_method: 'none', verified: false } as const
+  return [
+    sketchIntake('m1', { message: { received_at: minute(1), parts: said('Grüße an "alle"') } }),
+    sketchIntake('m2', { message: { received_at: minute(2), sender }, flags: ['odd', 'late'] }),
+    sketchIntake('m3', { message: { received_at: minute(3), received_via: 'email' }, agent: 'help' }),
+    sketchIntake('m4', { message: { received_at: minute(4), parts: said('x'.repeat(40_000)) }, disposition: 'keep' }),
+  ]
+}
+
+const period = { since: minute(2), until: minute(4) }
+const cases: readonly (readonly [what: string, filter: Omit<MessagePage, 'limit'>, ids: readonly string[]])[] = [
+  ['an agent', { agent: 'help' }, ['m3']],
+  ['a channel', { channel: 'email' }, ['m3']],
+  ['a state', { state: 'ignored' }, ['m4']],
+  ['a part of the sender’s address in any case', { sender: 'BOB@other' }, ['m2']],
+  ['a flag', { flag: 'odd' }, ['m2']],
+  ['a part of a flag, which is none', { flag: 'od' }, []],
+  ['the instants between which it came', period, ['m3', 'm2']],
+  ['words in any case', { text: 'GRÜSSE AN "' }, []],
+  ['words with other letters in any case', { text: 'GRÜßE AN "' }, ['m1']],
+  ['words that only the form of the stored text has', { text: 'mime' }, []],
+  ['several of them at once', { ...period, sender: 'bob', flag: 'late' }, ['m2']],
+  ['a wildcard of databases, which is a letter', { sender: '%' }, []],
+]
+
+export function listFilterContract(open: OpenStore): void {
+  describe('filtered lists', () => {
+    test.each(cases)('messages are found by %s', (_what, filter, ids) =>
+      withStore(open, async ({ store }) => {
+        await admitAll(store, sketchFour())
+        const listed = await store.listMessages({ limit: 9, ...filter })
+        expect(listed.map(({ id }) => id)).toEqual(ids)
+      })(),
+    )
+    describeWindows(open)
+    test(
+      'deliveries are found by agent, channel, words and time',
+      withStore(open, async ({ store }) => {
+        await store.admit(sketchIntake('m1'), 'c')
+        const turn = await leaseOnlyTurn(store)
+        await store.commit(turn, sketchAnswer(turn, 'hello', ['https://a.test/inbox', 'https://b.test/inbox']))
+        const find = async (filter: object) => (await store.listDeliveries({ limit: 9, ...filter })).map(({ to }) => to)
+        expect(await find({ text: 'B.TEST' })).toEqual(['https://b.test/inbox'])
+        expect(await find({ agent: 'echo', channel: 'a2a', state: 'queued' })).toHaveLength(2)
+        expect(await find({ agent: 'other' })).toEqual([])
+        expect(await find({ channel: 'email' })).toEqual([])
+        expect(await find({ until: '2020-01-01T00:00:00.000Z' })).toEqual([])
+        expect(await find({ since: '2020-01-01T00:00:00.000Z' })).toHaveLength(2)
+      }),
+    )
+    test(
+      'refusals are found by agent, channel, code, sender, words and time',
+      withStore(open, async ({ store }) => {
+        const refused = {
+          via: 'email',
+          from: '192.0.2.1',
+          code: 'malformed',
+          reason: 'Cannot read mail: no From',
+        } as const
+        store.refuse({ ...refused, at: minute(1), claimed_sender: 'Eve@evil.test', agent: 'echo' })
+        store.refuse({ ...refused, at: minute(2), via: 'a2a', code: 'forbidden', reason: 'Cannot call: closed' })
+        const find = async (filter: object) => (await store.listRefusals({ limit: 9, ...filter })).map(({ via }) => via)
+        expect(await find({})).toEqual(['a2a', 'email'])
+        expect(await find({ agent: 'echo' })).toEqual(['email'])
+        expect(await find({ channel: 'a2a' })).toEqual(['a2a'])
+        expect(await find({ code: 'forbidden' })).toEqual(['a2a'])
+        expect(await find({ sender: 'eve@' })).toEqual(['email'])
+        expect(await find({ sender: '192.0.2' })).toEqual(['a2a', 'email'])
+        expect(await find({ text: 'NO FROM' })).toEqual(['email'])
+        expect(await find({ since: minute(2) })).toEqual(['a2a'])
+        expect(await find({ until: minute(2) })).toEqual(['email'])
+      }),
+    )
+  })
+}
+
+function describeWindows(open: OpenStore): void {
+  test(
+    'a window begins and ends with its period, and is not the last while there are older rows',
+    withStore(open, async ({ store }) => {
+      const hours = Array.from({ length: 20 }, (_, hour) => `2026-01-01T${String(hour).padStart(2, '0')}:00:00.000Z`)
+      const numbers = await admitAll(
+        store,
+        hours.map((received_at, at) => sketchIntake(`m${at}`, { message: { received_at } })),
+      )
+      const window = await store.findListWindow('messages', { since: hours[5], until: hours[9] })
+      // A minute of slack, so that the row at the end is looked at, too.
+      expect(window).toEqual({ after: numbers[10], floor: numbers[5], isLast: true })
+      expect(await store.findListWindow('messages', {})).toMatchObject({ floor: 0, isLast: true })
+      const early = await store.findListWindow('messages', { until: '2020-01-01T00:00:00.000Z' })
+      expect(await store.listMessages({ limit: 9, after: early.after, floor: early.floor })).toEqual([])
+      expect(await store.findListWindow('deliveries', { since: hours[5] })).toMatchObject({ isLast: true })
+      expect(await store.findListWindow('dead', {})).toMatchObject({ isLast: true })
+    }),
+  )
+}
