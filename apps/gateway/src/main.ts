@@ -13,6 +13,7 @@ import { addKeyCommands } from './commands/keys/command.ts'
 import { addMessageCommands } from './commands/messages/command.ts'
 import { addPeopleCommands } from './commands/people/command.ts'
 import { addQuestionCommands } from './commands/questions/command.ts'
+import { addReplayCommand } from './commands/replay/command.ts'
 import { addRequirementCommands } from './commands/requirements/command.ts'
 import { addResolveCommand } from './commands/resolve/command.ts'
 import { addSendCommand } from './commands/send/command.ts'
@@ -45,6 +46,7 @@ const commandGroups = [
   addBackupCommands,
   addWhyCommand,
   addMessageCommands,
+  addReplayCommand,
   addKeyCommands,
   addFollowerCommands,
   addSuppressionCommands,

@@ -21,6 +21,7 @@ import { createKeySetRoute } from './keys/routes.ts'
 import { createOperations } from './operations/create-operations.ts'
 import { guardOperations } from './operations/guard.ts'
 import { addressTask, describeTask, renderDelivery } from './render.ts'
+import { createCallReplay } from './replay.ts'
 import { createA2aRoutes } from './routes.ts'
 import { a2aDescriptor } from './speaker.ts'
 import { createFeeds } from './streams/feeds.ts'
@@ -68,6 +69,7 @@ export function openA2a(whole: A2aConfig, gateway: ChannelContext): Channel<Hono
   return {
     ...sender,
     routes: endpoint.routes,
+    replay: createCallReplay(config, gateway),
     isAnnounced: true,
     openPaths: ['a2a', 'agents'],
     operationPaths: /^(\/agents\/[^/]+)?\/a2a\/rest\//,

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Intake } from '@postern/core'
 import { isJsonObject, isoTime } from '@postern/core'
+import { recordCallArrival } from './arrival.ts'
 import type { Call } from './endpoint/call.ts'
 import { toCanonicalJson } from './format/canonical.ts'
 import type { SendMessageParams, WireMessage } from './format/wire.ts'
@@ -38,6 +39,7 @@ export function normalizeMessage(proven: ResolvedMessage, domain: string): Intak
     thread: { scope: caller.owner, references: [] },
     aliases: [],
     proofs: [caller.proof, ...senderEvidence.proofs],
+    arrival: recordCallArrival(proven),
     raw: { bytes: rawOf(call), form: 'json' },
     ...(blobs.length > 0 && { blobs }),
     target: { id: task.id, context: task.context },

@@ -39,8 +39,19 @@ interface ResolveMessageDeps {
   readonly gateway: Pick<ChannelContext, 'platform' | 'store' | 'identity' | 'agents' | 'requirementClaims'>
 }
 
+/** What was found out of a stored message when it came, and is not found out once more. */
+interface KeptFindings {
+  readonly task: TaskIds
+  readonly evidence?: SenderEvidence | undefined
+  readonly resolution?: CheckedClaim['resolution'] | undefined
+}
+
 /** Checks that the message is complete, that this agent may take it, and that the task is the caller's. @throws A2aRejection, Rejection */
-export async function resolveMessage(call: Call, { config, gateway }: ResolveMessageDeps): Promise<ResolvedMessage> {
+export async function resolveMessage(
+  call: Call,
+  { config, gateway }: ResolveMessageDeps,
+  kept?: KeptFindings,
+): Promise<ResolvedMessage> {
   checkParams('SendMessage', call.params)
   const params = call.params as SendMessageParams
   const { message, configuration } = params
@@ -52,10 +63,12 @@ export async function resolveMessage(call: Call, { config, gateway }: ResolveMes
   checkOutputModes(configuration?.acceptedOutputModes ?? [], config.output_modes)
   const chain = clampChain(message, config.limits.max_hops)
   const phase = readPhase(message)
-  const task = await resolveTask(message, call, gateway)
+  const task = kept?.task ?? (await resolveTask(message, call, gateway))
   const watch = push && (await resolveWatch(push, task.id, call, gateway))
-  const senderEvidence = await readSenderEvidence(call, message, gateway)
-  const claim = await readPolicyClaim(message, call, { ...gateway, accepted: senderEvidence.accepted })
+  const senderEvidence = kept?.evidence ?? (await readSenderEvidence(call, message, gateway))
+  const claim = kept?.resolution
+    ? { resolution: kept.resolution }
+    : await readPolicyClaim(message, call, { ...gateway, accepted: senderEvidence.accepted })
   return {
     call,
     params,

@@ -1,6 +1,7 @@
 import type { Inbound } from '@postern/core'
 import type { ChannelDeps } from './channel-deps.ts'
 import type { ActivityPubConfig } from './config.ts'
+import { createFacts, withFacts } from './facts.ts'
 import type { InboxDeps } from './inbox/activity-kind.ts'
 import { normalizeDelivery, readWithdrawals } from './normalize.ts'
 import { createCreatedPosts } from './posts/created-post.ts'
@@ -29,7 +30,12 @@ export function createInbound(config: ActivityPubConfig, deps: ChannelDeps): Inb
   const resolving = { ...deps, gateway, fetchCreatedPost: createCreatedPosts({ fetchDocument, now }) }
   return {
     name: 'activitypub',
-    verify: async (raw, steps) => resolveDelivery(await verifyDelivery(raw, deps, steps), resolving, steps),
+    async verify(raw, steps) {
+      const facts = createFacts(deps.store, raw.facts)
+      const verified = await verifyDelivery(raw, deps, steps)
+      const resolved = await resolveDelivery(verified, { ...resolving, store: facts.store }, steps)
+      return withFacts(resolved, facts.found())
+    },
     normalize: normalizeDelivery,
     withdrawals: readWithdrawals,
   }

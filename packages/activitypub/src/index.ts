@@ -24,6 +24,7 @@ import { renderFediverseInvitation } from './pages/invitation.ts'
 import { createPublicProfiles } from './pages/public-profile.ts'
 import { createPrincipalFinder } from './peers/principal.ts'
 import { rehearseInbox } from './rehearse.ts'
+import { createActivityReplay } from './replay.ts'
 import { createRoutes } from './routes.ts'
 import { activityPubDescriptor } from './speaker.ts'
 
@@ -40,6 +41,7 @@ export function openActivityPub(config: ActivityPubConfig, context: ChannelConte
   return {
     ...createOutbound(config, context, deps),
     ...openPages(config, context, deps),
+    replay: createActivityReplay(config, context),
     isAnnounced: true,
     openPaths: ['actor', 'agents', 'inbox'],
     describeAgent: ({ name }) => ({ activitypub: { actor: agentIris(origin, name).actor } }),

@@ -1,6 +1,7 @@
 import type { AgentDirectory, CheckedProof, IntakeSteps, KeyOrigin, Proof, RefusalClaims, Store } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { checkDeclaredBody, parseBoundedJson, readBody } from '@postern/http'
+import type { Facts } from './facts.ts'
 import type { Activity } from './format/activity.ts'
 import { parseActivity } from './format/activity.ts'
 import { isOnOrigin } from './format/iri.ts'
@@ -20,12 +21,15 @@ import type { DeletedActor, ProvenActivity, provenBrand, VerifiedDelivery } from
 import { findSigner, proveSigner } from './proofs/signer.ts'
 import type { RequestProof } from './signature/request-proof.ts'
 import { readRequestProof } from './signature/request-proof.ts'
+import { recordRequest } from './signature/request-record.ts'
 import { toSignedRequest } from './signature/signed-request.ts'
 
 /** A request to an inbox, unread. `agent` is the one named by the path; absent for the shared inbox. */
 export interface InboxRequest {
   readonly request: Request
   readonly agent?: string | undefined
+  /** What our own store knew when it came; absent: the store is asked. */
+  readonly facts?: Facts | undefined
 }
 
 interface VerifyDeps {
@@ -62,7 +66,8 @@ export async function verifyDelivery(
   checkAddressee(raw, parts.agents)
   checkMediaType(headers)
   checkDeclaredBody(headers, maxBodyBytes)
-  const proof = readRequestProof(toSignedRequest(request, parts.origin))
+  const signed = toSignedRequest(request, parts.origin)
+  const proof = readRequestProof(signed)
   // Until its document is read, the key tells whom it claims to be from.
   steps.claim({ claimed_sender: proof.keyId })
   proof.checkTimes({ now: parts.now(), windowMs: parts.windowMs })
@@ -76,7 +81,8 @@ export async function verifyDelivery(
   const carriedKey = findCarriedKey(document, proof.keyId)
   const activity = parseActivity(document, carriedKey ?? proof.keyId)
   if (parts.isBlocked(activity.actor.host)) throw blocked()
-  if (carriedKey) return verifyCarried({ activity, bytes }, proof, { ...parts, steps })
+  const arrival = recordRequest(signed, proof)
+  if (carriedKey) return verifyCarried({ activity, bytes, arrival }, proof, { ...parts, steps })
   const signerAt = steps.now()
   const isKnown = parts.actors.knows(activity.actor)
   const actor = await findSigner(activity.actor, parts.actors)
@@ -87,7 +93,7 @@ export async function verifyDelivery(
   const objectAt = steps.now()
   const objectProof = await verifyObjectProof({ activity, bytes, actor: signer }, parts)
   noteObjectProof(objectProof, signer, { steps, since: objectAt, from })
-  return prove({ activity, actor: signer, bytes, receivedAt: parts.now() }, proof, objectProof)
+  return prove({ activity, actor: signer, bytes, arrival, receivedAt: parts.now() }, proof, objectProof)
 }
 
 /**
@@ -96,7 +102,7 @@ export async function verifyDelivery(
  * @throws Rejection, Unavailable
  */
 async function verifyCarried(
-  { activity, bytes }: Pick<ProvenActivity, 'activity' | 'bytes'>,
+  { activity, bytes, arrival }: Pick<ProvenActivity, 'activity' | 'bytes' | 'arrival'>,
   proof: RequestProof,
   parts: VerifyDeps & { readonly steps: IntakeSteps },
 ): Promise<VerifiedDelivery> {
@@ -128,6 +134,7 @@ async function verifyCarried(
     activity,
     actor,
     bytes,
+    arrival,
     receivedAt: parts.now(),
     keyId: undefined,
     objectKeyId: objectProof.key_id,

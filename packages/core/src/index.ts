@@ -89,6 +89,7 @@ export { sumUsage, tokenUsageSchema } from './message/token-usage.ts'
 export type { Visibility } from './message/visibility.ts'
 export { visibilities } from './message/visibility.ts'
 export { identifySpeaker } from './people/identify-speaker.ts'
+export { readPersonCommand } from './people/person-commands.ts'
 export { readPersonAddress, showPersonAddress } from './people/person-identity.ts'
 export type { ActionDeps, StoredFiles } from './ports/agent/action-deps.ts'
 export type {
@@ -122,6 +123,7 @@ export type { RunningAgent, TurnContext } from './ports/agent/turn-context.ts'
 export type {
   Addressing,
   AnsweredTurn,
+  ArrivedMessage,
   Channel,
   ChannelContext,
   Inbound,
@@ -131,6 +133,7 @@ export type {
   PublishedKey,
   Rehearsal,
   RehearsedCall,
+  ReplayMoment,
   RotateOptions,
   Transmitted,
   WebLink,
@@ -256,6 +259,7 @@ export { beginningOf } from './ports/records/work.ts'
 export type { RelationStore, WithdrawalStore } from './ports/relation-store.ts'
 export type { ListedDecision, RememberedDecision, RememberedStore } from './ports/remembered-store.ts'
 export { rememberedDecisionSchema, rememberedKind } from './ports/remembered-store.ts'
+export type { Lookup, ReplayStore, StoredArrival } from './ports/replay/replay-store.ts'
 export type {
   RequirementClaim,
   RequirementClaims,

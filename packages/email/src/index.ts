@@ -28,6 +28,7 @@ import { createUnsubscribeRoutes } from './out/suppression/unsubscribe-routes.ts
 import { openMailOutbound } from './outbound.ts'
 import type { ProvenMail } from './proven/mail.ts'
 import type { ProviderPlatform } from './providers/provider.ts'
+import { createMailReplay } from './replay.ts'
 import { createMailIntakeRoutes } from './routes.ts'
 import { loadSmtpServer, openSmtpListener } from './smtp/listener.ts'
 import { emailDescriptor } from './speaker.ts'
@@ -52,6 +53,7 @@ export function openEmail(config: EmailConfig, gateway: ChannelContext, deps: Em
   const intake = createMailIntake(inbound, gateway)
   return {
     ...openMailOutbound(config, gateway, openTokens),
+    replay: createMailReplay(moment => openInbound(config, { ...gateway, ...moment }, { pool, openTokens })),
     routes: createMailIntakeRoutes({ config, intake, platform: openProviderPlatform(gateway) }).route(
       '/',
       createUnsubscribeRoutes({ gateway, openTokens }),

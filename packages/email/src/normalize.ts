@@ -13,6 +13,7 @@ import type { ReadReport } from './bounces/bounce.ts'
 import { judgeReport, readReport } from './bounces/bounce.ts'
 import type { EmailConfig } from './config.ts'
 import { noSenderHistory } from './correspondents/correspondents.ts'
+import { recordEnvelope } from './mail/envelope-record.ts'
 import { findField } from './mail/header-scan.ts'
 import { findOthers, scopeOf } from './out/addressing/audience.ts'
 import type { ReplyAddress } from './out/addressing/reply-address.ts'
@@ -122,6 +123,7 @@ function normalizeFor(
     aliases: [...thread.aliases, ...notice.aliases],
     proofs: [...authentication.proofs, ...senderHistory.proofs],
     sentAt: Date.parse(readText(mail.header, 'date')),
+    arrival: recordEnvelope(raw, mail.known),
     raw: { bytes: mail.keptOctets, form: 'text' },
     blobs: body.files.map(({ digest, bytes, mime }) => ({ digest, bytes, mime })),
     target: packTarget(target),

@@ -95,21 +95,22 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
   refuseImpostors(mail.addresses.author, authentication, verifying)
   const body = read?.body ?? withoutBody(mail)
   const { covered, named, flags: uncovered } = readCovered(mail, authentication.coverage)
-  const replayed = noteReplay({ ...mail, named }, authentication, verifying)
-  const reused = await noteReuse(mail, verifying)
+  const known = raw.known ?? [
+    ...(await noteReuse(mail, verifying)),
+    ...noteReplay({ ...mail, named }, authentication, verifying),
+  ]
   const senderHistories = await meetAuthor(mail, authentication, verifying)
   const unreadable = await findUnreadable({ ...mail, covered, authentication, body }, verifying)
   const flags = [
     ...plan.flags,
     ...flagsOf(mail, verifying),
-    ...reused,
+    ...known,
     ...authentication.flags,
     ...uncovered,
-    ...replayed,
     ...body.flags,
   ]
   const keptOctets = withoutForeignResults(raw.octets, mail.header, upstream?.field)
-  const proven = { covered, named, authentication, body, senderHistories, unreadable, keptOctets, flags }
+  const proven = { known, covered, named, authentication, body, senderHistories, unreadable, keptOctets, flags }
   return { ...mail, ...proven } as unknown as ProvenMail
 }
 
@@ -184,7 +185,8 @@ async function judge(
   const budget = dns.openBudget()
   const authorDomain = mail.addresses.author.domain
   const dmarc = await checkDmarc({ authorDomain, ...found }, budget)
-  const canDefer = async () => !budget.isExhausted() && (await deferrals.canDefer(body.digest))
+  const mayWait = mail.raw.known === undefined
+  const canDefer = async () => mayWait && !budget.isExhausted() && (await deferrals.canDefer(body.digest))
   return judgeMail(
     { ...found, authorDomain, dmarc },
     { canDefer, isReport: mail.isReport, spfOnly: trust.spf_only, onReject: trust.dmarc_reject },

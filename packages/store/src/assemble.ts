@@ -24,6 +24,9 @@ import { createWriteCheck } from './operator/write-check.ts'
 import { createOnceStore } from './peers/once.ts'
 import { createRelationStore } from './peers/relations.ts'
 import { createPeopleStore } from './people/store.ts'
+import { createArrivalLookup } from './replay/arrivals.ts'
+import type { LookupLog } from './replay/lookups.ts'
+import { createLookups } from './replay/lookups.ts'
 import { createOverdueStore } from './requirements/overdue.ts'
 import { createResolutionPlan } from './requirements/resolution-plan.ts'
 import { createRequirementStore } from './requirements/store.ts'
@@ -94,6 +97,7 @@ export function assembleStore(parts: StoreDeps): GatewayStore {
     records: createRecordStore(context),
   }
   const refusals = createRefusals(context)
+  const { flush: flushLookups, ...lookups } = createLookups(context)
   const { admitNew, ...admission } = createAdmission(context, tables)
   const planResolution = createResolutionPlan(context, tables)
   return {
@@ -101,6 +105,8 @@ export function assembleStore(parts: StoreDeps): GatewayStore {
     ...createRequirementStore(context, tables, { admitNew, planResolution }),
     ...createOverdueStore(context, { requirements: tables.requirements, planResolution, admitNew }),
     refuse: refusals.refuse,
+    ...lookups,
+    ...createArrivalLookup(db, files),
     ...createWorkStore(context, tables),
     ...createLookupStore(context, tables),
     ...createTaskStore(context, tables),
@@ -118,20 +124,21 @@ export function assembleStore(parts: StoreDeps): GatewayStore {
     async rewriteFiles() {
       rewrite?.()
     },
-    close: createClosing({ db, writer, refusals, release }),
+    close: createClosing({ db, writer, refusals, flushLookups, release }),
   }
 }
 
 interface Closing extends Pick<StoreDeps, 'db' | 'release'> {
   readonly writer: Writer
   readonly refusals: Refusals
+  readonly flushLookups: LookupLog['flush']
 }
 
 /** What is waiting is written first; to close again waits for the same end. */
-function createClosing({ db, writer, refusals, release }: Closing): () => Promise<void> {
+function createClosing({ db, writer, refusals, flushLookups, release }: Closing): () => Promise<void> {
   let closed: Promise<void> | undefined
   const closeAll = async () => {
-    const flushed = refusals.flush()
+    const flushed = Promise.all([refusals.flush(), flushLookups()])
     await Promise.all([writer.close(), flushed])
     db.close()
     await release()

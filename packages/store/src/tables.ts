@@ -28,6 +28,8 @@ import type { QuotaTable } from './peers/quotas.ts'
 import { createQuotaTable } from './peers/quotas.ts'
 import type { RelationTable } from './peers/relations.ts'
 import { createRelationTable } from './peers/relations.ts'
+import type { LookupTable } from './replay/lookups.ts'
+import { createLookupTable } from './replay/lookups.ts'
 import type { RequirementTable } from './requirements/table.ts'
 import { createRequirementTable } from './requirements/table.ts'
 import type { TaskTable } from './tasks/table.ts'
@@ -61,6 +63,7 @@ export interface Tables {
   readonly budgets: BudgetTable
   readonly withdrawals: WithdrawalTable
   readonly proofKeys: ProofKeyTable
+  readonly lookups: LookupTable
   readonly readMessage: ReadMessage
   readonly forget: ForgetMessage
 }
@@ -96,6 +99,7 @@ export function createTables({ db, files, channels, ...ownership }: TablesDeps):
     budgets: createBudgetTable(db),
     withdrawals: createWithdrawalTable(db, ownership),
     proofKeys: createProofKeyTable(db),
+    lookups: createLookupTable(db),
     readMessage: createMessageReader(db, files),
     forget: createForget(db, parts),
   }

@@ -19,6 +19,7 @@ import { webDescriptor } from './identity/descriptor.ts'
 import { readChatKey } from './identity/owner-key.ts'
 import { addressRun, describeResponse, renderResponse } from './render.ts'
 import { createWebRoutes } from './routes.ts'
+import { createRunReplay } from './runs/replay.ts'
 import { openS3Bytes } from './s3/open-s3.ts'
 import { createVerifyOwner } from './verify.ts'
 
@@ -95,6 +96,7 @@ export async function openWeb(config: WebConfig, context: WebContext): Promise<C
   return {
     ...sender,
     routes,
+    replay: createRunReplay(deps),
     ...(config.enabled && { entrance: { label: 'chat', path: '/api/v1/agent/runs' } }),
     async findThread(owner, key) {
       const named = readChatKey(key)

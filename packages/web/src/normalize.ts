@@ -20,6 +20,8 @@ export interface ProvenRun {
   readonly document: unknown
   /** Ids of its messages that are not new. */
   readonly former: ReadonlySet<string>
+  /** What the stored request does not have, for a replay. */
+  readonly arrival: Json
   /** ms */
   readonly at: number
   /** The conversation of another channel that it continues, and what an answer needs to go there. */
@@ -30,7 +32,7 @@ export interface ProvenRun {
 
 /** A run → what the store keeps and the agent reads. Pure. */
 export function normalizeRun(run: ProvenRun): Intake {
-  const { owner, agent, domain, threadId, runId, messageId, content, document, former, at, joined } = run
+  const { owner, agent, domain, threadId, runId, messageId, content, document, former, arrival, at, joined } = run
   const recipient = `@${agent}@${domain}`
   return {
     agent,
@@ -53,6 +55,7 @@ export function normalizeRun(run: ProvenRun): Intake {
     },
     aliases: [],
     proofs: [proofOf(owner)],
+    arrival,
     raw: { bytes: Buffer.from(JSON.stringify(leaveOutFormer(document, former), hideTokens)), form: 'json' },
     ...(content.blobs.length > 0 && { blobs: content.blobs }),
     target: joined?.target ?? { run: runId, thread: threadId },

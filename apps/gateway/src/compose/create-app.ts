@@ -7,6 +7,7 @@ import { requireOperator } from '../commands/operator-token.ts'
 import { createOutcomeRoutes } from '../commands/outcomes/route.ts'
 import { createOwnerRoutes } from '../commands/people/owners-route.ts'
 import { createQuestionRoutes } from '../commands/questions/route.ts'
+import { createReplayRoutes } from '../commands/replay/route.ts'
 import { createOperatorRoutes } from '../commands/routes.ts'
 import type { ListedSetting } from '../commands/status/listed-setting.ts'
 import { createStatusRoutes } from '../commands/status/route.ts'
@@ -35,6 +36,7 @@ import { openPublisherDeps } from '../work/work.ts'
 import type { GatewayActivity } from './doctor-deps.ts'
 import { createDoctorDepsFactory } from './doctor-deps.ts'
 import type { Foundation } from './foundation.ts'
+import { openReplay } from './open-replay.ts'
 
 export interface AppOptions {
   readonly operatorToken: string
@@ -114,6 +116,7 @@ function openOperatorRoutes(
   return createOperatorRoutes({
     store,
     operations: [
+      ...createReplayRoutes(openReplay(foundation)),
       ...createWhyRoutes({ store, agents, agentConfigs: config.agents, now: () => platform.now() }),
       ...createOutcomeRoutes({ store, agentConfigs: config.agents, now: platform.now }),
       ...createQuestionRoutes(operators),

@@ -5,6 +5,7 @@ import { createTokenCheck } from '../commands/operator-token.ts'
 import { findScopes } from '../config/channel-slices.ts'
 import { openLocalFetch } from '../platform/local-fetch.ts'
 import type { GatewayPlatform } from '../platform/platform.ts'
+import { noteLookups } from '../replay/lookups.ts'
 import type { Foundation } from './foundation.ts'
 
 interface ChannelOpening {
@@ -30,7 +31,7 @@ export async function openChannels(
   const context = {
     channels,
     bodies,
-    platform,
+    platform: noteLookups(platform, store),
     store,
     admission: { rules: foundation.admissionRules, store },
     decisions,

@@ -25,7 +25,7 @@ export interface IntakeDraft
 
 /** Pure. */
 export function toIntake(resolved: ResolvedActivity, intakeDraft: IntakeDraft): Intake {
-  const { activity, actor, proofs, bytes, receivedAt } = resolved.named
+  const { activity, actor, proofs, bytes, arrival, receivedAt } = resolved.named
   const { agent, kind, parts, thread_id, in_reply_to, thread, object, target, language, ...rest } = intakeDraft
   const recipient = `@${agent}@${resolved.gateway.agents.domain}`
   return {
@@ -48,6 +48,7 @@ export function toIntake(resolved: ResolvedActivity, intakeDraft: IntakeDraft): 
     aliases: object === activity.id ? [] : [object],
     authorship: { author: actor.id, object },
     proofs,
+    arrival,
     raw: { bytes, form: 'json' },
     target: toJson(target),
     disposition: 'answer',

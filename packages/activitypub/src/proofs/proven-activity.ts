@@ -1,4 +1,4 @@
-import type { Proof } from '@postern/core'
+import type { Json, Proof } from '@postern/core'
 import type { Activity } from '../format/activity.ts'
 import type { RemoteActor } from '../peers/remote-actor.ts'
 
@@ -17,6 +17,8 @@ export interface ProvenActivity {
   /** The proof of the document itself, when it holds. */
   readonly objectKeyId: string | undefined
   readonly bytes: Uint8Array
+  /** The request beside its body, for a replay. */
+  readonly arrival: Json
   readonly proofs: readonly Proof[]
   /** Milliseconds. */
   readonly receivedAt: number

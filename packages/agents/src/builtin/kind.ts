@@ -29,6 +29,7 @@ export const builtinKinds: readonly AgentKind[] = Object.entries(builtins).map((
     usage: `"builtin:${name}"`,
     uses: new RegExp(`^builtin:${name}$`),
     schema: commonAgentSchema,
+    runsHere: true,
     open: async (_config, opening) => ({ ...shown, agent: create(opening) }),
   }),
 )

@@ -101,6 +101,8 @@ interface KindDeps<Config extends CommonAgentConfig> {
   /** Every value of `use` that means this kind. */
   readonly uses: RegExp
   readonly schema: z.ZodObject & z.ZodType<Config>
+  /** It runs in this process: its answer costs nothing and is seen by nobody else, unless its own code sees to that. */
+  readonly runsHere?: true
   /** @throws ConfigError */
   open(config: Config, opening: Opening): Promise<OpenedAgent>
 }
@@ -111,6 +113,7 @@ export interface AgentKind {
   /** Every value of `use` that means this kind. */
   readonly uses: RegExp
   readonly schema: z.ZodObject & z.ZodType<CommonAgentConfig>
+  readonly runsHere?: true
   /** @throws ConfigError */
   open(config: unknown, opening: Opening): Promise<OpenedAgent>
 }

@@ -19,6 +19,7 @@ const agentModuleSchema = z.looseObject({
 export const moduleKind = defineAgentKind({
   usage: 'a path such as "./agents/desk.ts" (.ts, .mts, .js, .mjs)',
   uses: modulePathPattern,
+  runsHere: true,
   schema: commonAgentSchema,
   open: async ({ use }, opening) =>
     readAgentModule(await importModule(use, `agents.${opening.name}.use`, opening.baseDir), use, opening),

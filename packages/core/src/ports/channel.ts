@@ -142,6 +142,19 @@ export interface Listening {
   close(): Promise<void>
 }
 
+/** Clock, look-ups and store of the time of a stored message, in place of the channel's own. */
+export type ReplayMoment = Pick<ChannelContext, 'platform' | 'store'>
+
+/** A stored message, as its channel reads it again. */
+export interface ArrivedMessage {
+  readonly agent: string
+  /** As its intake had it. */
+  readonly arrival: Json
+  readonly raw: Uint8Array
+  /** As its intake had it: the ids that the channel gave then. */
+  readonly target: Json
+}
+
 /** A protocol with its wire types closed over: what the program sees. `Routes` is the web framework's router. */
 export interface Channel<Routes = unknown> {
   readonly descriptor: ChannelDescriptor
@@ -223,6 +236,11 @@ export interface Channel<Routes = unknown> {
   liftSuppression?(agent: string, peer: string): Promise<boolean>
   /** `former`: where it listened before its configuration changed; a port that was picked freely is kept. */
   listen?(former?: Pick<Listening, 'port'>): Promise<Listening>
+  /**
+   * verify → resolve → normalize of a stored message, which stores nothing: what it would be for its agent now. Undefined: nothing. Remembers
+   * nothing of earlier messages. @throws Rejection, Unavailable
+   */
+  replay?(arrived: ArrivedMessage, moment: ReplayMoment): Promise<Intake | undefined>
   /** Shutdown begins: answer peers that wait with what there is now. */
   release?(): void
   close?(): Promise<void>

@@ -6,6 +6,7 @@ import type { OperatorStore } from './operator-store.ts'
 import type { OverdueStore } from './overdue-store.ts'
 import type { PeopleStore } from './people-store.ts'
 import type { RelationStore, WithdrawalStore } from './relation-store.ts'
+import type { ReplayStore } from './replay/replay-store.ts'
 import type { RequirementStore } from './requirement-store.ts'
 import type { TaskStore } from './task-store.ts'
 import type { TraceStore } from './trace/trace-store.ts'
@@ -25,6 +26,7 @@ export interface Store
     OnceStore,
     PeopleStore,
     OperatorStore,
+    ReplayStore,
     TraceStore,
     NoticeStore,
     WhyStore {

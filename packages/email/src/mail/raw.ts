@@ -32,4 +32,6 @@ export interface RawMail {
   readonly envelope: MailEnvelopeIn
   /** ISO 8601 UTC. */
   readonly receivedAt: string
+  /** Of a mail that is read again: the flags by what had come here before it. It is not put off. */
+  readonly known?: readonly string[] | undefined
 }

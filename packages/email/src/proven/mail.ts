@@ -30,6 +30,8 @@ export interface ProvenMail {
   readonly keptOctets: Uint8Array
   /** The agents that tell the author that they cannot read it. */
   readonly unreadable: ReadonlySet<string>
+  /** Those of its oddities that depend on what had come here before. */
+  readonly known: readonly string[]
   /** Its oddities. */
   readonly flags: readonly string[]
 }

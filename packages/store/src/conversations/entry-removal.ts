@@ -5,7 +5,7 @@ import { createSaidRemoval } from './transcript-removal.ts'
 /** What was said in a row and all that tells of it, as the assignments of an UPDATE; order, thread and task stay. */
 const emptied = `kind = 'removed', scope = 'forgotten', content = '[]', author = '{"address":"@forgotten@forgotten.invalid"}',
   native_id = NULL, agent = NULL, channel = NULL, duplicate_key = NULL, fingerprint = NULL, correlation_id = NULL, principal = NULL,
-  object = NULL, proofs = NULL, trace = NULL, flags = NULL, target = NULL, is_listed = 0, rendering = NULL, envelope = NULL, raw_form = NULL,
+  object = NULL, proofs = NULL, trace = NULL, arrival = NULL, flags = NULL, target = NULL, is_listed = 0, rendering = NULL, envelope = NULL, raw_form = NULL,
   raw_digest = NULL, raw = NULL`
 
 /** The newest row is kept, empty, so that its seq is not given again. */

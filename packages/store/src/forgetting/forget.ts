@@ -21,7 +21,7 @@ interface ForgetDeps {
 export function createForget(db: Database, { entries, notes, blobs, turns, deliveries }: ForgetDeps): ForgetMessage {
   const erase = prepareQuery(
     db,
-    `UPDATE messages SET raw = NULL, raw_digest = NULL, forgotten_at = ?2,
+    `UPDATE messages SET raw = NULL, raw_digest = NULL, arrival = NULL, forgotten_at = ?2,
        envelope = json_remove(envelope, '$.sender.profile', '$.sender.display_name'),
        flags = json_insert(coalesce(flags, '[]'), '$[#]', 'deleted')
      WHERE seq = ?1 AND forgotten_at IS NULL`,

@@ -8,6 +8,7 @@ import type { Database } from '../engine/database.ts'
 import { parseJson, prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { RelationTable } from '../peers/relations.ts'
+import type { LookupTable } from '../replay/lookups.ts'
 import type { ForgetMessage } from './forget.ts'
 
 /** Messages, and as much background, forgotten in one transaction at most, so that others get their turn. */
@@ -23,6 +24,7 @@ interface WithdrawalDeps extends PeerBlockingDeps {
   readonly relations: RelationTable
   readonly forget: ForgetMessage
   readonly entries: EntryTable
+  readonly lookups: LookupTable
 }
 
 export function createWithdrawalStore(context: StoreContext, tables: WithdrawalDeps): WithdrawalStore {
@@ -36,6 +38,7 @@ export function createWithdrawalStore(context: StoreContext, tables: WithdrawalD
       if (withdrawal.kind === 'forget') return tables.withdrawals.remember(via, withdrawal, now())
       if (withdrawal.kind === 'end_relations') return tables.relations.endRelations(via, withdrawal.peer)
       tables.relations.forgetPeer(via, withdrawal.peer)
+      tables.lookups.forget([withdrawal.peer])
       peerBlocking.stopDeliveries(batch, { via, peer: withdrawal.peer }, 'the recipient is gone', now())
     })
 

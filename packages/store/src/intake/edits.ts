@@ -47,7 +47,7 @@ export function createEditTable(db: Database, { entries, blobs, turns, responses
   )
   const replace = prepareQuery(
     db,
-    'UPDATE messages SET target = ?, flags = ?, raw_form = ?, raw_digest = ?, raw = ?, edited_at = ? WHERE seq = ?',
+    'UPDATE messages SET target = ?, flags = ?, raw_form = ?, raw_digest = ?, raw = ?, arrival = ?, edited_at = ? WHERE seq = ?',
   )
   return {
     findOpen(intake) {
@@ -63,7 +63,7 @@ export function createEditTable(db: Database, { entries, blobs, turns, responses
       const kept: readonly string[] = words.flags === null ? [] : parseJson(words.flags)
       const flags = formatJson([...new Set([...kept, ...draft.flags, 'edited'])])
       const rawBytes = draft.rawBlob ? null : raw.bytes
-      replace.run(draft.target, flags, raw.form, draft.rawBlob?.digest ?? null, rawBytes, now, message)
+      replace.run(draft.target, flags, raw.form, draft.rawBlob?.digest ?? null, rawBytes, draft.arrival, now, message)
       blobs.keepAll(draft.blobs, message)
       blobs.releaseUnnamed(batch, message, responses.findGiven(message)?.seq ?? message)
       turns.restart(batch, words, now)

@@ -13,6 +13,8 @@ export interface MessageDraft {
   readonly proofs: string
   /** Its way in, but for the moment at which it is stored. */
   readonly trace: string
+  /** What came beside the raw bytes. */
+  readonly arrival: string | null
   readonly flags: readonly string[]
   readonly target: string
   readonly lane: QueuePosition | undefined
@@ -34,6 +36,7 @@ export function draftIntake(intake: Intake, correlationId: string, rawBlob?: Blo
     envelope: formatJson(envelope),
     proofs: formatJson(intake.proofs),
     trace: formatJson(intake.trace ?? { received_at: Date.parse(envelope.received_at), steps: [] }),
+    arrival: intake.arrival === undefined ? null : formatJson(intake.arrival),
     flags: intake.flags ?? [],
     target: formatJson(intake.target),
     lane: draftQueueMode(intake),

@@ -20,8 +20,8 @@ export function createMessageInserter(db: Database): InsertMessage {
   const insert = prepareInsert(
     db,
     `INSERT INTO messages (entry_id, native_id, kind, scope, thread_id, task_id, agent, channel, at, duplicate_key, fingerprint,
-       correlation_id, principal, object, author, proofs, trace, flags, target, raw_form, raw_digest, envelope, content, raw)
-     VALUES (?, ?, 'message', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       correlation_id, principal, object, author, proofs, trace, arrival, flags, target, raw_form, raw_digest, envelope, content, raw)
+     VALUES (?, ?, 'message', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     'seq',
   )
   return (draft, { thread, task, scope, at }) => {
@@ -43,6 +43,7 @@ export function createMessageInserter(db: Database): InsertMessage {
       draft.entry.author,
       draft.proofs,
       stampTrace(draft.trace, at),
+      draft.arrival,
       draft.flags.length > 0 ? formatJson(draft.flags) : null,
       draft.target,
       raw.form,

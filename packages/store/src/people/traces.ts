@@ -6,10 +6,12 @@ import type { StoreContext } from '../engine/store-context.ts'
 import type { ProofKeyTable } from '../messages/proof-keys.ts'
 import { createDeliveryRemoval } from '../messages/row-removal.ts'
 import { createClaimRemoval } from '../peers/claims.ts'
+import type { LookupTable } from '../replay/lookups.ts'
 import { readPersonKey } from './table.ts'
 
 export interface RestDeps extends PeerBlockingDeps {
   readonly proofKeys: ProofKeyTable
+  readonly lookups: LookupTable
 }
 
 interface Rest {
@@ -80,6 +82,7 @@ export function createRestRemoval({ db, channels, now }: StoreContext, tables: R
     endBackground.run(agent, named)
     disown.run(agent, named)
     endRecords.run(agent, JSON.stringify(keys))
+    tables.lookups.forget(subjects)
     endBeginnings.run(agent, JSON.stringify([...subjects, ...keys.flatMap(principalOf)]))
     tables.proofKeys.forgetOwners(subjects)
     removeClaims([...subjects, ...keys.map(key => readPersonKey(key).address)])

@@ -8,7 +8,7 @@ export const messageSchema = `
 --
 -- Of a message alone: principal and object, whose words and of what, by which they are taken back; raw_digest, set when the bytes are in blobs.
 -- A message whose author takes it back keeps its ids: its raw bytes go and forgotten_at is set.
--- trace: JSON of its way in (IntakeTrace).
+-- trace: JSON of its way in (IntakeTrace). arrival: JSON of what came beside the raw bytes, without credentials; its channel reads them with it.
 -- Of a response alone: is_listed, everybody may read it; rendering, what rendering it takes beside the message's target.
 -- envelope: the message without parts, thread id and raw, or the response without parts. Long columns come last, so that the rest is read without
 -- them, and raw comes behind all others.
@@ -41,6 +41,7 @@ CREATE TABLE messages (
   target TEXT,
   proofs TEXT,
   trace TEXT,
+  arrival TEXT,
   envelope TEXT,
   content TEXT NOT NULL,
   raw BLOB

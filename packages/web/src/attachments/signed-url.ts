@@ -25,6 +25,12 @@ export function parseSignedUrl(url: string): SignedUrl | undefined {
   return place && { origin: origin.toLowerCase(), ...place, token }
 }
 
+/** What a stored request keeps of a signed URL: its path without host and token. */
+export function readStoredPlace(path: string): ObjectPlace | undefined {
+  const [, raw] = /^\/storage\/v1\/object\/sign\/([^?#]+)$/.exec(path) ?? []
+  return raw === undefined ? undefined : parsePlace(raw.split('/').map(decodeSegment))
+}
+
 /** `bucket` and `path` as they come in a query, already decoded. */
 export function readObjectPlace(bucket: string, path: string): ObjectPlace | undefined {
   return parsePlace([bucket, ...path.split('/')])

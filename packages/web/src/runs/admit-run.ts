@@ -2,31 +2,24 @@ import type { Admitted, Inbound, Json } from '@postern/core'
 import { Rejection, receive } from '@postern/core'
 import type { WebDeps } from '../deps.ts'
 import type { Conversation } from '../history/conversation.ts'
-import type { AskedRun } from '../input/asked-run.ts'
 import { RunRepeated } from '../input/asked-run.ts'
-import type { ReadContent } from '../input/read-parts.ts'
-import type { RunNews } from '../input/reconcile.ts'
 import type { ProvenRun } from '../normalize.ts'
 import { normalizeRun } from '../normalize.ts'
+import type { SaidRun } from './arrival.ts'
+import { recordRun } from './arrival.ts'
 import type { Watched } from './follow-turn.ts'
 
-interface SaidRun {
-  readonly asked: AskedRun
-  readonly news: RunNews
-  readonly content: ReadContent
-  /** The conversation of another channel that it continues. */
-  readonly joined: Conversation['joined']
-}
-
 /** Makes a person's message durable. @throws Rejection, Unavailable, RunRepeated */
-export async function admitRun({ asked, news, content, joined }: SaidRun, deps: WebDeps): Promise<Watched> {
+export async function admitRun(said: SaidRun, deps: WebDeps): Promise<Watched> {
+  const { asked, news, content, joined } = said
   const { owner, agent, input, document, place: reception, steps } = asked
   const { admission, store, platform, agents } = deps.gateway
   const { threadId, runId } = input
   const messageId = news.said.at(-1)?.id ?? `${runId}-input`
   const place = joined && { ...joined, target: await requireTarget(joined) }
   const of = { owner, agent, domain: agents.domain, threadId, runId, messageId }
-  const run: ProvenRun = { ...of, content, document, former: news.former, at: platform.now(), joined: place }
+  const arrival = recordRun(said)
+  const run: ProvenRun = { ...of, content, document, former: news.former, arrival, at: platform.now(), joined: place }
   const inbound: Inbound<ProvenRun, ProvenRun> = {
     name: 'web',
     verify: async proven => proven,

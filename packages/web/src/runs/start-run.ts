@@ -56,7 +56,8 @@ export async function startRun(asked: AskedRun, deps: WebDeps): Promise<StartedR
   const warnings = [...common.warnings, ...content.warnings]
   if (content.parts.length === 0) return { ...common, warnings, watched: decided.following }
   await deps.transcript.checkQuota(owner.owner, { threads: found ? 0 : 1, entries: 1, bytes: 1 }, deps.quota)
-  const watched = await admitRun({ asked, news, content, joined: found?.joined }, deps)
+  const said = { asked, news, answers: decided.answers, content, joined: found?.joined }
+  const watched = await admitRun(said, deps)
   if (!found) countChat(asked, deps)
   return { ...common, warnings, watched }
 }
@@ -104,11 +105,12 @@ async function takeSnapshots(
   return said.length === 0 ? [shown] : [shown, [...shown, ...said]]
 }
 
-async function readNews(
-  { said, toolResults }: RunNews,
+/** What is new in a run, as the agent reads it. @throws Rejection too_large, unsupported */
+export async function readNews(
+  { said, toolResults }: Pick<RunNews, 'said' | 'toolResults'>,
   answers: readonly string[],
-  { owner, input }: AskedRun,
-  { attachments, config }: WebDeps,
+  { owner, input }: Pick<AskedRun, 'input'> & { readonly owner: Pick<AskedRun['owner'], 'owner'> },
+  { attachments, config }: Pick<WebDeps, 'attachments' | 'config'>,
 ): Promise<ReadContent> {
   const place = { owner: owner.owner, threadId: input.threadId, runId: input.runId }
   const most = config.limits.files_per_run

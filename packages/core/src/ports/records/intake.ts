@@ -38,6 +38,8 @@ export interface Intake {
   readonly trace?: IntakeTrace | undefined
   /** Public keys that the steps of `trace` name by digest. */
   readonly proofKeys?: readonly ProofKey[] | undefined
+  /** What came beside the bytes, without credentials: with it the channel reads them again (`Channel.replay`). */
+  readonly arrival?: Json | undefined
   /** What arrived, without credentials. */
   readonly raw: { readonly bytes: Uint8Array; readonly form: 'json' | 'text' }
   readonly blobs?: readonly Blob[]

@@ -1,0 +1,147 @@
+import type { OperationInput } from '../../api/call.ts'
+import type { ReplayChange } from '../../replay/compare.ts'
+import type { ReplayReport } from '../../replay/replay.ts'
+import { toTerminalLine } from '../../terminal/text.ts'
+import type { ClientOpener, OperatorClient } from '../client.ts'
+import { CommandError } from '../client.ts'
+import type { Output } from '../context.ts'
+import { replayOperations } from './operations.ts'
+
+export interface ReplayWords {
+  readonly agent?: string
+  readonly now?: true
+  readonly call?: true
+  readonly commit?: true
+  readonly since?: string
+  readonly until?: string
+  readonly channel?: string
+  readonly to?: string
+  readonly limit?: string
+}
+
+/** One message. Ends with 1 when something differs. */
+export async function printReplay(
+  openClient: ClientOpener,
+  output: Output,
+  id: string,
+  words: ReplayWords,
+): Promise<void> {
+  const client = await openClient()
+  try {
+    const body = { ...readManner(words), commit: words.commit === true }
+    const report = await client.call(replayOperations.one, { parameters: { id }, body })
+    output.print(output.json ? JSON.stringify(report, null, 2) : formatReport(report))
+    if (report.outcome !== 'same') process.exitCode = 1
+  } finally {
+    await client.close()
+  }
+}
+
+/** A range: each message that differs, and how many there were. Ends with 1 when one differs. */
+export async function printReplays(openClient: ClientOpener, output: Output, words: ReplayWords): Promise<void> {
+  if (words.commit) throw new CommandError('cannot replay: --commit is for one message; name its number or id')
+  const most = readCount(words.limit)
+  const asked = { ...readManner(words), ...readRange(words) }
+  const client = await openClient()
+  const counts: Record<ReplayReport['outcome'], number> = { same: 0, changed: 0, refused: 0, skipped: 0 }
+  try {
+    for await (const report of listReplays(client, asked, most)) {
+      counts[report.outcome] += 1
+      if (output.json) output.print(JSON.stringify(report))
+      else if (report.outcome !== 'same') output.print(formatReport(report))
+    }
+    if (!output.json) output.print(formatCounts(counts))
+    if (counts.changed + counts.refused > 0) process.exitCode = 1
+  } finally {
+    await client.close()
+  }
+}
+
+type AskedRange = OperationInput<typeof replayOperations.range>['body']
+
+/** Page by page, so that a long range shows what it has found so far. */
+async function* listReplays(client: OperatorClient, asked: AskedRange, most: number): AsyncGenerator<ReplayReport> {
+  let left = most
+  let after: number | undefined
+  do {
+    const body = { ...asked, limit: Math.min(left, 20), ...(after !== undefined && { after }) }
+    const { items, next } = await client.call(replayOperations.range, { body })
+    yield* items
+    left -= items.length
+    after = next ?? undefined
+  } while (after !== undefined && left > 0)
+}
+
+function readManner({ agent, now, call }: ReplayWords) {
+  return {
+    ...(agent !== undefined && { use: agent }),
+    clock: now ? ('now' as const) : ('then' as const),
+    call: call === true,
+  }
+}
+
+function readRange({ since, until, channel, to }: ReplayWords) {
+  return {
+    ...(since !== undefined && { since: readInstant(since, '--since') }),
+    ...(until !== undefined && { until: readInstant(until, '--until') }),
+    ...(channel !== undefined && { channel }),
+    ...(to !== undefined && { agent: to }),
+  }
+}
+
+const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** A time ago, or an instant. @throws CommandError */
+function readInstant(text: string, option: string): string {
+  const { count, unit = '' } = /^(?<count>\d{1,6})(?<unit>[mhd])$/.exec(text)?.groups ?? {}
+  const at = count === undefined ? Date.parse(text) : Date.now() - Number(count) * (unitMs[unit] ?? 0)
+  if (Number.isNaN(at))
+    throw new CommandError(`cannot replay: ${option} must be as 30m, 12h, 7d or an ISO 8601 instant`)
+  return new Date(at).toISOString()
+}
+
+function readCount(text = '1000'): number {
+  if (/^[1-9]\d{0,6}$/.test(text)) return Number(text)
+  throw new CommandError('cannot replay: --limit must be a whole number from 1')
+}
+
+function formatReport(report: ReplayReport): string {
+  const { message, id, via, agent, received_at, outcome, reason, not_called, queued } = report
+  const sections = [
+    ['proofs', report.proofs],
+    ['message', report.normalized],
+    ['answer', report.response],
+    ['wire', report.wire],
+  ] as const
+  const lines = [
+    `#${message} ${id}`,
+    `  ${via} to ${agent} at ${received_at}: ${outcome}${reason ? `, ${reason}` : ''}`,
+    ...sections.flatMap(([title, changes]) => formatChanges(title, changes)),
+    ...(not_called ? [`  agent not called: ${not_called}`] : []),
+    ...(queued ? [`  ${formatQueued(queued)}`] : []),
+  ]
+  return lines.map(toTerminalLine).join('\n')
+}
+
+function formatChanges(title: string, changes: readonly ReplayChange[]): readonly string[] {
+  return changes.flatMap(({ path, before, after }) => [
+    `  ${title}${path === '' ? '' : ` ${path}`}`,
+    ...(before === undefined ? [] : formatSide('-', before)),
+    ...(after === undefined ? [] : formatSide('+', after)),
+  ])
+}
+
+function formatSide(sign: string, value: unknown): readonly string[] {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.split('\n').map(line => `    ${sign} ${line}`)
+}
+
+function formatQueued({ kind, response, reason }: NonNullable<ReplayReport['queued']>): string {
+  if (kind === 'nothing') return `nothing was queued: ${reason ?? ''}`
+  return kind === 'edit' ? `queued: the answer ${response} is changed` : `queued: the first answer, ${response}`
+}
+
+function formatCounts({ same, changed, refused, skipped }: Readonly<Record<ReplayReport['outcome'], number>>): string {
+  const all = same + changed + refused + skipped
+  return `${all} replayed: ${same} the same, ${changed} changed, ${refused} refused, ${skipped} skipped`
+}

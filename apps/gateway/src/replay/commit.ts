@@ -1,0 +1,83 @@
+import { hash } from 'node:crypto'
+import type { AgentAction, Answer, Intake, MessageRecord, NormalizedResponse, PublisherDeps } from '@postern/core'
+import { createSyntheticMessage, findChannel, performActions, Rejection } from '@postern/core'
+import { nameAgent } from './read-again.ts'
+
+/** What a replay has queued. */
+export interface Queued {
+  readonly kind: 'edit' | 'answer' | 'nothing'
+  /** Id of the response. */
+  readonly response?: string | undefined
+  /** Why nothing was. */
+  readonly reason?: string | undefined
+}
+
+export type CommitDeps = PublisherDeps
+
+interface Committed {
+  readonly record: MessageRecord
+  readonly intake: Intake
+  readonly answer: Answer
+  readonly response: NormalizedResponse
+}
+
+/**
+ * The new answer takes the place of the one that was given, where its channel can change what it sent; a message without an answer gets its first.
+ * Nobody is answered twice: an answer that cannot be changed stays. @throws Rejection `unsupported`
+ */
+export async function commitAnswer(committed: Committed, deps: CommitDeps): Promise<Queued> {
+  const { record, response } = committed
+  if (!record.response) return answerFirst(committed, deps)
+  const agent = nameAgent(record)
+  const acting = { agent, address: record.message.recipient }
+  const edit: AgentAction = { act: 'edit', response: record.response.id, parts: [...response.parts] }
+  try {
+    await performActions([edit], acting, deps)
+  } catch (error) {
+    if (!(error instanceof Rejection) || error.code !== 'unsupported') throw error
+    const reason = `an answer by ${record.message.received_via} cannot be changed once it is given`
+    return { kind: 'nothing', reason }
+  }
+  return { kind: 'edit', response: record.response.id }
+}
+
+/** Made from the message's number, so that a second replay finds the place taken. */
+function nameAnswer({ number, correlation_id }: MessageRecord): string {
+  return hash('sha256', `replay ${number} ${correlation_id}`).slice(0, 32)
+}
+
+async function answerFirst(
+  { record, intake, answer, response }: Committed,
+  { store, channels, platform }: CommitDeps,
+): Promise<Queued> {
+  const id = nameAnswer(record)
+  if (await store.findResponse(id)) return { kind: 'nothing', reason: 'an earlier replay has answered it' }
+  const { message } = record
+  const channel = findChannel(channels, message.received_via)
+  if (!channel) return { kind: 'nothing', reason: `the channel "${message.received_via}" is not open` }
+  const named = { ...response, id }
+  const turn = {
+    ...{
+      message: record.number,
+      token: 1,
+      attempt: 1,
+      crashes: 0,
+      agent: nameAgent(record),
+      via: message.received_via,
+    },
+    ...{ content: message, thread: record.thread, target: intake.target, flags: record.flags },
+    correlationId: record.correlation_id,
+  }
+  const { deliveries, broadcasts, aliases, rendering, isListed } = channel.address({ turn, response: named })
+  if (deliveries.length === 0) return { kind: 'nothing', reason: `nobody waits for an answer by ${turn.via} any more` }
+  const place = { agent: turn.agent, address: message.recipient, channel: channel.descriptor }
+  const synthetic = createSyntheticMessage({
+    ...place,
+    ...{ id: `replay:${id}`, threadId: message.thread_id, scope: intake.thread.scope, flag: 'replay' },
+    at: new Date(platform.now()).toISOString(),
+  })
+  const said = { response: named, aliases, rendering, isListed, deliveries, broadcasts, blobs: answer.blobs }
+  const thread = { ...synthetic.thread, references: [message.id] }
+  await store.act([{ kind: 'post', synthetic: { ...synthetic, thread }, answer: said }], turn.correlationId)
+  return { kind: 'answer', response: id }
+}

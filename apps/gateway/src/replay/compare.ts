@@ -1,0 +1,50 @@
+import type { Json } from '@postern/core'
+
+/** One place in which two documents differ. A member that is absent is absent here, too. */
+export interface ReplayChange {
+  /** As `parts.0.content`; empty: the whole. */
+  readonly path: string
+  readonly before?: Json | undefined
+  readonly after?: Json | undefined
+}
+
+/** More say no more. */
+const maxChanges = 100
+/** Longer texts are cut, characters. */
+const maxText = 2_000
+
+/** Where `after` differs from `before`, in the order of its members; each place once. */
+export function compareJson(before: unknown, after: unknown): readonly ReplayChange[] {
+  const changes: ReplayChange[] = []
+  collect(toJson(before), toJson(after), '', changes)
+  return changes
+}
+
+function collect(before: Json | undefined, after: Json | undefined, path: string, changes: ReplayChange[]): void {
+  if (changes.length >= maxChanges || before === after) return
+  if (isTree(before) && isTree(after) && Array.isArray(before) === Array.isArray(after)) {
+    const names = new Set([...Object.keys(before), ...Object.keys(after)])
+    for (const name of names) collect(before[name], after[name], path === '' ? name : `${path}.${name}`, changes)
+    return
+  }
+  changes.push({
+    path,
+    ...(before !== undefined && { before: clip(before) }),
+    ...(after !== undefined && { after: clip(after) }),
+  })
+}
+
+function isTree(value: Json | undefined): value is { readonly [name: string]: Json } {
+  return typeof value === 'object' && value !== null
+}
+
+function clip(value: Json): Json {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  if (text.length <= maxText) return value
+  return `${text.slice(0, maxText).toWellFormed()}… (${text.length} characters)`
+}
+
+/** As it is stored: without members that are undefined. */
+function toJson(value: unknown): Json | undefined {
+  return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as Json)
+}

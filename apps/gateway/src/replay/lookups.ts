@@ -1,0 +1,128 @@
+import type { DnsResolver, FetchAnswer, FetchRequest, GuardedFetch, Json, Platform, ReplayStore } from '@postern/core'
+import { isJsonObject, parseJsonText, Unavailable, Undeliverable } from '@postern/core'
+
+/** Longer documents are not kept, bytes: none that a proof needs is. */
+const maxBytes = 48 * 1024
+/** Of an answer's fields those that somebody reads. */
+const keptFields = ['content-type', 'location', 'cache-control', 'link']
+
+type Outside = Pick<Platform, 'fetch' | 'resolveDns'>
+type NoteLookup = Pick<ReplayStore, 'noteLookup'>
+
+/** Notes what is read of other hosts and of DNS, so that a message can be read again as the moment was then. */
+export function noteLookups<Outer extends Outside & Pick<Platform, 'now'>>(platform: Outer, store: NoteLookup): Outer {
+  const { fetch, resolveDns, now } = platform
+  const note = (key: string, answer: Json | undefined, owner?: string) => {
+    if (answer !== undefined) store.noteLookup({ key, at: now(), answer, ...(owner !== undefined && { owner }) })
+  }
+  return {
+    ...platform,
+    fetch: async (url, request) => {
+      const key = nameFetch(url, request)
+      if (key === undefined) return fetch(url, request)
+      try {
+        const answer = await fetch(url, request)
+        note(key, describeAnswer(answer), findOwner(answer))
+        return answer
+      } catch (error) {
+        note(key, describeFailure(error))
+        throw error
+      }
+    },
+    resolveDns: async (name, type) => {
+      const key = nameQuestion(name, type)
+      try {
+        const records = await resolveDns(name, type)
+        note(key, { records: records as Json })
+        return records
+      } catch (error) {
+        note(key, describeDnsFailure(error))
+        throw error
+      }
+    },
+  }
+}
+
+/** A look-up that is not on record: what it would have said is not known any more. */
+export class LookupMissing extends Unavailable {}
+
+/** Answers what was looked up with what it said at `at` (ms); nothing goes out. */
+export function createPastLookups(store: Pick<ReplayStore, 'findLookup'>, at: number): Outside {
+  const find = async (key: string) => {
+    const answer = await store.findLookup(key, at)
+    if (isJsonObject(answer)) return answer
+    throw new LookupMissing(`there is no record of what "${key}" said then`)
+  }
+  const fetch: GuardedFetch = async (url, request) => {
+    const key = nameFetch(url, request)
+    if (key === undefined) throw new Undeliverable('a replay sends nothing')
+    return restoreAnswer(await find(key))
+  }
+  const resolveDns: DnsResolver = async (name, type) => {
+    const { records, code, message } = await find(nameQuestion(name, type))
+    if (records !== undefined) return records
+    throw Object.assign(new Error(String(message)), { code })
+  }
+  return { fetch, resolveDns }
+}
+
+/** Undefined for a request that changes something, or that shows a credential: its answer is for who holds it. */
+function nameFetch(url: string, { method = 'GET', headers = {} }: FetchRequest = {}): string | undefined {
+  const fields = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+  if (method !== 'GET' || 'authorization' in fields || 'cookie' in fields) return undefined
+  return `GET ${fields.accept ?? '*/*'} ${url}`
+}
+
+function nameQuestion(name: string, type: string): string {
+  return `DNS ${type.toUpperCase()} ${name.toLowerCase()}`
+}
+
+function describeAnswer({ status, headers, url, body }: FetchAnswer): Json | undefined {
+  if (body.byteLength > maxBytes) return undefined
+  const fields = keptFields.flatMap(name => {
+    const value = headers.get(name)
+    return value === null ? [] : [[name, value] as const]
+  })
+  return { status, headers: Object.fromEntries(fields), url, body: Buffer.from(body).toString('base64') }
+}
+
+function restoreAnswer({ status, headers, url, body, error, message }: Readonly<Record<string, unknown>>): FetchAnswer {
+  if (error === 'Unavailable') throw new Unavailable(String(message))
+  if (error !== undefined) throw new Undeliverable(String(message))
+  return {
+    status: Number(status),
+    headers: new Headers(headers as Record<string, string>),
+    url: String(url),
+    body: new Uint8Array(Buffer.from(String(body), 'base64')),
+  }
+}
+
+/** A request that its caller broke off says nothing. */
+function describeFailure(error: unknown): Json | undefined {
+  if (error instanceof Unavailable) return { error: 'Unavailable', message: error.message }
+  return error instanceof Undeliverable ? { error: 'Undeliverable', message: error.message } : undefined
+}
+
+function describeDnsFailure(error: unknown): Json | undefined {
+  const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
+  return typeof code === 'string' ? { code, message: String(message) } : undefined
+}
+
+/** Whose document it is: an actor's own, an author's post, or the account that WebFinger names. */
+function findOwner({ headers, body }: FetchAnswer): string | undefined {
+  if (!/json/i.test(headers.get('content-type') ?? '') || body.byteLength > maxBytes) return undefined
+  const document = tryParse(Buffer.from(body).toString())
+  if (!isJsonObject(document)) return undefined
+  const { attributedTo, links, id } = document
+  const self = (Array.isArray(links) ? links : []).find(link => isJsonObject(link) && link.rel === 'self')
+  const named = [attributedTo, isJsonObject(self) ? self.href : undefined, id]
+  return named.find((value): value is string => typeof value === 'string')
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return parseJsonText(text)
+  } catch {
+    return undefined
+  }
+}

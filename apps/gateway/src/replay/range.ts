@@ -1,0 +1,56 @@
+import type { MessageSummary, OperatorStore } from '@postern/core'
+import type { ReplayDeps, ReplayOptions, ReplayReport } from './replay.ts'
+import { replayMessage } from './replay.ts'
+
+/** Which messages are replayed, newest first. */
+interface ReplayRange {
+  /** ISO 8601 UTC. */
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+  readonly channel?: string | undefined
+  readonly agent?: string | undefined
+  /** `next` of the page before. */
+  readonly after?: number | undefined
+  /** Most messages that are replayed. */
+  readonly limit: number
+}
+
+export interface ReplayPage {
+  readonly items: readonly ReplayReport[]
+  /** Goes on with `after`; null at the end. */
+  readonly next: number | null
+}
+
+/** So many are looked at for one page, whether they match or not. */
+const scanned = 500
+
+/** Replays one page of a range, one message after the other: as much work as its messages were, never more at once. */
+export async function replayRange(range: ReplayRange, options: ReplayOptions, deps: ReplayDeps): Promise<ReplayPage> {
+  const { store } = deps.turn
+  const items: ReplayReport[] = []
+  const page = await listPage(range, store)
+  for (const summary of page) {
+    if (isBefore(summary, range.since)) return { items, next: null }
+    if (!matches(summary, range)) continue
+    const record = await store.findMessage(`#${summary.message}`)
+    if (record) items.push(await replayMessage(record, options, deps))
+    if (items.length >= range.limit) return { items, next: summary.message }
+  }
+  return { items, next: page.length < scanned ? null : (page.at(-1)?.message ?? null) }
+}
+
+function listPage({ after }: ReplayRange, store: Pick<OperatorStore, 'listMessages'>) {
+  return store.listMessages({ limit: scanned, ...(after !== undefined && { after }) })
+}
+
+function isBefore({ received_at }: MessageSummary, since: string | undefined): boolean {
+  return since !== undefined && Date.parse(received_at) < Date.parse(since)
+}
+
+function matches(summary: MessageSummary, { until, channel, agent }: ReplayRange): boolean {
+  return (
+    (channel === undefined || summary.via === channel) &&
+    (agent === undefined || summary.agent === agent) &&
+    (until === undefined || Date.parse(summary.received_at) < Date.parse(until))
+  )
+}

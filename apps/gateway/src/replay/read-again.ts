@@ -1,0 +1,111 @@
+import type { Channel, Intake, MessageRecord, Part, Platform, Store, StoredArrival } from '@postern/core'
+import { findChannel } from '@postern/core'
+import type { ReplayChange } from './compare.ts'
+import { compareJson } from './compare.ts'
+import { createPastLookups } from './lookups.ts'
+import { createPastStore } from './past-store.ts'
+
+/** The clock and the look-ups that a message is read with: those of then, or today's. */
+export type ReplayClock = 'then' | 'now'
+
+export interface ReadAgainDeps {
+  readonly store: Store
+  readonly platform: Platform
+  readonly channels: readonly Channel[]
+}
+
+export interface ReadAgain {
+  /** Undefined: the message would not reach the agent. */
+  readonly intake: Intake | undefined
+  readonly proofs: readonly ReplayChange[]
+  readonly message: readonly ReplayChange[]
+}
+
+/** The gateway's own part of the time between the first byte and the stored message, where it was not noted, ms. */
+const longestAdmissionMs = 60_000
+
+/** verify → resolve → normalize of a stored message, and how it differs from what is stored. @throws Rejection, Unavailable */
+export async function readAgain(
+  record: MessageRecord,
+  arrived: StoredArrival,
+  clock: ReplayClock,
+  deps: ReadAgainDeps,
+): Promise<ReadAgain> {
+  const channel = findChannel(deps.channels, record.message.received_via)
+  const { arrival, raw, target } = arrived
+  const agent = nameAgent(record)
+  if (!channel?.replay || arrival === undefined || !raw) return { intake: undefined, proofs: [], message: [] }
+  const moment = openMoment(record, clock, deps)
+  const intake = await channel.replay({ agent, arrival, raw, target }, moment)
+  return { intake, proofs: compareProofs(record, intake), message: compareMessages(record, intake) }
+}
+
+/** Without the `@` and the domain. */
+export function nameAgent({ message }: Pick<MessageRecord, 'message'>): string {
+  return message.recipient.slice(1, message.recipient.lastIndexOf('@'))
+}
+
+function openMoment(record: MessageRecord, clock: ReplayClock, { store, platform }: ReadAgainDeps) {
+  const at = Date.parse(record.message.received_at)
+  const until = record.trace?.admitted_at ?? at + longestAdmissionMs
+  const past = createPastStore(store, { message: record.number, at })
+  const quiet = silence(platform)
+  if (clock === 'now') return { platform: quiet, store: past }
+  return { platform: { ...quiet, ...createPastLookups(store, until), now: () => at }, store: past }
+}
+
+/** What a replay logs would look like traffic; and it submits no mail and opens no stream. */
+export function silence(platform: Platform): Platform {
+  const ignore = () => {}
+  return {
+    ...platform,
+    openStream: undefined,
+    submitMail: async () => {
+      throw new Error('a replay sends nothing')
+    },
+    fetch: async (url, request) => {
+      if ((request?.method ?? 'GET') !== 'GET') throw new Error('a replay sends nothing')
+      return platform.fetch(url, request)
+    },
+    log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+  }
+}
+
+function compareProofs({ proofs }: MessageRecord, intake: Intake | undefined): readonly ReplayChange[] {
+  return intake ? compareJson(proofs, intake.proofs) : []
+}
+
+/** Added by the store and by the rules before it, which are not run again. */
+const addedFlags: ReadonlySet<string> = new Set(['edited', 'deleted', 'loop_guard', 'blocked_by', 'forgotten'])
+
+function compareMessages(record: MessageRecord, intake: Intake | undefined): readonly ReplayChange[] {
+  if (!intake) return [{ path: '', before: record.message.id }]
+  const before = showMessage(record.message)
+  const after = showMessage({ ...intake.message, parts: adoptKept(intake.message.parts, record.message.parts) })
+  const isKept = intake.disposition === 'keep'
+  const known = record.flags.filter(flag => !addedFlags.has(flag))
+  const flags = [...new Set(intake.flags ?? [])]
+  const wasGiven = record.state !== 'ignored'
+  const isMissing = (flag: string) => !flags.includes(flag) && wasGiven
+  return [
+    ...compareJson(before, after),
+    ...flags.filter(flag => !record.flags.includes(flag)).map(flag => ({ path: 'flags', after: flag })),
+    ...known.filter(isMissing).map(flag => ({ path: 'flags', before: flag })),
+    ...(isKept && wasGiven ? [{ path: 'disposition', before: 'answer', after: 'keep' }] : []),
+  ]
+}
+
+/** What the channel says of it: the store decides the thread, and keeps raw bytes and history apart. */
+function showMessage(message: Readonly<Record<string, unknown>> | MessageRecord['message']): unknown {
+  const { raw: _, history: _history, thread_id: _thread, ...shown } = message as Readonly<Record<string, unknown>>
+  return shown
+}
+
+/** Files that were fetched for the turn are part of the message since then: they are not fetched again. */
+export function adoptKept(parts: readonly Part[], stored: readonly Part[]): Part[] {
+  return parts.map((part, at) => {
+    const kept = stored[at]
+    const isFetched = part.kind === 'file' && kept?.kind === 'file' && part.bytes_ref.kind === 'url'
+    return isFetched && kept.bytes_ref.kind === 'content_addressed' && part.name === kept.name ? kept : part
+  })
+}

@@ -1,0 +1,45 @@
+import type { ReplayPage } from '../../src/replay/range.ts'
+import type { ReplayReport } from '../../src/replay/replay.ts'
+import type { TestGateway } from '../setup/gateway.ts'
+import { eventually, operatorToken } from '../setup/gateway.ts'
+
+export interface ReplayAnswer<Json> {
+  readonly status: number
+  readonly json: Json & { readonly detail?: string }
+}
+
+/** Replays one message. */
+export async function replayOne(
+  gateway: Pick<TestGateway, 'url'>,
+  id: string | number,
+  body: object = {},
+): Promise<ReplayAnswer<ReplayReport>> {
+  return post(gateway, `/messages/${encodeURIComponent(typeof id === 'number' ? `#${id}` : id)}/replay`, body)
+}
+
+/** Replays all that came, page by page. */
+export async function replayAll(gateway: TestGateway, body: object = {}): Promise<readonly ReplayReport[]> {
+  await eventually(async () => {
+    const messages = await gateway.messages()
+    return messages.every(({ state }) => state !== 'received' && state !== 'working')
+  })
+  const reports: ReplayReport[] = []
+  let after: number | undefined
+  do {
+    const { json } = await post<ReplayPage>(gateway, '/replay', { limit: 100, ...body, ...(after && { after }) })
+    reports.push(...json.items)
+    after = json.next ?? undefined
+  } while (after !== undefined)
+  return reports
+}
+
+export async function post<Json>(
+  { url }: Pick<TestGateway, 'url'>,
+  path: string,
+  body: object,
+): Promise<ReplayAnswer<Json>> {
+  const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
+  const init = { method: 'POST', headers, body: JSON.stringify(body) }
+  const answer = await fetch(`${url()}/operator/api${path}`, init)
+  return { status: answer.status, json: (await answer.json()) as ReplayAnswer<Json>['json'] }
+}

@@ -1,0 +1,26 @@
+import type { Json } from '@postern/core'
+import { isJsonObject } from '@postern/core'
+import type { RequestProof } from './request-proof.ts'
+import type { SignedRequest } from './signed-request.ts'
+
+/** What a signature is read from, besides what it covers. */
+const alwaysKept = ['signature', 'signature-input', 'digest', 'content-digest', 'date', 'content-type']
+/** They would let in whoever reads them. */
+const neverKept: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie'])
+
+/** The signed part of a request without its body, to verify it once more: its target and the fields that count. */
+export function recordRequest({ target, headers }: SignedRequest, { covered }: Pick<RequestProof, 'covered'>): Json {
+  const names = new Set([...alwaysKept, ...covered.map(name => name.toLowerCase())])
+  const kept = [...names].flatMap(name => {
+    const value = /^[a-z0-9-]+$/.test(name) && !neverKept.has(name) ? headers.get(name) : null
+    return value === null ? [] : [[name, value] as const]
+  })
+  return { target, headers: Object.fromEntries(kept) }
+}
+
+/** The request again. Undefined when it is no record of one. */
+export function restoreRequest(record: Json, body: Uint8Array, origin: string): Request | undefined {
+  if (!isJsonObject(record) || typeof record.target !== 'string' || !isJsonObject(record.headers)) return undefined
+  const headers = Object.entries(record.headers).map(([name, value]) => [name, String(value)] as [string, string])
+  return new Request(origin + record.target, { method: 'POST', headers, body: new Uint8Array(body) })
+}
