@@ -1,5 +1,5 @@
 import { realpathSync } from 'node:fs'
-import { relative, resolve, sep } from 'node:path'
+import { dirname, resolve, sep } from 'node:path'
 import type { AgentDepsOptions } from '@postern/agents'
 import { openAgents, renewOperatorModules } from '@postern/agents'
 import type { RunningAgent } from '@postern/core'
@@ -18,13 +18,13 @@ interface AgentFileDeps {
 }
 
 /**
- * Opens a module of the project in the place of an agent, with the agent's other settings; it and what it imports are loaded anew. Only files in
- * the folder of the configuration are loaded: who holds the operator's token runs what is there, and nothing else.
+ * Opens a module of the project in the place of an agent, with the agent's other settings; it and what it imports are loaded anew. Only files below
+ * the folder of the configuration, or of the agent's own module, are loaded: who holds the operator's token runs what is there, and nothing else.
  * @throws Rejection `malformed`, `forbidden`
  */
 export async function openAgentFile(name: string, file: string, deps: AgentFileDeps): Promise<ReplayAgent> {
   const { config, opening } = deps
-  const use = findInProject(file, opening.baseDir)
+  const use = findInProject(file, listRoots(config.agents[name], opening.baseDir), opening.baseDir)
   renewOperatorModules()
   try {
     const agents = await openAgents(
@@ -47,18 +47,24 @@ function keepCommon(agent: Readonly<Record<string, unknown>> = {}): Record<strin
   return Object.fromEntries(commonMembers.flatMap(name => (agent[name] === undefined ? [] : [[name, agent[name]]])))
 }
 
-/** The path that the configuration would have. @throws Rejection */
-function findInProject(file: string, baseDir: string): string {
+/** Where modules of the project are: beside its configuration, and beside the module that answers today. */
+function listRoots(agent: Readonly<Record<string, unknown>> = {}, baseDir: string): readonly string[] {
+  const own =
+    typeof agent.use === 'string' && modulePattern.test(agent.use) ? [dirname(resolve(baseDir, agent.use))] : []
+  return [baseDir, ...own].flatMap(folder => findReal(folder) ?? [])
+}
+
+const modulePattern = /^\.{0,2}\/.*\.(?:ts|mts|js|mjs)$/
+
+/** The whole path of a module of the project. @throws Rejection */
+function findInProject(file: string, roots: readonly string[], baseDir: string): string {
   const real = findReal(resolve(baseDir, file))
-  const path = real && relative(realpathSync(baseDir), real)
-  if (path === undefined) throw new Rejection('malformed', `Cannot replay: there is no file "${file}" in the project`)
-  if (path.startsWith('..') || resolve(path) === path || path.split(sep).includes('node_modules')) {
+  if (real === undefined) throw new Rejection('malformed', `Cannot replay: there is no file "${file}" in the project`)
+  if (!roots.some(root => real.startsWith(root + sep)) || real.split(sep).includes('node_modules')) {
     throw new Rejection('forbidden', `Cannot replay: "${file}" is outside of the project's folder`)
   }
-  if (!/\.(?:ts|mts|js|mjs)$/.test(path)) {
-    throw new Rejection('malformed', `Cannot replay: "${file}" is no module (.ts, .mts, .js or .mjs)`)
-  }
-  return `./${path.split(sep).join('/')}`
+  if (modulePattern.test(real)) return real
+  throw new Rejection('malformed', `Cannot replay: "${file}" is no module (.ts, .mts, .js or .mjs)`)
 }
 
 /** Behind links. */

@@ -128,15 +128,19 @@ interface WireRequest {
   readonly response: NormalizedResponse | undefined
 }
 
-/** The documents that left for the answer, rendered from the new one under the ids of the old one. */
+/**
+ * The documents that left for the answer, rendered from the new one under the ids of the old one. Where the answer was changed since, several left
+ * for one place, and none of them is what would leave today.
+ */
 function compareWires({ record, turn, response }: WireRequest, deps: ReplayTurnDeps): readonly ReplayChange[] {
   const channel = findChannel(deps.channels, turn.via)
   const before = record.response
   if (!channel || !before || !response) return []
   const named = { ...response, id: before.id, created_at: before.created_at }
   const { deliveries, rendering } = channel.address({ turn, response: named })
-  return record.deliveries
-    .filter(({ via, wire }) => via === turn.via && wire !== null)
+  const own = record.deliveries.filter(({ via }) => via === turn.via)
+  return own
+    .filter(({ to, wire }) => wire !== null && own.filter(other => other.to === to).length === 1)
     .flatMap(({ to, wire }) => {
       const planned = deliveries.find(delivery => delivery.to === to)
       if (!planned) return [{ path: to, before: 'a delivery', after: 'none' }]

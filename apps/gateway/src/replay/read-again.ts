@@ -45,6 +45,11 @@ export function nameAgent({ message }: Pick<MessageRecord, 'message'>): string {
   return message.recipient.slice(1, message.recipient.lastIndexOf('@'))
 }
 
+/** Whether the agent saw it; an agent that says nothing leaves it `ignored`, too. */
+export function wasGiven({ state, turn, merged_into }: MessageRecord): boolean {
+  return state !== 'ignored' || turn !== undefined || merged_into !== undefined
+}
+
 function openMoment(record: MessageRecord, clock: ReplayClock, { store, platform }: ReadAgainDeps) {
   const at = Date.parse(record.message.received_at)
   const until = record.trace?.admitted_at ?? at + longestAdmissionMs
@@ -85,13 +90,13 @@ function compareMessages(record: MessageRecord, intake: Intake | undefined): rea
   const isKept = intake.disposition === 'keep'
   const known = record.flags.filter(flag => !addedFlags.has(flag))
   const flags = [...new Set(intake.flags ?? [])]
-  const wasGiven = record.state !== 'ignored'
-  const isMissing = (flag: string) => !flags.includes(flag) && wasGiven
+  const isGiven = wasGiven(record)
+  const isMissing = (flag: string) => !flags.includes(flag) && isGiven
   return [
     ...compareJson(before, after),
     ...flags.filter(flag => !record.flags.includes(flag)).map(flag => ({ path: 'flags', after: flag })),
     ...known.filter(isMissing).map(flag => ({ path: 'flags', before: flag })),
-    ...(isKept && wasGiven ? [{ path: 'disposition', before: 'answer', after: 'keep' }] : []),
+    ...(isKept && isGiven ? [{ path: 'disposition', before: 'answer', after: 'keep' }] : []),
   ]
 }
 

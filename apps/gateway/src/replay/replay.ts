@@ -9,7 +9,7 @@ import type { ReplayChange } from './compare.ts'
 import { compareJson } from './compare.ts'
 import { LookupMissing } from './lookups.ts'
 import type { ReadAgain, ReplayClock } from './read-again.ts'
-import { nameAgent, readAgain } from './read-again.ts'
+import { nameAgent, readAgain, wasGiven } from './read-again.ts'
 
 export interface ReplayOptions {
   readonly clock: ReplayClock
@@ -110,7 +110,7 @@ async function callAgain(
   const name = nameAgent(record)
   const running = candidate ?? deps.findAgent(name)
   if (!intake || intake.disposition === 'keep') return { not_called: 'the message does not reach the agent' }
-  if (record.state === 'ignored') return { not_called: 'the message was kept from the agent' }
+  if (!wasGiven(record)) return { not_called: 'the message was kept from the agent' }
   if (record.merged_into !== undefined) return { not_called: `it was answered together with #${record.merged_into}` }
   if (!running) return { not_called: `there is no agent "${name}" any more` }
   if (isCommand(record, running)) return { not_called: 'it is a command, which the gateway does itself' }

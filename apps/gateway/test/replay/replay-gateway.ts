@@ -3,7 +3,7 @@ import type { ReplayReport } from '../../src/replay/replay.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, operatorToken } from '../setup/gateway.ts'
 
-export interface ReplayAnswer<Json> {
+interface ReplayAnswer<Json> {
   readonly status: number
   readonly json: Json & { readonly detail?: string }
 }

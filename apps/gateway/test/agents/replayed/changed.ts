@@ -1,0 +1,2 @@
+/** The same agent after a change of its file. */
+export const handle = () => 'In other words'

@@ -1,0 +1,251 @@
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { ReplayReport } from '../../src/replay/replay.ts'
+import type { TestGateway } from '../setup/gateway.ts'
+import { eventually } from '../setup/gateway.ts'
+import type { WebGateway } from '../setup/web-gateway.ts'
+import { openWebGateway } from '../setup/web-gateway.ts'
+import { post, replayAll, replayOne } from './replay-gateway.ts'
+
+const plain = { use: '../agents/replayed/plain.ts' }
+const changed = '../agents/replayed/changed.ts'
+
+let web: WebGateway
+let gateway: TestGateway
+
+beforeAll(async () => {
+  web = await openWebGateway({}, { agents: { desk: plain, chat: plain }, default_agent: 'chat' })
+  gateway = web.gateway
+})
+afterAll(() => web.close())
+
+const send = (via: 'activitypub' | 'a2a' | 'email', text: string, thread?: string) =>
+  gateway.simulation.send({ via, to: 'desk', text, ...(thread && { thread }) })
+
+/** What there is of messages and deliveries, and what has reached peers. */
+async function takeStock() {
+  const deliveries = await eventually(async () => {
+    const all = await gateway.deliveries()
+    return all.every(({ state }) => state === 'sent') && all
+  })
+  const messages = await gateway.messages()
+  const { fediverse, mail } = gateway.simulation
+  return { messages, deliveries, posts: fediverse.received.length, mails: mail.received.length }
+}
+
+async function findNumber(id: string): Promise<number> {
+  return (await gateway.show(id)).number
+}
+
+describe('a replay with the code that ran', () => {
+  test('shows no difference in conversations of mail, fediverse, A2A and chat, and changes nothing', async () => {
+    for (const via of ['activitypub', 'a2a', 'email'] as const) {
+      const { thread } = await send(via, `first by ${via}`)
+      await send(via, 'second', thread)
+    }
+    await web.say('first in the chat', { threadId: 'replayed' })
+    await web.say('second', { threadId: 'replayed' })
+    const before = await takeStock()
+    const reports = await replayAll(gateway)
+    expect(reports.filter(({ outcome }) => outcome !== 'same')).toEqual([])
+    const channels = reports.map(({ via }) => via).toSorted()
+    expect(channels).toEqual(['a2a', 'a2a', 'activitypub', 'activitypub', 'email', 'email', 'web', 'web'])
+    expect(reports.filter(({ not_called }) => not_called !== undefined)).toEqual([])
+    expect(await takeStock()).toEqual(before)
+  })
+
+  test('takes the time, keys and documents of then, and fetches nothing', async () => {
+    const noted = await send('activitypub', 'while all is there')
+    const mailed = await send('email', 'while all is there')
+    await gateway.restart()
+    const { fediverse, dns } = gateway.simulation
+    const fixes = [fediverse.disturb('mastodon.test', { answer: { status: 410 } })]
+    const record = dns.find('sim._domainkey.alice.test')
+    dns.set('sim._domainkey.alice.test', {})
+    dns.set('alice.test', { ...dns.find('alice.test'), TXT: ['v=spf1 -all'] })
+    try {
+      for (const { id } of [noted, mailed]) {
+        expect((await replayOne(gateway, id)).json).toMatchObject({ outcome: 'same' })
+      }
+      const now = await Promise.all([noted, mailed].map(({ id }) => replayOne(gateway, id, { clock: 'now' })))
+      expect(now.map(({ json: { outcome, reason } }) => ({ outcome, reason }))).toEqual([
+        { outcome: 'refused', reason: expect.stringMatching(/^signature_invalid: .*its actor is gone/) },
+        { outcome: 'refused', reason: expect.stringMatching(/^forbidden: .*the DMARC policy of the From domain/) },
+      ])
+    } finally {
+      for (const fix of fixes) fix()
+      dns.set('sim._domainkey.alice.test', record ?? {})
+      dns.set('alice.test', { ...dns.find('alice.test'), TXT: ['v=spf1 ip4:127.0.0.1 -all'] })
+    }
+  })
+
+  test('at the time of today a signature of then is too old', async () => {
+    const { id } = await send('activitypub', 'will be old')
+    const { platform } = gateway.gateway()
+    const { now } = platform
+    Object.assign(platform, { now: () => now() + 3 * 86_400_000 })
+    try {
+      const { json } = await replayOne(gateway, id, { clock: 'now' })
+      expect(json).toMatchObject({ outcome: 'refused', reason: expect.stringMatching(/^expired: /) })
+      expect((await replayOne(gateway, id)).json.outcome).toBe('same')
+    } finally {
+      Object.assign(platform, { now })
+    }
+  })
+
+  test('keeps no credential of a caller', async () => {
+    const { id } = await send('a2a', 'with a token')
+    const { store } = gateway.gateway()
+    const arrived = await store.findArrival(await findNumber(id))
+    expect(JSON.stringify(arrived?.arrival)).toMatch(/"subject":"peer"/)
+    expect(JSON.stringify(arrived?.arrival)).not.toMatch(/Bearer [\w-]|eyJ/)
+  })
+})
+
+describe('a replay with a changed agent', () => {
+  const said = [{ kind: 'text', mime: 'text/markdown', content: 'In other words' }]
+
+  test('shows what it would say and what would leave, and stores and sends nothing', async () => {
+    const sent = await Promise.all([send('activitypub', 'hello'), send('email', 'hello'), send('a2a', 'hello')])
+    const before = await takeStock()
+    for (const { id } of sent) {
+      const { json } = await replayOne(gateway, id, { use: changed })
+      const contents = json.response.find(({ path }) => path === 'parts.0.content')
+      expect(json).toMatchObject({ outcome: 'changed', proofs: [], normalized: [], answer: said })
+      expect(contents).toEqual({
+        path: 'parts.0.content',
+        before: expect.stringMatching(/characters/),
+        after: 'In other words',
+      })
+      if (json.via !== 'a2a') expect(JSON.stringify(json.wire)).toContain('In other words')
+    }
+    expect(await takeStock()).toEqual(before)
+  })
+
+  test('--commit changes the post that was the answer, once', async () => {
+    const { id } = await send('activitypub', 'to be corrected')
+    const before = await takeStock()
+    const { json } = await replayOne(gateway, id, { use: changed, commit: true })
+    expect(json.queued).toMatchObject({ kind: 'edit', response: (await gateway.show(id)).response?.id })
+    const { activity } = await gateway.simulation.fediverse.awaitActivity(
+      received => received.verified && received.activity.type === 'Update',
+      30_000,
+    )
+    expect(JSON.stringify(activity)).toContain('In other words')
+    const again = await replayOne(gateway, id, { use: changed, commit: true })
+    expect(again.json).toMatchObject({ outcome: 'same', queued: { kind: 'nothing', reason: 'the answer is the same' } })
+    const after = await takeStock()
+    expect(after.messages).toHaveLength(before.messages.length)
+    expect(after.posts).toBe(before.posts + 1)
+  })
+
+  test('--commit leaves an answer alone that was given in a call', async () => {
+    const { id } = await send('a2a', 'said is said')
+    const before = await gateway.show(id)
+    const { json } = await replayOne(gateway, id, { use: changed, commit: true })
+    expect(json.queued).toEqual({ kind: 'nothing', reason: 'an answer by a2a cannot be changed once it is given' })
+    expect((await gateway.show(id)).response).toEqual(before.response)
+  })
+
+  test('--commit gives a message without an answer its first one, and no second', async () => {
+    const { objectId } = await gateway.simulation.fediverse.deliver({ to: '@desk@agents.test', text: 'say nothing' })
+    const id = `${objectId}/activity`
+    await eventually(async () => (await gateway.show(id)).state === 'ignored')
+    expect((await gateway.show(id)).response).toBeNull()
+    const first = await replayOne(gateway, id, { use: changed, commit: true })
+    expect(first.json.queued).toMatchObject({ kind: 'answer' })
+    const { activity } = await gateway.simulation.fediverse.awaitReply(objectId, 30_000)
+    expect(JSON.stringify(activity)).toContain('In other words')
+    const second = await replayOne(gateway, id, { use: changed, commit: true })
+    expect(second.json.queued).toEqual({ kind: 'nothing', reason: 'an earlier replay has answered it' })
+  })
+
+  test('loads its file anew each time', async () => {
+    const { id } = await send('a2a', 'edited twice')
+    const file = join(import.meta.dirname, `../agents/replayed/temporary-${process.pid}.ts`)
+    try {
+      const contents: (ReplayReport['answer'] | undefined)[] = []
+      for (const words of ['one', 'two']) {
+        writeFileSync(file, `export const handle = () => '${words}'\n`)
+        contents.push((await replayOne(gateway, id, { use: file })).json.answer)
+      }
+      expect(contents.map(parts => JSON.stringify(parts?.[0]))).toEqual([
+        expect.stringContaining('"one"'),
+        expect.stringContaining('"two"'),
+      ])
+    } finally {
+      rmSync(file)
+    }
+  })
+
+  test.each([
+    ['outside of the project', () => join(mkdtempSync(join(tmpdir(), 'postern-outside-')), 'agent.ts'), 403],
+    ['outside of it behind a link', () => linkOutside(), 403],
+    ['that is not there', () => '../agents/replayed/nobody.ts', 400],
+    ['that is no module', () => writeText(), 400],
+  ])('refuses a file %s', async (_, locate, status) => {
+    const { id } = await send('a2a', 'hello')
+    const use = locate()
+    if (use.startsWith('/tmp')) writeFileSync(use, 'export const handle = () => "no"\n')
+    expect((await replayOne(gateway, id, { use })).status).toBe(status)
+  })
+
+  function writeText(): string {
+    const file = join(import.meta.dirname, `../agents/replayed/words-${process.pid}.txt`)
+    onTestFinished(() => rmSync(file))
+    writeFileSync(file, 'words')
+    return file
+  }
+
+  function linkOutside(): string {
+    const target = join(mkdtempSync(join(tmpdir(), 'postern-linked-')), 'agent.ts')
+    writeFileSync(target, 'export const handle = () => "no"\n')
+    const folder = mkdtempSync(join(import.meta.dirname, '../agents/replayed/link-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const link = join(folder, 'agent.ts')
+    symlinkSync(target, link)
+    return link
+  }
+})
+
+describe('a range', () => {
+  test('has the messages of its channel, agent and time, page by page, newest first', async () => {
+    const since = new Date().toISOString()
+    const ids: string[] = []
+    for (const via of ['a2a', 'email', 'a2a', 'a2a'] as const) ids.push((await send(via, 'in the range')).id)
+    const expected = ids.filter((_, at) => at !== 1).toReversed()
+    const page = await post<{ items: ReplayReport[]; next: number | null }>(gateway, '/replay', {
+      since,
+      channel: 'a2a',
+      limit: 2,
+    })
+    expect(page.json.items.map(({ id }) => id)).toEqual(expected.slice(0, 2))
+    const rest = await replayAll(gateway, { since, channel: 'a2a', limit: 1 })
+    expect(rest.map(({ id }) => id)).toEqual(expected)
+    expect(await replayAll(gateway, { since, agent: 'chat' })).toEqual([])
+    expect(await replayAll(gateway, { until: since, since })).toEqual([])
+  })
+
+  test.each([
+    [{ limit: 101 }, /limit/],
+    [{ colour: 'red' }, /colour/],
+    [{ use: changed }, /name it as "agent"/],
+    [{ commit: true }, /commit/],
+  ])('with %j is refused', async (body, detail) => {
+    const { status, json } = await post<object>(gateway, '/replay', body)
+    expect({ status, detail: json.detail }).toEqual({ status: 400, detail: expect.stringMatching(detail) })
+  })
+
+  test('passes over what was taken back', async () => {
+    const { objectId } = await gateway.simulation.fediverse.deliver({ to: '@desk@agents.test', text: 'not for long' })
+    await gateway.simulation.fediverse.awaitReply(objectId, 30_000)
+    await gateway.simulation.fediverse.send({ to: '@desk@agents.test', type: 'Delete', object: objectId })
+    await eventually(async () => (await gateway.show(`${objectId}/activity`)).flags.includes('deleted'))
+    const { json } = await replayOne(gateway, `${objectId}/activity`)
+    expect(json).toMatchObject({ outcome: 'skipped', reason: 'its bytes were forgotten' })
+    const { store } = gateway.gateway()
+    expect((await store.findArrival(json.message))?.arrival).toBeUndefined()
+  })
+})
