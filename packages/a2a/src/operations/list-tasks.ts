@@ -35,12 +35,12 @@ export function createListTasks({ tasks, cursors }: A2aOperationDeps): A2aOperat
 
 type Filter = Omit<TaskFilter, 'limit' | 'after'>
 
-/** Undefined if nothing can match: an unused state, or a caller without credentials. */
+/** Undefined if nothing can match: callers without credentials see no list. */
 function toFilter(params: ListTasksParams, { caller, agent }: Call): Filter | undefined {
   const { contextId, statusTimestampAfter } = params
   const status = zeroStates.includes(params.status) ? undefined : params.status
   const state = status ? fromWireState(status) : undefined
-  if ((status && !state) || (caller.isAnonymous && !contextId)) return undefined
+  if (caller.isAnonymous && !contextId) return undefined
   return {
     owner: caller.owner,
     agent: agent.name,
