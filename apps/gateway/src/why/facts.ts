@@ -1,4 +1,5 @@
 import type { WhyRecord } from '@postern/core'
+import { withoutSecrets } from './words.ts'
 
 /** What is known of a message, its agent and the clock. Rules look at nothing else. */
 export interface WhyFacts extends WhyRecord {
@@ -23,15 +24,11 @@ export interface WhyAgent {
 export function describeWhyAgent(config: Readonly<Record<string, unknown>> | undefined): WhyAgent | undefined {
   if (!config) return undefined
   const { use, url, base_url, deadline, receives } = config
+  const called = url ?? base_url
   return {
     use: String(use),
-    url: withoutSecrets(url ?? base_url),
+    url: typeof called === 'string' ? withoutSecrets(called) : undefined,
     deadline: String(deadline),
     receives: Array.isArray(receives) ? receives.map(String) : ['message'],
   }
-}
-
-function withoutSecrets(url: unknown): string | undefined {
-  const parsed = typeof url === 'string' ? URL.parse(url) : null
-  return parsed ? `${parsed.origin}${parsed.pathname}` : undefined
 }

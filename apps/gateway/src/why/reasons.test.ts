@@ -249,6 +249,13 @@ describe('reasonOf()', () => {
     expect(reasonOf(facts({ turn: ended, deliveries: [sent], downtimes })).code).toBe('answered')
   })
 
+  test('what addresses may hold of secrets is not quoted', () => {
+    const error = 'Cannot fetch https://user:word@a.test/b?token=t#f (or http://[bad)'
+    expect(reasonOf(facts({ turn: failed(error) })).sentence).toContain(
+      '(Cannot fetch https://a.test/b (or an address))',
+    )
+  })
+
   test('what others have written is cut and stays on one line', () => {
     const { sentence } = reasonOf(facts({ turn: failed(`one\ntwo\r\n${'x'.repeat(10_000)}`) }))
     expect(sentence).toContain('(one two xxx')

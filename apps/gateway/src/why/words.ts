@@ -27,11 +27,21 @@ export function sayCount(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`
 }
 
-/** What others have written, on one line, without the full stop at its end. */
+/** What others have written, on one line, without the full stop at its end and without what addresses may hold of secrets. */
 export function quoteLine(text: string): string {
-  const line = text.trim().replace(/\s+/g, ' ')
+  const line = text
+    .slice(0, 4 * maxQuoted)
+    .trim()
+    .replace(/\s+/g, ' ')
+    .replace(/\bhttps?:\/\/[^\s"'<>()]+/g, withoutSecrets)
   const cut = line.length > maxQuoted ? `${line.slice(0, maxQuoted).toWellFormed()}…` : line
   return cut.endsWith('.') ? cut.slice(0, -1) : cut
+}
+
+/** An address without name, password, query and fragment. */
+export function withoutSecrets(url: string): string {
+  const parsed = URL.parse(url)
+  return parsed ? `${parsed.origin}${parsed.pathname}` : 'an address'
 }
 
 /** The cause in one of our errors: `Cannot fetch: connection refused` → `connection refused`. */

@@ -23,6 +23,7 @@ beforeAll(async () => {
   gateway = await openSlowGateway(
     {
       slow: { queue: 'queue' },
+      merging: { queue: 'merge' },
       thrower: { use: join(agents, 'failing/thrower.ts') },
       silent: { use: join(agents, 'counted/silent.ts') },
       hanging: { use: join(agents, 'waiting/hanging.ts'), deadline: '1s' },
@@ -121,6 +122,22 @@ describe('why, of a message whose agent', () => {
     expect(done.sentence).toMatch(/^Answered at [\d:]+ UTC to https:\/\/mastodon\.test\/\S+$/)
     expect(done.fix).toBeUndefined()
     for (const each of [working, queued, done]) expectWellFormed(each)
+  })
+
+  test('answered it together with a later one', async () => {
+    await post('merging', 'first', 'merged')
+    const run = await gateway.nextRun()
+    const second = await post('merging', 'second', 'merged')
+    const third = await post('merging', 'third', 'merged')
+    run.finish()
+    const both = await gateway.nextRun()
+    const number = (await askWhy(gateway, third)).explanations[0]?.message
+    const working = await awaitReason(gateway, second, 'working')
+    expect(factsOf(working)).toContain(`answered together with #${number}`)
+    both.finish()
+    const found = await awaitReason(gateway, second, 'answered')
+    expect(found.sentence).toMatch(/^Answered at [\d:]+ UTC to https:\/\/mastodon\.test\/\S+$/)
+    for (const each of [working, found]) expectWellFormed(each)
   })
 
   test('got the new words of an edit: the edit says which message it changed', async () => {

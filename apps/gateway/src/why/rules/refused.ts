@@ -118,7 +118,7 @@ const refusalCases: readonly RefusalCase[] = [
   {
     code: 'dmarc_rejected',
     codes: ['forbidden'],
-    pattern: /DMARC|proof|domain/i,
+    pattern: /DMARC/,
     why: "nothing proves its author, and the author's domain asks for refusal (DMARC)",
     fix: refusal => ({
       text: 'The sender has to mail with a DKIM signature or an SPF host of that domain. email.trust.dmarc_reject "quarantine" keeps such mail instead.',

@@ -10,15 +10,29 @@ const mostDowntimes = 20
 const slackMs = 90_000
 
 /** A gateway writes down when it begins, that it still runs, and when it ends. */
-export function createRunNotes({ db, writeLightly, now }: StoreContext): Pick<WhyStore, 'noteGatewayRun'> {
+export function createRunNotes({ db, writeLightly, now, isAlone }: StoreContext): Pick<WhyStore, 'noteGatewayRun'> {
   const begin = prepareQuery(db, 'INSERT INTO gateway_runs (holder, began_at, seen_at) VALUES (?1, ?2, ?2)')
   const prune = prepareQuery(db, 'DELETE FROM gateway_runs WHERE id <= (SELECT max(id) FROM gateway_runs) - ?')
+  const findNewest = prepareQuery<{ at: string }>(
+    db,
+    'SELECT at FROM messages WHERE seq = (SELECT max(seq) FROM messages)',
+  )
+  const extend = prepareQuery(
+    db,
+    `UPDATE gateway_runs SET seen_at = max(seen_at, CAST(? AS INTEGER)) WHERE has_ended = 0 AND id = (SELECT max(id) FROM gateway_runs)`,
+  )
   const see = prepareQuery(db, 'UPDATE gateway_runs SET seen_at = ? WHERE holder = ?')
   const end = prepareQuery(db, 'UPDATE gateway_runs SET seen_at = ?, has_ended = 1 WHERE holder = ?')
+  /** A gateway that was killed has run on until the last that it has stored. */
+  const extendKilled = () => {
+    const newest = Date.parse(findNewest.get()?.at ?? '')
+    if (newest <= now()) extend.run(newest)
+  }
   return {
     noteGatewayRun: (holder, stage) =>
       writeLightly(() => {
         if (stage === 'begins') {
+          if (isAlone) extendKilled()
           begin.run(holder, now())
           prune.run(mostRuns)
         } else (stage === 'runs' ? see : end).run(now(), holder)
