@@ -1,6 +1,7 @@
 import type { ConfigFile } from '../config/read-config.ts'
 import type { CheckGroup } from '../doctor/check.ts'
 import type { DoctorReport } from '../doctor/run-checks.ts'
+import type { Screen } from '../terminal/marked-line.ts'
 import type { ClientOpener } from './client.ts'
 
 export interface CommonOptions {
@@ -35,13 +36,6 @@ export interface CommandContext {
 export interface Output {
   readonly json: boolean
   print(text: string): void
-}
-
-/** A terminal, as far as somebody looks at one. */
-export interface Screen {
-  /** Characters of a line. */
-  readonly columns: number
-  readonly hasColour: boolean
 }
 
 export interface ScreenOutput extends Output, Screen {

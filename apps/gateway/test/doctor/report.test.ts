@@ -1,4 +1,5 @@
 import { afterAll, expect, test, vi } from 'vitest'
+import { CommandError } from '../../src/commands/client.ts'
 import { isConfigFault } from '../../src/commands/config-fault.ts'
 import { formatFindings, printDoctor } from '../../src/commands/doctor/view.ts'
 import { checkGroups } from '../../src/doctor/check.ts'
@@ -92,6 +93,14 @@ test('a check that gets no answer ends in time, and the others are told all the 
     { verdict: 'failure', message: 'the check got no answer within 10 s', fix: expect.stringContaining('A record') },
   ])
   expect(findings.filter(({ id }) => id === 'network.plain_http')).toMatchObject([{ verdict: 'ok' }])
+})
+
+test('a group that does not exist is one line at the terminal', async () => {
+  const openClient = async () => expect.fail('nothing is asked')
+  const screen = { ...plain, json: false, print() {}, printStyled() {} }
+  const asked = printDoctor({ openClient, examineUnopened: openClient }, screen, 'tls,nothing')
+  await expect(asked).rejects.toThrow(CommandError)
+  await expect(asked).rejects.toThrow('Cannot check "nothing": the groups are machine, configuration')
 })
 
 test('a terminal of 80 columns has every line whole, with the fix below its finding', () => {

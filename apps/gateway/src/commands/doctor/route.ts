@@ -3,7 +3,6 @@ import { handleOperation } from '../../api/operation.ts'
 import type { CheckGroup } from '../../doctor/check.ts'
 import type { DoctorDeps } from '../../doctor/deps.ts'
 import type { DoctorReport } from '../../doctor/run-checks.ts'
-import { runChecks } from '../../doctor/run-checks.ts'
 import type { UnknownProxies } from '../../http/unknown-proxies.ts'
 import { readCheckGroups } from './groups.ts'
 import { doctorOperations, proxyOperations } from './operations.ts'
@@ -12,9 +11,15 @@ import { doctorOperations, proxyOperations } from './operations.ts'
 export function createDoctorRoutes(openDeps: () => DoctorDeps): readonly OperatorRoute[] {
   const running = new Map<string, Promise<DoctorReport>>()
 
+  /** The checks are loaded when somebody asks for the first time. */
+  async function run(groups: readonly CheckGroup[]): Promise<DoctorReport> {
+    const { runChecks } = await import('../../doctor/run-checks.ts')
+    return runChecks(openDeps(), groups)
+  }
+
   function runOnce(groups: readonly CheckGroup[]): Promise<DoctorReport> {
     const key = groups.join()
-    const report = running.get(key) ?? runChecks(openDeps(), groups).finally(() => running.delete(key))
+    const report = running.get(key) ?? run(groups).finally(() => running.delete(key))
     running.set(key, report)
     return report
   }

@@ -1,11 +1,15 @@
+import { Rejection } from '@postern/core'
 import type { CheckGroup, CheckOutcome } from '../../doctor/check.ts'
 import type { DoctorFinding, DoctorReport } from '../../doctor/run-checks.ts'
+import type { Screen } from '../../terminal/marked-line.ts'
+import { formatMarkedLine } from '../../terminal/marked-line.ts'
 import type { Style } from '../../terminal/style.ts'
 import { paint } from '../../terminal/style.ts'
 import { toTerminalLine } from '../../terminal/text.ts'
 import { wrapText } from '../../terminal/wrap.ts'
+import { CommandError } from '../client.ts'
 import { isConfigFault } from '../config-fault.ts'
-import type { CommandContext, Screen, ScreenOutput } from '../context.ts'
+import type { CommandContext, ScreenOutput } from '../context.ts'
 import { readCheckGroups } from './groups.ts'
 import { doctorOperations } from './operations.ts'
 
@@ -15,7 +19,7 @@ export async function printDoctor(
   output: ScreenOutput,
   only?: string,
 ): Promise<void> {
-  const groups = readCheckGroups(only)
+  const groups = readAsked(only)
   const report = await askGateway(openClient, groups).catch((error: unknown) => {
     if (isConfigFault(error)) return examineUnopened(error, groups)
     throw error
@@ -23,6 +27,14 @@ export async function printDoctor(
   if (output.json) output.print(JSON.stringify(report, null, 2))
   else output.printStyled(formatFindings(report, output))
   if (report.counts.failure > 0) process.exitCode = 1
+}
+
+function readAsked(only: string | undefined): readonly CheckGroup[] {
+  try {
+    return readCheckGroups(only)
+  } catch (error) {
+    throw error instanceof Rejection ? new CommandError(error.message) : error
+  }
 }
 
 async function askGateway(
@@ -81,14 +93,11 @@ function nameSubject({ subject, message }: DoctorFinding, isClear: boolean): str
   return isClear || subject === '' || message.includes(subject) ? message : `${subject}: ${message}`
 }
 
-const indent = 4
-
 function formatLine({ names, verdict, message, fix }: Line, screen: Screen): readonly string[] {
-  const [mark, style] = marks[verdict]
-  const width = screen.columns - indent
-  const [first = '', ...rest] = wrapText(`${names.join(', ')}: ${toTerminalLine(message)}`, width)
-  const lines = [`  ${paint(mark, style, screen)} ${first}`, ...rest.map(line => `${' '.repeat(indent)}${line}`)]
-  if (fix === undefined || verdict === 'ok') return lines
-  const [fixLine = '', ...more] = wrapText(`→ ${toTerminalLine(fix)}`, width - 2)
-  return [...lines, ...[fixLine, ...more.map(line => `  ${line}`)].map(line => `${' '.repeat(indent)}${line}`)]
+  const text = `${names.join(', ')}: ${toTerminalLine(message)}`
+  const isShown = fix !== undefined && verdict !== 'ok'
+  return formatMarkedLine(
+    { mark: marks[verdict], margin: 2, text, fix: isShown ? toTerminalLine(fix) : undefined },
+    screen,
+  )
 }

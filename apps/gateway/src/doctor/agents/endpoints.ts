@@ -24,12 +24,17 @@ type EndpointKind = keyof typeof finders
 
 const patienceMs = 5_000
 const slowMs = 2_000
+/** All at once. */
+const mostAsked = 100
 
 /** Asks each for its headers only (HEAD): whatever it answers, it is there. No message is sent. */
 export async function checkEndpoints(deps: DoctorDeps, kind: EndpointKind): Promise<readonly CheckOutcome[]> {
   const endpoints = listEndpoints(deps.config.agents, kind)
   if (endpoints.length === 0) return [skip('', 'no agent has one')]
-  return Promise.all(endpoints.map(async endpoint => about(endpoint.url, await judgeEndpoint(endpoint, deps))))
+  const asked = endpoints.slice(0, mostAsked)
+  const outcomes = asked.map(async endpoint => about(showUrl(endpoint.url), await judgeEndpoint(endpoint, deps)))
+  const rest = endpoints.length - asked.length
+  return [...(await Promise.all(outcomes)), ...(rest > 0 ? [skip('', `${rest} more were not asked`)] : [])]
 }
 
 function listEndpoints(agents: Readonly<Record<string, Members>>, kind: EndpointKind): readonly Endpoint[] {
@@ -44,16 +49,23 @@ function findMembers(value: unknown, name: string): readonly unknown[] {
   return Object.entries(value).flatMap(([key, inner]) => (key === name ? [inner] : findMembers(inner, name)))
 }
 
+/** Without what may be a key. */
+function showUrl(url: string): string {
+  const { origin, pathname, search } = new URL(url)
+  return `${origin}${pathname}${search === '' ? '' : '?…'}`
+}
+
 async function judgeEndpoint({ agent, url }: Endpoint, { outside }: DoctorDeps): Promise<Verdict> {
-  const fix = `Start what "${agent}" calls at ${url}, or correct the URL in agents.${agent}.`
+  const shown = showUrl(url)
+  const fix = `Start what "${agent}" calls at ${shown}, or correct the URL in agents.${agent}.`
   const begun = performance.now()
   try {
     const { status } = await outside.fetchFor(new URL(url).origin)(url, { method: 'HEAD', timeoutMs: patienceMs })
     const ms = Math.round(performance.now() - begun)
-    const seen = `${url} of "${agent}" answers ${status} in ${ms} ms`
+    const seen = `${shown} of "${agent}" answers ${status} in ${ms} ms`
     if (status >= 500 && status !== 501) return warning(seen, fix)
     return ms > slowMs ? warning(`${seen}, which is slow`, fix) : ok(seen)
   } catch (error) {
-    return failure(`${url} of "${agent}" does not answer: ${describeError(error)}`, fix)
+    return failure(`${shown} of "${agent}" does not answer: ${describeError(error)}`, fix)
   }
 }

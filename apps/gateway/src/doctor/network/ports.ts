@@ -50,7 +50,8 @@ export async function checkPlainHttp(deps: DoctorDeps): Promise<CheckOutcome> {
   const subject = `http://${host}/`
   const fix = `Let the proxy redirect ${subject} to https://${host}/ (308), or close port 80.`
   const answer = await askPlainly(host, deps.outside)
-  if (answer === undefined) return about(subject, ok('port 80 is closed'))
+  if (answer === 'nowhere') return skip(subject, 'it has no address; see network.dns')
+  if (answer === 'closed') return about(subject, ok('port 80 is closed'))
   const leadsToTls = answer.location?.toLowerCase().startsWith('https://') === true
   if (answer.status >= 300 && answer.status < 400 && leadsToTls) return about(subject, ok('port 80 redirects to https'))
   return answer.status < 400
@@ -63,15 +64,15 @@ interface PlainAnswer {
   readonly location: string | undefined
 }
 
-/** Undefined where nobody answers. */
-function askPlainly(host: string, { locate }: Outside): Promise<PlainAnswer | undefined> {
+/** `nowhere`: the host has no address. `closed`: nobody answers there. */
+function askPlainly(host: string, { locate }: Outside): Promise<PlainAnswer | 'nowhere' | 'closed'> {
   return new Promise(resolve => {
     const asked = request({ ...locate(host, 80), path: '/', headers: { host }, agent: false }, answer => {
       resolve({ status: answer.statusCode ?? 0, location: answer.headers.location })
       answer.destroy()
     })
     asked.setTimeout(patienceMs, () => asked.destroy())
-    asked.once('error', () => resolve(undefined))
+    asked.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'ENOTFOUND' ? 'nowhere' : 'closed'))
     asked.end()
   })
 }

@@ -1,7 +1,7 @@
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
 import type { Check, CheckOutcome } from '../check.ts'
-import { about, describeError } from '../check.ts'
+import { about, describeError, skip } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { listOwnHosts } from '../network/hosts.ts'
 import type { Handshake } from './handshake.ts'
@@ -18,7 +18,7 @@ export const tlsChecks: readonly Check[] = [
     what: 'The certificate is for the host, and its chain leads to an authority that everybody knows.',
     fix: 'Serve the whole chain (`fullchain.pem`) of a certificate for the host, such as from Let’s Encrypt.',
     needs: ['outside'],
-    run: deps => eachHost(deps, async host => judgeChain(host, await shakeHands(host, deps.outside))),
+    run: deps => eachHost(deps, judgeChain, describeMissing),
   },
   {
     id: 'tls.expiry',
@@ -26,7 +26,7 @@ export const tlsChecks: readonly Check[] = [
     what: 'The certificate is valid for two more weeks.',
     fix: 'Renew it, and let the program that renews it run by itself.',
     needs: ['outside'],
-    run: deps => eachHost(deps, async host => judgeExpiry(host, await shakeHands(host, deps.outside), deps.now())),
+    run: deps => eachHost(deps, (host, handshake) => judgeExpiry(host, handshake, deps.now())),
   },
   {
     id: 'tls.versions',
@@ -34,23 +34,34 @@ export const tlsChecks: readonly Check[] = [
     what: 'TLS 1.2 or 1.3 is spoken, and nothing older (RFC 8996).',
     fix: 'In nginx: `ssl_protocols TLSv1.2 TLSv1.3;`.',
     needs: ['outside'],
-    run: deps => eachHost(deps, host => judgeVersions(host, deps)),
+    run: deps => eachHost(deps, (host, handshake) => judgeVersions(host, handshake, deps)),
   },
 ]
 
-type Judge = (host: string) => Promise<Verdict> | Verdict
+type Judge = (host: string, handshake: Handshake) => Promise<Verdict> | Verdict
 
-async function eachHost(deps: DoctorDeps, judge: Judge): Promise<readonly CheckOutcome[]> {
+/** A host that does not speak TLS is told of once, by `tls.chain`. */
+const silent = (host: string) => skip(host, 'it does not speak TLS; see tls.chain')
+
+async function eachHost(
+  deps: DoctorDeps,
+  judge: Judge,
+  describeSilent: (host: string, error: unknown) => CheckOutcome = silent,
+): Promise<readonly CheckOutcome[]> {
   return Promise.all(
     listOwnHosts(deps).map(async host => {
       try {
-        return about(host, await judge(host))
+        return about(host, await judge(host, await shakeHands(host, deps.outside)))
       } catch (error) {
-        const fix = 'Let the proxy end TLS on port 443 with a certificate for this host.'
-        return about(host, failure(`${host} does not speak TLS: ${describeError(error)}`, fix))
+        return describeSilent(host, error)
       }
     }),
   )
+}
+
+function describeMissing(host: string, error: unknown): CheckOutcome {
+  const fix = 'Let the proxy end TLS on port 443 with a certificate for this host.'
+  return about(host, failure(`${host} does not speak TLS: ${describeError(error)}`, fix))
 }
 
 const faults: Readonly<Record<string, string>> = {
@@ -77,8 +88,7 @@ function judgeExpiry(host: string, { validUntil }: Handshake, now: number): Verd
   return days < 14 ? warning(seen, fix) : ok(seen)
 }
 
-async function judgeVersions(host: string, { outside }: DoctorDeps): Promise<Verdict> {
-  const { protocol } = await shakeHands(host, outside)
+async function judgeVersions(host: string, { protocol }: Handshake, { outside }: DoctorDeps): Promise<Verdict> {
   const old = await shakeHands(host, outside, { isLegacy: true }).catch(() => undefined)
   return old
     ? warning(`${host} still speaks ${old.protocol}`, 'Allow TLS 1.2 and 1.3 only (RFC 8996).')

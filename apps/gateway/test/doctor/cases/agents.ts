@@ -12,14 +12,21 @@ async function examineAgent(id: string, describe: (origin: string) => object, st
   return examine(id, openDoctorBench({ settings: { agents: { one: agent } } }))
 }
 
-const webhook = (origin: string) => ({ use: 'webhook', url: `${origin}/hook`, secret: 'Jr5tYq0vWc7bK2mX9sLd4hNf' })
+const webhook = (origin: string) => ({
+  use: 'webhook',
+  url: `${origin}/hook?key=hidden`,
+  secret: 'Jr5tYq0vWc7bK2mX9sLd4hNf',
+})
 const model = (origin: string) => ({ use: 'openai', base_url: `${origin}/v1`, model: 'm' })
 const remote = (origin: string) => ({ use: 'ag-ui', url: `${origin}/run` })
 const withTools = (origin: string) => ({ ...model(closed), mcp: [{ url: `${origin}/mcp` }] })
 
 const endpointCases = (id: string, describe: (origin: string) => object) => ({
   fails: { examine: () => examineAgent(id, describe), says: 'does not answer' },
-  holds: { examine: () => examineAgent(id, describe, 405), says: /answers 405 in \d+ ms/ },
+  holds: {
+    examine: () => examineAgent(id, describe, 405),
+    says: /^http:\S+\/(hook\?…|v1|run|mcp) of "one" answers 405 in \d+ ms$/,
+  },
 })
 
 const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })

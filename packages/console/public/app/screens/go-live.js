@@ -6,19 +6,24 @@ import { Copy } from '../parts/copy.js'
 import { Problem } from '../parts/empty.js'
 
 /** @type {Record<string, readonly [string, string]>} */
-const verdicts = { ok: ['good', 'ok'], warning: ['warn', 'look'], error: ['bad', 'fix'], skipped: ['muted', 'skipped'] }
+const verdicts = {
+  ok: ['good', 'ok'],
+  warning: ['warn', 'look'],
+  failure: ['bad', 'fix'],
+  skipped: ['muted', 'skipped'],
+}
 /** Worst first. */
-const order = ['error', 'warning', 'ok', 'skipped']
+const order = ['failure', 'warning', 'ok', 'skipped']
 
 /** Everything that has to be right before the first stranger writes, as a list that turns green. */
 export function GoLive() {
   const { answer, error, refresh } = useAnswer('/operator/api/doctor')
   const keys = useAnswer('/operator/api/keys')
   const findings = [...(rowsOf(answer, 'findings') ?? [])].sort(
-    (one, other) => order.indexOf(one.severity) - order.indexOf(other.severity),
+    (one, other) => order.indexOf(one.verdict) - order.indexOf(other.verdict),
   )
-  const good = findings.filter(({ severity }) => severity === 'ok').length
-  const asked = findings.filter(({ severity }) => severity !== 'skipped').length
+  const good = findings.filter(({ verdict }) => verdict === 'ok').length
+  const asked = findings.filter(({ verdict }) => verdict !== 'skipped').length
   const records = (rowsOf(keys.answer, 'keys') ?? []).filter(({ dns }) => dns)
   return html`
     <header class="bar">
@@ -56,12 +61,12 @@ export function GoLive() {
 
 /** @param {{ finding: any }} props */
 function Row({ finding }) {
-  const { id, severity, message, fix } = finding
-  const [kind = 'muted', words = severity] = verdicts[severity] ?? []
+  const { id, verdict, subject, message, fix } = finding
+  const [kind = 'muted', words = verdict] = verdicts[verdict] ?? []
   return html`<div class="item">
     <${Badge} kind=${kind}>${words}<//>
     <div class="grow">
-      <div>${message}</div>
+      <div>${subject && !message.includes(subject) && html`<b>${subject}</b> `}${message}</div>
       ${fix && html`<div class="muted">${fix}</div>`}
     </div>
     <code class="faint">${id}</code>
