@@ -22,6 +22,10 @@ export const optionalLibraries: Readonly<Record<string, string>> = {
   '@grpc/grpc-js': 'the gRPC binding of A2A',
   '@bufbuild/protobuf': 'the gRPC binding of A2A',
   '@modelcontextprotocol/sdk': 'tools of MCP servers',
+  '@opentelemetry/api': 'traces',
+  '@opentelemetry/exporter-trace-otlp-http': 'traces',
+  '@opentelemetry/resources': 'traces',
+  '@opentelemetry/sdk-trace': 'traces',
 }
 
 interface Manifest {

@@ -15,6 +15,7 @@ import { noTrustedProxy, trustsNoProxy } from './config/trusted-proxies.ts'
 import { listenHttp } from './http/listen.ts'
 import { createReadiness } from './http/readiness.ts'
 import { createMetrics } from './observe/metrics.ts'
+import { openStages } from './observe/telemetry/open-stages.ts'
 import { createTokenMeter } from './observe/token-meter.ts'
 import type { GatewayPlatform } from './platform/platform.ts'
 import { createSignInCodes } from './sign-in/codes.ts'
@@ -42,7 +43,7 @@ export interface Gateway {
   stop(): Promise<void>
 }
 
-interface GatewayOptions extends Omit<FoundationOptions, 'modules'> {
+interface GatewayOptions extends Omit<FoundationOptions, 'modules' | 'onStage'> {
   readonly operatorToken: string
   /** Default: the program's own list. */
   readonly modules?: readonly AnyChannelModule[] | undefined
@@ -66,11 +67,12 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
     isReloadable = false,
     listSettings = () => [],
   } = options
-  const foundationOptions = { ...options, modules }
+  const stages = await openStages(config.telemetry)
+  const foundationOptions = { ...options, modules, onStage: stages.onStage }
   const first = await openFoundation(config, foundationOptions)
   const { store, agents, platform } = first
   const meter = createTokenMeter()
-  const metrics = createMetrics(store, meter, platform.now)
+  const metrics = createMetrics(store, { meter, stageMeter: stages.meter }, platform.now)
   const readiness = createReadiness({ checkWrites: store.checkWrites, sleep: platform.sleep, log: platform.log })
   const signInCodes = createSignInCodes()
   const { isReady } = readiness
@@ -78,7 +80,8 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
     listListening: () => (http ? [http, ...running.listSockets()] : []),
     listLeftAlone: () => running.listLeftAlone(),
   }
-  const deps = { operatorToken, meter, metrics, extraOperations, isReady, signInCodes, listSettings, activity }
+  const reporting = { meter, metrics, telemetry: stages.telemetry }
+  const deps = { operatorToken, ...reporting, extraOperations, isReady, signInCodes, listSettings, activity }
   const running: Succession = createSuccession(await compose(first, deps), { deps, options: foundationOptions })
   let http: Listening | undefined
   let endRun: (() => Promise<void>) | undefined
@@ -107,6 +110,7 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
       await endRun?.()
       await agents.close()
       metrics.close()
+      await stages.telemetry?.close()
       platform.close()
       await store.close()
     },

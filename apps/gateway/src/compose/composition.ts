@@ -3,6 +3,7 @@ import { createByteBudget } from '@postern/limits'
 import { watchOverdue } from '@postern/requirements'
 import type { Hono } from 'hono'
 import { toListenError } from '../http/listen.ts'
+import type { Telemetry } from '../observe/telemetry/open-telemetry.ts'
 import type { TokenMeter } from '../observe/token-meter.ts'
 import type { GatewayPlatform } from '../platform/platform.ts'
 import { openLinkCodes } from '../work/link-codes.ts'
@@ -21,6 +22,8 @@ import { createOpenRequests } from './open-requests.ts'
 /** What outlasts a change of the configuration. */
 export interface CompositionDeps extends Omit<AppOptions, 'bodies' | 'paused'> {
   readonly meter: TokenMeter
+  /** Absent where nothing is traced. */
+  readonly telemetry: Pick<Telemetry, 'traceparentOf'> | undefined
 }
 
 /** What one configuration makes: channels, routes, and the platform that they go out by. Nothing listens or works yet. */
@@ -85,7 +88,7 @@ export async function openSocket(channel: Channel<Hono>, former?: Listening): Pr
 export function startComposition(
   composition: Composition,
   sockets: readonly ChannelSocket[],
-  { meter }: Pick<CompositionDeps, 'meter'>,
+  { meter, telemetry }: Pick<CompositionDeps, 'meter' | 'telemetry'>,
 ): StartedComposition {
   const { foundation, platform, people, paused } = composition
   const { store, decisions } = foundation
@@ -95,6 +98,7 @@ export function startComposition(
     requirements: foundation.requirements.states,
     people,
     countUsage: meter.count,
+    traceparentOf: telemetry?.traceparentOf,
     turnsOf: paused.turnsOf,
   })
   const leaving = new AbortController()

@@ -23,6 +23,8 @@ import type { Config } from '../config/schema.ts'
 import { createPublishedAttachments } from '../files/attachments.ts'
 import type { Limits } from '../http/limits.ts'
 import { createLimits } from '../http/limits.ts'
+import { observeStore } from '../observe/stages/observe-store.ts'
+import type { StageListener } from '../observe/stages/stage.ts'
 import type { GatewayPlatform } from '../platform/platform.ts'
 import { createPlatform } from '../platform/platform.ts'
 import { softwareVersion } from '../platform/version.ts'
@@ -39,6 +41,8 @@ export interface FoundationOptions {
   /** Nothing can be stored any more, for good. */
   readonly onUnusable?: ((error: ConfigError) => void) | undefined
   readonly modules: readonly AnyChannelModule[]
+  /** Told of each stage of a message that is over. */
+  readonly onStage: StageListener
 }
 
 /** What channels and routes stand on. */
@@ -64,11 +68,12 @@ export interface Foundation extends Pick<FoundationOptions, 'baseDir' | 'configP
 
 /** Opens platform, store, agents and requirements. @throws ConfigError, AggregateError of them */
 export async function openFoundation(config: Config, options: FoundationOptions): Promise<Foundation> {
-  const { baseDir, log, onUnusable } = options
+  const { baseDir, log, onUnusable, onStage } = options
   const { slices, platform } = openOutside(config, options)
   // A container that is started again has the name and number of the one before.
   const holder = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
-  const store = await openConfiguredStore(config, { baseDir, platform, holder, onUnusable, slices })
+  const opened = await openConfiguredStore(config, { baseDir, platform, holder, onUnusable, slices })
+  const store = observeStore(opened, onStage, platform.now)
   return layFoundation(config, options, {
     ...{ slices, platform, holder, store },
     findAgents: operators =>

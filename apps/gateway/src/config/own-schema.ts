@@ -119,6 +119,18 @@ export const ownShape = {
       give_up_after_hours: z.number().positive().default(48),
     })
     .prefault({}),
+  telemetry: z
+    .strictObject({
+      /** Where spans are posted by OTLP/HTTP, such as `http://127.0.0.1:4318/v1/traces`; without it nothing is traced. */
+      endpoint: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
+      /** Headers of these requests; give their values as `{ "env": "NAME" }`. */
+      headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header'), z.string()).default({}),
+      /** Share of the messages that are traced, from 0 to 1; several gateways choose the same ones. */
+      sampling: z.number().min(0).max(1).default(1),
+      /** `service.name` of the spans. */
+      service_name: z.string().min(1).max(64).default('postern'),
+    })
+    .prefault({}),
   log: z
     .strictObject({
       /** The least level that is logged. */

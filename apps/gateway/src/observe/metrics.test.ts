@@ -1,13 +1,14 @@
 import type { OperatorStore, WorkStore } from '@postern/core'
 import { expect, test } from 'vitest'
 import { createMetrics } from './metrics.ts'
+import { createStageMeter } from './stages/stage-meter.ts'
 import { createTokenMeter } from './token-meter.ts'
 
 const counts = { messages: {}, deliveries: {}, refusals: 0, stopped: { loop_guard: 0, hop_limit: 0 } }
 const store = { count: async () => counts, nextDue: async () => undefined } as unknown as OperatorStore & WorkStore
 
 test('whoever reads the metrics takes nothing from the next reader', async () => {
-  const metrics = createMetrics(store, createTokenMeter(), Date.now)
+  const metrics = createMetrics(store, { meter: createTokenMeter(), stageMeter: createStageMeter() }, Date.now)
   const delayOf = async () => Number(/^postern_event_loop_delay_seconds (\S+)$/m.exec(await metrics.render())?.[1])
   await new Promise(resolve => setTimeout(resolve, 50))
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 150)

@@ -1,5 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { OperatorStore, WorkStore } from '@postern/core'
+import type { StageHistogram, StageMeter } from './stages/stage-meter.ts'
+import { stageBounds } from './stages/stage-meter.ts'
 import type { TokenCount, TokenMeter } from './token-meter.ts'
 
 export interface Metrics {
@@ -13,10 +15,15 @@ const delaySpanMs = 30_000
 
 type Sample = readonly [labels: string, value: number]
 
+interface MetricSources {
+  readonly meter: Pick<TokenMeter, 'list' | 'listParts'>
+  readonly stageMeter: Pick<StageMeter, 'list'>
+}
+
 /** What the gateway can say about itself, counted by the store or by the process. */
 export function createMetrics(
   store: Pick<OperatorStore, 'count'> & Pick<WorkStore, 'nextDue'>,
-  meter: Pick<TokenMeter, 'list' | 'listParts'>,
+  { meter, stageMeter }: MetricSources,
   now: () => number,
 ): Metrics {
   const delay = monitorEventLoopDelay({ resolution: 20 })
@@ -51,6 +58,7 @@ export function createMetrics(
           'counter',
           byLabels(meter.listParts()),
         ),
+        formatHistograms(stageMeter.list()),
         formatMetric('postern_refusals', 'Refusals remembered.', 'gauge', [['', refusals]]),
         formatMetric('postern_work_overdue_seconds', 'Age of the oldest work that nobody has taken up.', 'gauge', [
           ['', overdue],
@@ -90,4 +98,18 @@ function escapeLabel(value: string): string {
 function formatMetric(name: string, help: string, type: 'gauge' | 'counter', samples: readonly Sample[]): string {
   const lines = samples.map(([labels, value]) => `${name}${labels} ${value}\n`)
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`
+}
+
+/** Labels `le` as Prometheus writes them. */
+const bounds = [...stageBounds.map(String), '+Inf']
+
+function formatHistograms(histograms: readonly StageHistogram[]): string {
+  const name = 'postern_stage_seconds'
+  const lines = histograms.flatMap(({ stage, via, cumulative, sum }) => {
+    const labels = `stage="${stage}",channel="${via}"`
+    const buckets = cumulative.map((count, index) => `${name}_bucket{${labels},le="${bounds[index]}"} ${count}`)
+    return [...buckets, `${name}_sum{${labels}} ${sum}`, `${name}_count{${labels}} ${cumulative.at(-1)}`]
+  })
+  const help = 'Seconds that stages of messages took since this gateway was started, by stage and channel.'
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...lines, ''].join('\n')
 }

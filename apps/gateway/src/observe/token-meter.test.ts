@@ -1,6 +1,7 @@
 import type { OperatorStore, WorkStore } from '@postern/core'
 import { expect, onTestFinished, test } from 'vitest'
 import { createMetrics } from './metrics.ts'
+import { createStageMeter } from './stages/stage-meter.ts'
 import { createTokenMeter } from './token-meter.ts'
 
 const counts = { messages: {}, deliveries: {}, refusals: 0, stopped: {} }
@@ -8,7 +9,7 @@ const store = { count: async () => counts, nextDue: async () => undefined } as u
 
 /** The lines of the metrics about tokens. */
 async function render(meter: ReturnType<typeof createTokenMeter>): Promise<readonly string[]> {
-  const metrics = createMetrics(store, meter, Date.now)
+  const metrics = createMetrics(store, { meter, stageMeter: createStageMeter() }, Date.now)
   onTestFinished(metrics.close)
   return (await metrics.render()).split('\n').filter(line => line.startsWith('postern_tokens'))
 }

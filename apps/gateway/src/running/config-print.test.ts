@@ -34,9 +34,9 @@ test.each([
   expect(maskSecrets({ url, urls: [url] })).toEqual({ url: printed, urls: [printed] })
 })
 
-test('lists and headers that are named as secrets are not printed', () => {
+test('lists that are named as secrets, and values of headers are not printed', () => {
   expect(maskSecrets({ api_keys: ['a', 'b'], headers: { Authorization: 'Bearer x', accept: 'y' } })).toEqual({
     api_keys: ['(set)', '(set)'],
-    headers: { Authorization: '(set)', accept: 'y' },
+    headers: { Authorization: '(set)', accept: '(set)' },
   })
 })

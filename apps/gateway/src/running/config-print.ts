@@ -17,9 +17,14 @@ export function maskSecrets(value: unknown): unknown {
   if (typeof value === 'string') return maskUrl(value)
   if (Array.isArray(value)) return value.map(maskSecrets)
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, child]) => [name, secretNames.test(name) ? maskAll(child) : maskSecrets(child)]),
-  )
+  return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, maskMember(name, child)]))
+}
+
+function maskMember(name: string, child: unknown): unknown {
+  // Names of headers do not tell which of them opens something.
+  if (name === 'headers' && typeof child === 'object' && child !== null)
+    return Object.fromEntries(Object.keys(child).map(header => [header, '(set)']))
+  return secretNames.test(name) ? maskAll(child) : maskSecrets(child)
 }
 
 /** Who connects to a database is no secret; of other URLs a name alone may be one. */

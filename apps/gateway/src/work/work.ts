@@ -32,6 +32,7 @@ interface WorkDeps {
   readonly requirements: RequirementDeps
   readonly people: PeopleDeps
   readonly countUsage: NonNullable<TurnContext['countUsage']>
+  readonly traceparentOf: TurnContext['traceparentOf']
   /** How many turns of an agent at once, where that is not `slots.turnsPerAgent`. */
   readonly turnsOf: ReadonlyMap<string, number>
 }
@@ -65,7 +66,7 @@ export function startWork(gateway: WorkDeps): Work {
   const callAgent = gateway.channels.map(channel => channel.callAgent).find(call => call !== undefined)
   const { findRunning: findAgent } = agents
   const fanout = readMentionFanoutLimits(config.limits.loop)
-  const { requirements, people, attachments, channels, countUsage } = gateway
+  const { requirements, people, attachments, channels, countUsage, traceparentOf } = gateway
   const fetchFile = createFileFetcher(gateway.slices, { fetch: platform.fetch, now: platform.now })
   const turnContext = {
     store,
@@ -80,6 +81,7 @@ export function startWork(gateway: WorkDeps): Work {
     requirements,
     people,
     countUsage,
+    ...(traceparentOf && { traceparentOf }),
     readNote: readStoreNote,
     ...attachments,
   }

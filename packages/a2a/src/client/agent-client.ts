@@ -36,7 +36,7 @@ export function createA2aClient(options: A2aClientDeps): A2aClient {
   const timeoutMs = client.call_seconds * 1000
 
   async function callWithin(address: string, parts: readonly Part[], options: CallWithin): Promise<AgentCallAnswer> {
-    const { signal, taskId, as } = options
+    const { signal, taskId, as, traceparent } = options
     const { to, card, signedBy } = await book.look(address, signal)
     const message = renderCall(nameCall(address, parts, options) ?? randomHex(platform, 16), parts, options)
     const { initial, full } = credentials.for(to, as)
@@ -47,6 +47,7 @@ export function createA2aClient(options: A2aClientDeps): A2aClient {
       maxBytes: client.answer_bytes,
       timeoutMs,
       credentials: initial,
+      ...(traceparent !== undefined && { traceparent }),
     }
     const answer = await followTask(message, line, taskId).catch(error => {
       // If the card asks for no credential but the agent refuses without one, the second call has one. The card may be outdated.

@@ -30,9 +30,10 @@ export function recordFailure(error: unknown, place: CallPlace, gateway: Channel
   if (statusOf(error) >= 500 && !hasRefusal(place.request)) recordCall(error, place, gateway)
 }
 
-/** Whom a call claims to be from, and for whom it is. */
+/** Whom a call claims to be from, for whom it is, and of which trace. */
 export function claimCall(steps: IntakeSteps, { headers }: { readonly headers: Headers }, agent?: string): void {
   const sender = readClaimedSubject(headers)
+  steps.calledFrom(headers.get('traceparent') ?? undefined)
   steps.claim({ agent, ...(sender !== undefined && { claimed_sender: sender }) })
 }
 

@@ -102,6 +102,7 @@ function postBody(webhook: Webhook, body: string, { message, context }: WebhookT
     headers: {
       'content-type': 'application/json',
       accept: 'application/json',
+      ...(context.traceparent !== undefined && { traceparent: context.traceparent }),
       ...signWebhook({ id, now: webhook.now(), body }, webhook.key),
     },
     body,

@@ -189,6 +189,7 @@ function createContext(
     ...(known && { person: known.shown }),
     log: bindLog(turnContext.platform.log, { correlation_id: turn.correlationId, agent: turn.agent }),
     correlationId: turn.correlationId,
+    ...(turnContext.traceparentOf && { traceparent: turnContext.traceparentOf(turn) }),
     responseId: draft.id,
     flags: turn.flags,
     post: acts.post,

@@ -15,6 +15,8 @@ export interface ExchangeDeps {
   readonly to: AgentInterface
   readonly credentials: CredentialSource
   readonly platform: Pick<Platform, 'fetch' | 'openStream' | 'now'>
+  /** Of the turn that calls. */
+  readonly traceparent?: string | undefined
   readonly signal: AbortSignal
   readonly maxBytes: number
   /** Longest time for one unary exchange, ms. */
@@ -60,7 +62,7 @@ const acceptStream = 'text/event-stream'
 async function describeRequest(
   operation: ClientOperation,
   params: Params,
-  { to, credentials }: ExchangeDeps,
+  { to, credentials, traceparent }: ExchangeDeps,
   accept: string,
 ) {
   const { version, describe } = wireBindings[to.binding]
@@ -69,6 +71,7 @@ async function describeRequest(
     accept,
     'a2a-version': version,
     ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...(traceparent !== undefined && { traceparent }),
     ...(await credentials()),
   }
   const request: Pick<FetchRequest, 'method' | 'headers' | 'body'> = { method, headers, ...(body && { body }) }

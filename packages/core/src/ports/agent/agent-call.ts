@@ -14,6 +14,8 @@ export interface AgentCallOptions {
   readonly taskId?: string | undefined
   /** The same for the same call of a turn that is tried again, so that the far side can tell. */
   readonly retryKey?: string | undefined
+  /** `traceparent` of the turn that calls, for the far side (W3C Trace Context). */
+  readonly traceparent?: string | undefined
   /** Of which phase of a plan the call is, and which one came before it, where that is not the one below. */
   readonly phaseId?: number | undefined
   readonly previousPhaseId?: number | undefined

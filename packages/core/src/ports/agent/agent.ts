@@ -93,6 +93,8 @@ export interface AgentContext extends AgentActions, AgentRequirements {
   readonly log: Log
   /** Follows this message through every log line. */
   readonly correlationId: string
+  /** `traceparent` of the turn (W3C Trace Context), for calls that the agent makes; absent where nothing is traced. */
+  readonly traceparent?: string | undefined
   /** The id this turn's answer has, or will have. */
   readonly responseId: string
   /** The channel's findings about the message, such as `hidden_text`. */

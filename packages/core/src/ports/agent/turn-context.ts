@@ -2,6 +2,7 @@ import type { ArtifactPart, FilePart, Part } from '../../message/part.ts'
 import type { TokenUsage } from '../../message/token-usage.ts'
 import type { ReadNote } from '../records/note.ts'
 import type { PeopleConfig, PeopleDeps } from '../records/people.ts'
+import type { Turn } from '../records/work.ts'
 import type { RequirementDeps } from '../requirement-store.ts'
 import type { Store } from '../store.ts'
 import type { ResultStore } from '../work-store.ts'
@@ -47,6 +48,8 @@ export interface TurnContext extends ActionDeps {
   readonly people?: PeopleDeps | undefined
   /** Where turns are while they wait for such an agent; absent where nothing but them runs. */
   readonly waiting?: WaitingTurns | undefined
+  /** What those that a turn calls are told of its trace; absent where nothing is traced. */
+  traceparentOf?(turn: Pick<Turn, 'correlationId' | 'message' | 'token'>): string
   /** Told what each run of an agent has spent, whatever came of it; absent where nobody counts. */
   countUsage?(agent: string, usage: readonly TokenUsage[]): void
   /** How many siblings an answer may wake, and how they are asked; default: `defaultMentionFanoutLimits`. */

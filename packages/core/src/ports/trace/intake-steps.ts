@@ -6,6 +6,8 @@ import type { IntakeTrace, KeyOrigin, ProofKey, VerifyStep } from './trace.ts'
 /** Whoever writes to us decides how many signatures there are to check. */
 const maxSteps = 24
 const maxKeyId = 512
+/** W3C Trace Context §3.2.2, version 00. */
+const traceparentForm = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
 /** How a check came out: a `Proof`, or as much of one as there is. */
 export type CheckedProof = Pick<Proof, 'kind' | 'verdict' | 'key_id'>
@@ -26,8 +28,10 @@ export interface IntakeSteps {
   /** What it says of itself, as far as it is read: for the list of what was refused. Nothing of it is proven. */
   claim(claims: RefusalClaims): void
   claims(): RefusalClaims
+  /** The trace that the caller says this belongs to; what is no `traceparent` is none. */
+  calledFrom(traceparent: string | undefined): void
   /** What the record keeps of it. */
-  trace(): Pick<IntakeTrace, 'received_at' | 'steps'>
+  trace(): Pick<IntakeTrace, 'received_at' | 'steps' | 'caller'>
   keys(): readonly ProofKey[]
 }
 
@@ -38,6 +42,7 @@ export function createIntakeSteps(platform: Pick<Platform, 'now'>): IntakeSteps 
   const steps: VerifyStep[] = []
   const keys = new Map<string, ProofKey>()
   let claimed: RefusalClaims = {}
+  let caller: string | undefined
   const now = () => performance.now() - begunAt
   return {
     now,
@@ -59,7 +64,10 @@ export function createIntakeSteps(platform: Pick<Platform, 'now'>): IntakeSteps 
       claimed = { ...claimed, ...claims }
     },
     claims: () => claimed,
-    trace: () => ({ received_at: receivedAt, steps }),
+    calledFrom(traceparent) {
+      if (traceparent !== undefined && traceparentForm.test(traceparent)) caller = traceparent
+    },
+    trace: () => ({ received_at: receivedAt, steps, ...(caller !== undefined && { caller }) }),
     keys: () => [...keys.values()],
   }
 }

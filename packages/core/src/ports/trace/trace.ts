@@ -40,6 +40,8 @@ export interface IntakeTrace {
   /** When its peer claims to have sent it. */
   readonly sent_at?: number | undefined
   readonly steps: readonly VerifyStep[]
+  /** `traceparent` of the caller (W3C Trace Context), as the caller says; it decides nothing here. */
+  readonly caller?: string | undefined
   /** Absent only before it is stored. */
   readonly admitted_at?: number | undefined
 }

@@ -11,7 +11,7 @@ import type { TurnNotes } from '../notes/turn-notes.ts'
 import { nameLocalAgents } from './inline-mentions.ts'
 import { askLocalAgents, defaultMentionFanoutLimits, needsMentionFanout } from './mention-fanout.ts'
 
-type CallDeps = Pick<TurnContext, 'callAgent' | 'presentParts' | 'waiting'>
+type CallDeps = Pick<TurnContext, 'callAgent' | 'presentParts' | 'waiting' | 'traceparentOf'>
 
 /**
  * The way from a turn to other agents, one hop further: the chain goes on from the message, whatever the agent says. Each call is noted before
@@ -20,7 +20,7 @@ type CallDeps = Pick<TurnContext, 'callAgent' | 'presentParts' | 'waiting'>
  */
 export function createTurnCall(
   turn: Turn,
-  { callAgent, presentParts, waiting }: CallDeps,
+  { callAgent, presentParts, waiting, traceparentOf }: CallDeps,
   { signal, nameCall, notes }: TurnCallDeps,
 ): AgentContext['call'] {
   return async (address, content, { broadcast: isBroadcast, agentKey, ...options } = {}) => {
@@ -33,7 +33,9 @@ export function createTurnCall(
     const chain = turn.content.recipient_capabilities.agent_chain
     checkChainGoesOn(chain)
     const asked = withoutRequirements(parts)
-    const call = () => callAgent(address, presentParts(asked), { ...options, as: turn.agent, chain, signal, retryKey })
+    const traced = traceparentOf && { traceparent: traceparentOf(turn) }
+    const call = () =>
+      callAgent(address, presentParts(asked), { ...options, ...traced, as: turn.agent, chain, signal, retryKey })
     const end = await notes.beginCall(noteCall(`${place}${revision}`, address, asked, { isBroadcast, agentKey }))
     try {
       const answer = await (waiting ? waiting.during(turn, call) : call())

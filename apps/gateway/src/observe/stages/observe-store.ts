@@ -1,0 +1,171 @@
+import type { Admitted, Delivery, Intake, IntakeTrace, Settlement, Turn, TurnAttempt } from '@postern/core'
+import { findDestinationHost } from '@postern/core'
+import type { GatewayStore } from '@postern/store'
+import type { MessageStage, StageListener } from './stage.ts'
+
+/** What a store does when a stage ends. */
+type Observed = Pick<GatewayStore, 'admit' | 'commit' | 'release' | 'settle'>
+
+/** When messages were admitted that wait for their turn; of very many the oldest are forgotten, and their waiting is not told. */
+const maxWaiting = 10_000
+
+/** The same store, which tells of each stage that has ended. A listener must not throw, and costs nothing but its own time. */
+export function observeStore<Store extends Observed>(store: Store, tell: StageListener, now: () => number): Store {
+  const admittedAt = new Map<number, number>()
+  const told = new WeakSet<IntakeTrace>()
+  const tellAll = (stages: readonly MessageStage[]) => stages.forEach(tell)
+  return {
+    ...store,
+    async admit(intake, correlationId) {
+      const admitted = await store.admit(intake, correlationId)
+      const at = now()
+      if (admitted.outcome === 'accepted') rememberBounded(admittedAt, admitted.message, at)
+      // One request may bring several messages. It was received and checked once.
+      const isFirst = intake.trace !== undefined && !told.has(intake.trace)
+      if (intake.trace) told.add(intake.trace)
+      tellAll(describeIntake(intake, { admitted, correlationId, at, isFirst }))
+      return admitted
+    },
+    async commit(turn, answer) {
+      await store.commit(turn, answer)
+      tellAll(describeTurn(turn, answer.attempt, { at: now(), admittedAt: takeOut(admittedAt, turn.message) }))
+    },
+    async release(turn, again) {
+      await store.release(turn, again)
+      tellAll(describeTurn(turn, again.attempt, { at: now(), admittedAt: takeOut(admittedAt, turn.message) }))
+    },
+    async settle(delivery, settlement) {
+      await store.settle(delivery, settlement)
+      tellAll(describeDelivery(delivery, settlement))
+    },
+  }
+}
+
+function rememberBounded(times: Map<number, number>, message: number, at: number): void {
+  times.set(message, at)
+  const [oldest] = times.keys()
+  if (times.size > maxWaiting && oldest !== undefined) times.delete(oldest)
+}
+
+function takeOut(times: Map<number, number>, message: number): number | undefined {
+  const at = times.get(message)
+  times.delete(message)
+  return at
+}
+
+interface IntakeEnd {
+  readonly admitted: Admitted
+  readonly correlationId: string
+  readonly at: number
+  readonly isFirst: boolean
+}
+
+function describeIntake(
+  { trace, agent, message, proofs = [] }: Intake,
+  { admitted, correlationId, at, isFirst }: IntakeEnd,
+): readonly MessageStage[] {
+  // What the gateway writes to itself has not come in.
+  if (!trace) return []
+  const { received_at: startAt, steps } = trace
+  const common = { via: message.received_via, correlationId }
+  const checkedAt = startAt + Math.max(0, ...steps.map(({ after, ms }) => after + ms))
+  const admit: MessageStage = {
+    ...common,
+    name: 'admit',
+    key: `admit ${admitted.message}`,
+    startAt: Math.min(checkedAt, at),
+    endAt: at,
+    attributes: { agent, message: admitted.message, outcome: admitted.outcome },
+  }
+  if (!isFirst) return [admit]
+  const isProven = proofs.some(({ verdict }) => verdict === 'pass')
+  const receive: MessageStage = {
+    ...common,
+    name: 'receive',
+    key: 'receive',
+    startAt,
+    endAt: Math.max(startAt, at),
+    attributes: { proven: isProven },
+    ...(isProven && trace.caller !== undefined && { caller: trace.caller }),
+  }
+  const checks = steps.map(({ kind, verdict, key_from, after, ms }, index): MessageStage => {
+    const attributes = { check: kind, verdict, ...(key_from !== undefined && { key_from }) }
+    const begunAt = startAt + after
+    return { ...common, name: 'verify', key: `verify ${index}`, startAt: begunAt, endAt: begunAt + ms, attributes }
+  })
+  return [receive, ...checks, admit]
+}
+
+/** Outcomes of a turn that are nobody's fault. */
+const well: ReadonlySet<TurnAttempt['outcome']> = new Set(['answered', 'silent', 'edited', 'canceled', 'deleted'])
+
+function describeTurn(
+  turn: Turn,
+  attempt: TurnAttempt | undefined,
+  { at, admittedAt }: { readonly at: number; readonly admittedAt: number | undefined },
+): readonly MessageStage[] {
+  if (!attempt) return []
+  const { agent, message, via, correlationId } = turn
+  const { leased_at, called_at, first_output_at, ended_at, outcome, tools = [], error } = attempt
+  const common = { via, correlationId }
+  const attributes = { agent, message, attempt: attempt.attempt }
+  const queue: MessageStage | undefined =
+    admittedAt === undefined
+      ? undefined
+      : { ...common, name: 'queue', key: `queue ${message}`, startAt: admittedAt, endAt: leased_at, attributes }
+  const run: MessageStage = {
+    ...common,
+    name: 'turn',
+    key: turnKey(turn),
+    startAt: leased_at,
+    endAt: ended_at,
+    attributes: {
+      ...attributes,
+      outcome,
+      ...(called_at !== undefined && { called_after_ms: called_at - leased_at }),
+      ...(first_output_at !== undefined && called_at !== undefined && { first_output_ms: first_output_at - called_at }),
+      ...(tools.length > 0 && { tool_calls: tools.length }),
+    },
+    ...(!well.has(outcome) && { fault: error?.name ?? outcome }),
+  }
+  const commit: MessageStage = {
+    ...common,
+    name: 'commit',
+    key: `commit ${message} ${turn.token}`,
+    startAt: Math.min(ended_at, at),
+    endAt: at,
+    attributes,
+  }
+  return [...(queue ? [queue] : []), run, commit]
+}
+
+/** A turn that is taken up again is another stage. */
+export function turnKey({ message, token }: Pick<Turn, 'message' | 'token'>): string {
+  return `turn ${message} ${token}`
+}
+
+function describeDelivery(delivery: Delivery, settlement: Settlement): readonly MessageStage[] {
+  // It was not tried: its host is being left alone.
+  if (!settlement.attempt) return []
+  const { via, correlationId, id, attempt, agent, to } = delivery
+  const { at, ms, status } = settlement.attempt
+  const host = findDestinationHost(to)
+  return [
+    {
+      name: 'deliver',
+      via,
+      correlationId,
+      key: `deliver ${id} ${delivery.token}`,
+      startAt: at,
+      endAt: at + ms,
+      attributes: {
+        agent,
+        attempt,
+        outcome: settlement.state,
+        ...(host !== undefined && { host }),
+        ...(status !== undefined && { status }),
+      },
+      ...(settlement.state !== 'sent' && { fault: settlement.state }),
+    },
+  ]
+}

@@ -1,0 +1,24 @@
+import type { ChannelName } from '@postern/core'
+
+/** In the order in which a message passes them; `verify` is each check on the way in, `deliver` each attempt. */
+type StageName = 'receive' | 'verify' | 'admit' | 'queue' | 'turn' | 'commit' | 'deliver'
+
+/** A stage of a message that is over. Instants are ms since 1970-01-01 UTC, and may have fractions. */
+export interface MessageStage {
+  readonly name: StageName
+  readonly via: ChannelName
+  /** What all stages of one message have in common. */
+  readonly correlationId: string
+  /** Tells it apart from others of the same name and message. */
+  readonly key: string
+  readonly startAt: number
+  readonly endAt: number
+  /** For the operator alone. No words of anybody, no address of a person. */
+  readonly attributes: Readonly<Record<string, string | number | boolean>>
+  /** Why it failed, as a short code; absent when it did not. */
+  readonly fault?: string | undefined
+  /** The `traceparent` of the caller, who is proven. */
+  readonly caller?: string | undefined
+}
+
+export type StageListener = (stage: MessageStage) => void

@@ -1,0 +1,47 @@
+import { context, SpanKind } from '@opentelemetry/api'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import type { Resource } from '@opentelemetry/resources'
+import { resourceFromAttributes } from '@opentelemetry/resources'
+import type { Sampler } from '@opentelemetry/sdk-trace'
+import { BatchSpanProcessor, SamplingDecision } from '@opentelemetry/sdk-trace'
+
+export { TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace'
+
+/** The only file that needs the SDK at run time. It is loaded where a collector is configured, and nowhere else. */
+
+interface PipelineOptions {
+  readonly endpoint: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly serviceName: string
+  readonly version: string
+  /** Spans. */
+  readonly maxWaiting: number
+  readonly exportTimeoutMs: number
+}
+
+interface Pipeline {
+  readonly processor: BatchSpanProcessor
+  readonly resource: Resource
+}
+
+/** Spans go out in batches, by OTLP/HTTP as JSON. */
+export function createPipeline(options: PipelineOptions): Pipeline {
+  const { endpoint, headers, serviceName, version, maxWaiting, exportTimeoutMs } = options
+  const exporter = new OTLPTraceExporter({
+    url: endpoint,
+    headers: { ...headers },
+    timeoutMillis: exportTimeoutMs,
+    concurrencyLimit: 2,
+  })
+  const resource = resourceFromAttributes({ 'service.name': serviceName, 'service.version': version })
+  return {
+    processor: new BatchSpanProcessor({ exporter, maxQueueSize: maxWaiting, exportTimeoutMillis: exportTimeoutMs }),
+    resource,
+  }
+}
+
+/** By the trace alone, so that all gateways choose the same messages. */
+export function isRecorded(sampler: Sampler, traceId: string): boolean {
+  const { decision } = sampler.shouldSample(context.active(), traceId, 'receive', SpanKind.SERVER, {}, [])
+  return decision === SamplingDecision.RECORD_AND_SAMPLED
+}

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { formatTraceparent, parseTraceparent, spanIdOf, traceIdOf } from './trace-identity.ts'
+
+test('a message has the same trace wherever and whenever it is named', () => {
+  expect(traceIdOf('0123456789abcdef')).toMatch(/^[0-9a-f]{32}$/)
+  expect(traceIdOf('0123456789abcdef')).toBe(traceIdOf('0123456789abcdef'))
+  expect(traceIdOf('0123456789abcdee')).not.toBe(traceIdOf('0123456789abcdef'))
+  expect(spanIdOf('0123456789abcdef', 'turn 1 1')).toMatch(/^[0-9a-f]{16}$/)
+  expect(spanIdOf('0123456789abcdef', 'turn 1 1')).not.toBe(spanIdOf('0123456789abcdef', 'turn 1 2'))
+})
+
+test('what is written is read as it was', () => {
+  const parent = { traceId: traceIdOf('a'), spanId: spanIdOf('a', 'b'), isSampled: true }
+  expect(parseTraceparent(formatTraceparent(parent))).toEqual(parent)
+  expect(parseTraceparent(formatTraceparent({ ...parent, isSampled: false }))).toEqual({ ...parent, isSampled: false })
+})
+
+test.each([
+  '',
+  '00',
+  `ff-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
+  `00-${'0'.repeat(32)}-${'b'.repeat(16)}-01`,
+  `00-${'a'.repeat(32)}-${'0'.repeat(16)}-01`,
+  `00-${'A'.repeat(32)}-${'b'.repeat(16)}-01`,
+  `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01-more`,
+])('%j is no traceparent', text => {
+  expect(parseTraceparent(text)).toBeUndefined()
+})

@@ -1,0 +1,59 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { openForkedGateway } from '../setup/forked-gateway.ts'
+import { openTestGateway } from '../setup/gateway.ts'
+import { findFreePort } from '../setup/gateway-process.ts'
+import { openCollector } from './collector.ts'
+
+test('a collector that is dead changes nothing for messages, and does not hold up the end', async () => {
+  const endpoint = `http://127.0.0.1:${await findFreePort()}/v1/traces`
+  const gateway = await openTestGateway(() => ({
+    agents: { echo: { use: 'builtin:echo' } },
+    telemetry: { endpoint },
+  }))
+  onTestFinished(() => gateway.simulation.close())
+  await gateway.simulation.send({ via: 'a2a', to: 'echo', text: 'hello' })
+  expect((await gateway.messages()).map(({ state }) => state)).toEqual(['answered'])
+  await gateway.gateway().stop()
+})
+
+test('a collector that never answers holds up the end for two seconds at most', async () => {
+  const collector = await openCollector({ answers: false })
+  onTestFinished(collector.close)
+  const gateway = await openTestGateway(() => ({
+    agents: { echo: { use: 'builtin:echo' } },
+    telemetry: { endpoint: collector.endpoint },
+  }))
+  onTestFinished(() => gateway.simulation.close())
+  await gateway.simulation.send({ via: 'a2a', to: 'echo', text: 'hello' })
+  const begun = performance.now()
+  await gateway.gateway().stop()
+  expect(collector.bodies.length).toBeGreaterThan(0)
+  // The exporter's own limit is ten seconds.
+  expect(performance.now() - begun).toBeLessThan(8_000)
+})
+
+/** Tells the parent which files of OpenTelemetry were loaded, when it asks. */
+const preload = `data:text/javascript,${encodeURIComponent(`
+import { registerHooks } from 'node:module'
+const loaded = []
+registerHooks({ load(url, context, next) { if (url.includes('/@opentelemetry/')) loaded.push(url); return next(url, context) } })
+process.on('message', () => process.send(loaded.length))
+`)}`
+
+async function countLoaded(settings: object): Promise<number> {
+  const gateway = await openForkedGateway(preload, { agents: { echo: { use: 'builtin:echo' } }, ...settings })
+  try {
+    await gateway.simulation.send({ via: 'a2a', to: 'echo', text: 'hello' })
+    return await new Promise<number>(resolve => {
+      gateway.child.once('message', message => resolve(Number(message)))
+      gateway.child.send('count')
+    })
+  } finally {
+    await gateway.close()
+  }
+}
+
+test('without telemetry.endpoint nothing of OpenTelemetry is loaded; with it, it is', async () => {
+  expect(await countLoaded({})).toBe(0)
+  expect(await countLoaded({ telemetry: { endpoint: 'http://127.0.0.1:9/v1/traces' } })).toBeGreaterThan(10)
+})
