@@ -67,7 +67,8 @@ export function explainRefusal(refusal: Refusal, now: number): Explanation {
 export function explainNothing(asked: string, now: number): Explanation {
   const evidence = [
     { fact: 'no message, answer, delivery or requirement has this id or number' },
-    { fact: 'among the newest 20,000 entries nothing came from or to this address' },
+    { fact: 'among the newest 10,000 entries nothing came from or to this address' },
+    { fact: 'what is well formed and names no agent here is taken and not kept, such as a post without a mention' },
     { fact: 'none of the refusals that are remembered (the newest 10,000) names it' },
   ]
   return {

@@ -27,7 +27,8 @@ export function parseWhyWords(asked: string, agents: AgentNames): WhyWords {
   const delivery = /^d(?:elivery)?[ :#]*(\d{1,15})$/i.exec(text)?.[1]
   const number = /^\d{1,15}$/.test(text) ? Number(text) : undefined
   return {
-    ids: listSpellings(text),
+    // A peer may give a message an id that looks like the address of somebody else.
+    ids: /^(?:@|acct:|mailto:)/i.test(text) ? [] : listSpellings(text),
     message: number,
     delivery: delivery === undefined ? number : Number(delivery),
     ...readAddress(text, agents),

@@ -65,6 +65,16 @@ describe('why finds a message', () => {
     }
   })
 
+  test('by an address that begins with @, though a peer gave such an id to a message', async () => {
+    const hidden = await mail({ from: 'quiet@nodmarc.test' })
+    const url = `${gatewayOrigin}/agents/echo/a2a`
+    for (const messageId of ['@quiet@nodmarc.test', 'quiet@nodmarc.test']) {
+      await gateway.simulation.a2a.deliver({ url, text: 'hello', messageId })
+    }
+    expect((await askWhy(gateway, '@quiet@nodmarc.test')).explanations.map(({ id }) => id)).toEqual([hidden])
+    expect((await awaitReason(gateway, 'quiet@nodmarc.test', 'answered')).via).toBe('a2a')
+  })
+
   test('by the id that a peer gave, though it is a number of ours, too', async () => {
     const id = '1'
     const url = `${gatewayOrigin}/agents/echo/a2a`

@@ -25,7 +25,7 @@ export interface WhySubject {
 export interface WhyStore {
   /**
    * The messages that the words name: the ids first, then the numbers, then the addresses. Undefined when nothing is known of them.
-   * Reads a bounded number of rows: addresses and ids that have no index are looked for among the newest 20,000 entries.
+   * Reads a bounded number of rows: addresses and ids that have no index are looked for among the newest 10,000 entries.
    */
   findWhySubject(words: WhyWords): Promise<WhySubject | undefined>
   /** In this order, without those that are not there. A constant number of statements, however many they are; at most 500. */

@@ -6,7 +6,7 @@ type FindNumbers = (words: WhyWords) => readonly number[]
 type FindByText = (text: string) => readonly number[]
 
 /** What has no index is looked for among as many of the newest entries. */
-const recent = 'm.seq > (SELECT max(seq) FROM messages) - 20000'
+const recent = 'm.seq > (SELECT max(seq) FROM messages) - 10000'
 const newest = 'ORDER BY m.seq DESC LIMIT 10'
 
 /** Which messages an operator means. A peer may number its messages, so its ids come before our numbers. */
