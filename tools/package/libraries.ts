@@ -21,7 +21,7 @@ export const optionalLibraries: Readonly<Record<string, string>> = {
   pg: 'the store on PostgreSQL',
   '@grpc/grpc-js': 'the gRPC binding of A2A',
   '@bufbuild/protobuf': 'the gRPC binding of A2A',
-  '@modelcontextprotocol/sdk': 'tools of MCP servers',
+  '@modelcontextprotocol/sdk': 'tools of MCP servers, and `postern mcp`',
   '@opentelemetry/api': 'traces',
   '@opentelemetry/exporter-trace-otlp-http': 'traces',
   '@opentelemetry/resources': 'traces',

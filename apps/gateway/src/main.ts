@@ -10,6 +10,7 @@ import { addDoctorCommand } from './commands/doctor/command.ts'
 import { addFollowerCommands } from './commands/followers/command.ts'
 import { addInitCommand } from './commands/init/command.ts'
 import { addKeyCommands } from './commands/keys/command.ts'
+import { addMcpCommand } from './commands/mcp/command.ts'
 import { addMessageCommands } from './commands/messages/command.ts'
 import { addPeopleCommands } from './commands/people/command.ts'
 import { addQuestionCommands } from './commands/questions/command.ts'
@@ -58,6 +59,7 @@ const commandGroups = [
   addActionCommands,
   addPeopleCommands,
   addTranscriptCommands,
+  addMcpCommand,
 ]
 
 /** All commands; nothing runs yet. */
