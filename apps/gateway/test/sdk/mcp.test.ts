@@ -76,6 +76,7 @@ test('a message that is sent is listed and shown, and why says what became of it
   expect(JSON.stringify(await ask('show_message', { id }))).toContain('hello by mail')
   const { explanations } = await ask('why', { id })
   expect(explanations[0]).toMatchObject({ kind: 'message', agent: 'echo' })
+  expect(await ask('replay_message', { id })).toMatchObject({ outcome: 'same' })
   expect((await ask('list_deliveries')).items.length).toBeGreaterThan(0)
 })
 

@@ -1,6 +1,7 @@
 import type { ApiOperation } from '../../api/operation.ts'
 import { doctorOperations } from '../doctor/operations.ts'
 import { deliveryOperations, messageOperations, refusalOperations } from '../messages/operations.ts'
+import { replayOperations } from '../replay/operations.ts'
 import { simulationOperations } from '../send/operations.ts'
 import { statusOperations } from '../status/operations.ts'
 import { whyOperation } from '../why/operations.ts'
@@ -12,6 +13,7 @@ export const mcpOperations: Readonly<Record<string, ApiOperation>> = {
   list_messages: messageOperations.list,
   show_message: messageOperations.find,
   why: whyOperation,
+  replay_message: replayOperations.one,
   list_deliveries: deliveryOperations.list,
   change_delivery: deliveryOperations.change,
   list_refusals: refusalOperations.list,
