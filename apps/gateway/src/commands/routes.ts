@@ -1,5 +1,5 @@
 import type { AgentDeps } from '@postern/agents'
-import type { Channel, LookupStore, OperatorStore, RelationStore, RequirementStore } from '@postern/core'
+import type { Channel, LookupStore, OperatorStore, RelationStore, RequirementStore, TraceStore } from '@postern/core'
 import type { Hono, MiddlewareHandler } from 'hono'
 import { createDocumentRoute } from '../api/document-route.ts'
 import type { OperatorRoute } from '../api/operation.ts'
@@ -23,6 +23,7 @@ export interface OperatorOptions {
     RequirementStore &
     Pick<LookupStore, 'readHistory'> &
     Pick<RelationStore, 'listRelations'> &
+    Pick<TraceStore, 'findDelivery'> &
     PeopleRouteOptions['store']
   readonly agents: Pick<AgentDeps, 'findRunning' | 'find' | 'domain'>
   readonly channels: readonly Channel[]

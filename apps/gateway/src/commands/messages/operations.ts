@@ -66,6 +66,16 @@ export const deliveryOperations = {
     }),
     answer: pageOf(deliveryRecordSchema),
   }),
+  find: defineOperation({
+    id: 'findDelivery',
+    method: 'GET',
+    path: '/deliveries/{id}',
+    summary: 'Shows one delivery with each attempt: when, how long, and what the far side answered.',
+    task: 'show delivery',
+    parameters: z.object({ id: z.string() }),
+    answer: deliveryRecordSchema,
+    refusals: { no_recipient: 'There is no delivery with this id.' },
+  }),
   change: defineOperation({
     id: 'changeDelivery',
     method: 'POST',

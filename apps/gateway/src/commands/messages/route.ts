@@ -1,5 +1,5 @@
 import type { AgentDeps } from '@postern/agents'
-import type { LookupStore, MessageRecord, OperatorStore } from '@postern/core'
+import type { LookupStore, MessageRecord, OperatorStore, TraceStore } from '@postern/core'
 import { createSlidingWindowPolicy, parseAddress, Rejection } from '@postern/core'
 import { listInWindow, toPeriod } from '../../api/list-in-window.ts'
 import type { OperatorRoute } from '../../api/operation.ts'
@@ -8,7 +8,7 @@ import type { DeliveryChange } from './operations.ts'
 import { deliveryOperations, messageOperations, refusalOperations } from './operations.ts'
 
 interface MessageRouteOptions {
-  readonly store: OperatorStore & Pick<LookupStore, 'readHistory'>
+  readonly store: OperatorStore & Pick<LookupStore, 'readHistory'> & Pick<TraceStore, 'findDelivery'>
   readonly agents: Pick<AgentDeps, 'findRunning'>
 }
 
@@ -36,6 +36,11 @@ export function createMessageRoutes({ store, agents }: MessageRouteOptions): rea
         placeOf: ({ id }) => Number(id),
       }),
     ),
+    handleOperation(deliveryOperations.find, async ({ parameters: { id } }) => {
+      const found = await store.findDelivery(id)
+      if (!found) throw new Rejection('no_recipient', 'Cannot show delivery: there is none with this id')
+      return found
+    }),
     handleOperation(deliveryOperations.change, async ({ parameters: { id, action } }) => {
       const { change, what } = deliveryChanges[action]
       if (!(await change(store, id)))

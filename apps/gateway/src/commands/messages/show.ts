@@ -1,21 +1,24 @@
 import type { MessageRecord, Part, Proof, TokenUsage } from '@postern/core'
 import { toTerminalLine } from '../../terminal/text.ts'
+import { listRecordedStages } from './stages.ts'
+import { formatWaterfall } from './waterfall.ts'
 
 /** One message as a person reads it: who, how proven, what was said, what was answered, where it went. */
-export function formatRecord({
-  number,
-  message,
-  proofs,
-  state,
-  flags,
-  response,
-  deliveries,
-  duplicates,
-  error,
-  correlation_id,
-  merged_into,
-  namesakes = [],
-}: MessageRecord): string {
+export function formatRecord(record: MessageRecord): string {
+  const {
+    number,
+    message,
+    proofs,
+    state,
+    flags,
+    response,
+    deliveries,
+    duplicates,
+    error,
+    correlation_id,
+    merged_into,
+    namesakes = [],
+  } = record
   const { sender } = message
   const sections: readonly (readonly [string, readonly string[]])[] = [
     [
@@ -46,6 +49,7 @@ export function formatRecord({
         `correlation ${correlation_id}`,
       ],
     ],
+    ['waterfall', formatWaterfall(listRecordedStages(record))],
     ['answered', response ? [response.status, ...response.parts.flatMap(formatPart)] : ['nothing']],
     ...(response?.usage ? [['cost', response.usage.map(formatUsage)] as const] : []),
     [

@@ -1,11 +1,17 @@
+import type { DeliveryAttempt, DeliveryRecord, Refusal } from '@postern/core'
 import { formatTable } from '../../terminal/table.ts'
+import { toTerminalLine } from '../../terminal/text.ts'
+import type { Fix } from '../../why/reason.ts'
+import { reasonOfRefusal } from '../../why/rules/refused.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
 import { printAnswer } from '../print-answer.ts'
 import type { DeliveryChange } from './operations.ts'
-import { deliveryOperations, messageOperations } from './operations.ts'
+import { deliveryOperations, messageOperations, refusalOperations } from './operations.ts'
 import type { DeliveryState } from './schemas.ts'
 import { formatRecord } from './show.ts'
+import { formatInstant } from './stages.ts'
+import { formatDuration } from './waterfall.ts'
 
 export function printMessages(openClient: ClientOpener, output: Output, limit: number): Promise<void> {
   return printAnswer(
@@ -48,17 +54,86 @@ export function printDeliveries(
     { operation: deliveryOperations.list, input: { query: { state } } },
     ({ items }) =>
       formatTable(
-        ['id', 'via', 'state', 'tries', 'to', 'last error'],
-        items.map(({ id, via, state, attempts, to, last_error }) => [
+        ['id', 'via', 'state', 'tries', 'to', 'tried', 'took', 'answer', 'next'],
+        items.map(({ id, via, state, attempts, to, last_error, attempt_log, next_attempt_at }) => [
           id,
           via,
           state,
           String(attempts),
           to,
-          last_error ?? '',
+          ...describeLast(attempt_log.at(-1), last_error),
+          next_attempt_at?.slice(0, 19) ?? '',
         ]),
       ),
   )
+}
+
+/** When the last attempt was, how long it took, and how it was answered. */
+function describeLast(last: DeliveryAttempt | undefined, error = ''): readonly string[] {
+  if (!last) return ['', '', error]
+  return [formatInstant(last.at).slice(0, 19), formatDuration(last.ms), last.reply_line ?? last.error ?? last.outcome]
+}
+
+export function printDelivery(openClient: ClientOpener, output: Output, id: string): Promise<void> {
+  return printAnswer(
+    openClient,
+    output,
+    { operation: deliveryOperations.find, input: { parameters: { id } } },
+    formatDelivery,
+  )
+}
+
+function formatDelivery({ id, via, to, state, message_id, queued_at, attempt_log, next_attempt_at }: DeliveryRecord) {
+  const lines = [
+    `delivery ${id} by ${via} to ${to}: ${state}`,
+    `of the answer to ${message_id}`,
+    `queued ${queued_at}`,
+    ...(next_attempt_at === undefined ? [] : [`next attempt ${next_attempt_at}`]),
+  ]
+  const rows = attempt_log.map(({ attempt, at, ms, outcome, reply_line, error, next_at }) => [
+    String(attempt),
+    new Date(at).toISOString(),
+    formatDuration(ms),
+    outcome,
+    next_at === undefined ? '' : formatInstant(next_at),
+    [reply_line, error].filter(Boolean).join(' · '),
+  ])
+  return `${lines.map(toTerminalLine).join('\n')}\n${formatTable(['attempt', 'at', 'took', 'outcome', 'next', 'answer'], rows)}`
+}
+
+export function printRefusals(openClient: ClientOpener, output: Output, limit: number): Promise<void> {
+  return printAnswer(
+    openClient,
+    output,
+    { operation: refusalOperations.list, input: { query: { limit } } },
+    ({ items }) => formatRefusals(items),
+  )
+}
+
+/** The fixes stand under the table: many of a page have the same. */
+function formatRefusals(items: readonly Refusal[]): string {
+  const now = Date.now()
+  const reasons = items.map(refusal => reasonOfRefusal(refusal, now))
+  const table = formatTable(
+    ['at', 'via', 'endpoint', 'status', 'why', 'claims to be from', 'for', 'peer', 'reason'],
+    items.map(({ at, via, endpoint = '', status, claimed_sender = '', agent = '', from, reason }, row) => [
+      at.slice(0, 19),
+      via,
+      endpoint,
+      status === undefined ? '' : String(status),
+      reasons[row]?.code ?? '',
+      claimed_sender,
+      agent,
+      from,
+      reason,
+    ]),
+  )
+  const fixes = new Set(reasons.flatMap(({ code, fix }) => (fix ? [`${code}: ${formatFix(fix)}`] : [])))
+  return fixes.size === 0 ? table : [table, '', ...[...fixes].map(toTerminalLine)].join('\n')
+}
+
+function formatFix({ text, command }: Fix): string {
+  return command === undefined ? text : `${text} → ${command}`
 }
 
 export async function changeListedDelivery(
