@@ -1,7 +1,9 @@
+import { Rejection } from '@postern/core'
 import { describe, expect, test } from 'vitest'
 import type { WhyFacts } from './facts.ts'
 import { describeWhyAgent } from './facts.ts'
 import { reasonOf } from './reasons.ts'
+import { parseWhyWords } from './words-asked.ts'
 
 const now = Date.parse('2026-03-04T12:00:00Z')
 const minute = 60_000
@@ -241,6 +243,72 @@ describe('reasonOf()', () => {
     expect(reasonOf(facts(given))).toMatchObject({ code, sentence })
   })
 
+  const consent: WhyFacts['requirements'][number] = {
+    id: 'r1',
+    kind: 'consent_required',
+    status: 'open',
+    isForOperator: false,
+    address: '@alice@alice.test',
+    issuedAt: now - minute,
+    expiresAt: now + minute,
+  }
+  const later: Delivery = { ...sent, state: 'later', endedAt: undefined, dueAt: now + minute, error: 'busy' }
+
+  test.each<[what: string, code: string, Parameters<typeof facts>[0]]>([
+    [
+      'a dead letter that was dismissed is not delivered',
+      'delivery_refused',
+      { turn: ended, deliveries: [{ ...sent, state: 'dismissed', error: 'gone' }] },
+    ],
+    [
+      'what was put off counts before what is about to go',
+      'delivery_waiting',
+      { turn: ended, deliveries: [{ ...sent, state: 'queued', endedAt: undefined, dueAt: now }, later] },
+    ],
+    ['a handshake is no answer', 'answered', { turn: ended, deliveries: [sent, { ...later, isAnswer: false }] }],
+    [
+      'a question that did not arrive is not waited for',
+      'delivery_waiting',
+      { turn: ended, deliveries: [later], requirements: [consent] },
+    ],
+    ['a failure counts before its delivery', 'agent_threw', { turn: failed('x'), deliveries: [later] }],
+    [
+      'what was granted in the end is answered',
+      'answered',
+      {
+        turn: ended,
+        requirements: [
+          { ...consent, status: 'expired' },
+          { ...consent, status: 'granted' },
+        ],
+      },
+    ],
+    [
+      'a turn whose time to wait is over waits for a worker',
+      'waiting_for_worker',
+      { turn: { ...open, readyAt: now - 1, dueAt: now - 1 } },
+    ],
+    [
+      'what was sent after a downtime was not kept by it',
+      'answered',
+      {
+        message: { sentAt: now - 10 * minute },
+        turn: ended,
+        deliveries: [sent],
+        downtimes: [{ from: now - 10.5 * minute, to: now - 10 * minute }],
+      },
+    ],
+  ])('%s: %s', (_, code, given) => {
+    expect(reasonOf(facts(given)).code).toBe(code)
+  })
+
+  test('a plain error is quoted without its class', () => {
+    const attempts = [
+      { attempt: 1, leased_at: 1, ended_at: 2, outcome: 'failed' as const, error: { name: 'Error', message: 'x' } },
+    ]
+    expect(reasonOf(facts({ turn: failed('x', { attempts }) })).sentence).toMatch(/threw an error \(x\)$/)
+  })
+
   test('a downtime before a message came, or after its answer, did not make it late', () => {
     const downtimes = [
       { from: now - 60 * minute, to: now - 30 * minute },
@@ -260,6 +328,27 @@ describe('reasonOf()', () => {
     const { sentence } = reasonOf(facts({ turn: failed(`one\ntwo\r\n${'x'.repeat(10_000)}`) }))
     expect(sentence).toContain('(one two xxx')
     expect(sentence.length).toBeLessThan(500)
+  })
+})
+
+describe('parseWhyWords()', () => {
+  const agents = { domain: 'agents.test', has: (name: string) => name === 'echo' }
+
+  test.each<[string, object]>([
+    ['#12', { ids: [], message: 12 }],
+    ['12', { message: 12, delivery: 12, ids: ['12', '<12>'] }],
+    ['d12', { delivery: 12, message: undefined }],
+    ['delivery #12', { delivery: 12 }],
+    ['echo', { agent: 'echo' }],
+    ['@Echo+tag@Agents.test', { ids: [], agent: 'echo', sender: '@Echo+tag@Agents.test' }],
+    ['mailto:a@b.test', { ids: [], sender: '@a@b.test' }],
+    ['<a@b.test>', { ids: ['<a@b.test>', 'a@b.test'], sender: '@a@b.test' }],
+  ])('%s', (asked, words) => {
+    expect(parseWhyWords(asked, agents)).toMatchObject(words)
+  })
+
+  test('refuses what is empty or too long', () => {
+    for (const asked of ['', '  ', 'x'.repeat(2_049)]) expect(() => parseWhyWords(asked, agents)).toThrow(Rejection)
   })
 })
 

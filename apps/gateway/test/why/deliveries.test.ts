@@ -32,7 +32,7 @@ describe('why, of an answer', () => {
   test('that arrived: when and where', async () => {
     const id = await mail()
     const found = await awaitReason(gateway, id, 'answered')
-    expect(found.sentence).toMatch(/^Answered at [\d:]+ UTC to \S*alice@alice\.test$/)
+    expect(found.sentence).toMatch(/^Answered at [\d :-]+ UTC to \S*alice@alice\.test$/)
     expect(found).not.toHaveProperty('fix')
     expect(factsOf(found)).toContain('received by email from @alice@alice.test (proven) for @echo@agents.test')
     expectWellFormed(found)
@@ -47,7 +47,7 @@ describe('why, of an answer', () => {
     const found = await awaitReason(gateway, id, 'delivery_refused')
     restore()
     expect(found.sentence).toMatch(
-      /^The answer was not delivered: https:\/\/mastodon\.test\/\S+ refused it for good \(.*410.*\), at [\d:]+ UTC$/,
+      /^The answer was not delivered: https:\/\/mastodon\.test\/\S+ refused it for good \(.*410.*\), at [\d :-]+ UTC$/,
     )
     expect(found.fix?.command).toMatch(/^npx postern deliveries retry \d+$/)
     // By the number of the delivery, too.
@@ -62,7 +62,7 @@ describe('why, of an answer', () => {
     const found = await awaitReason(gateway, id, 'delivery_waiting')
     restore()
     expect(found.sentence).toMatch(
-      /^The answer is not delivered yet, since [\d:]+ UTC: alice@alice\.test did not take it \(the mail server put it off: 451, 1 try\); next try at [\d :-]+ UTC$/,
+      /^The answer is not delivered yet, since [\d :-]+ UTC: alice@alice\.test did not take it \(the mail server put it off: 451, 1 try\); next try at [\d :-]+ UTC$/,
     )
     expect(found.fix?.command).toMatch(/^npx postern deliveries retry \d+$/)
     // The next one of the conversation waits behind it.
@@ -99,7 +99,7 @@ describe('why, of an answer', () => {
     restore()
     const found = reasons.find(each => each?.code === 'breaker_open')
     expect(found?.sentence).toMatch(
-      /^The answer is not delivered yet, since [\d:]+ UTC: https:\/\/\S+ did not take it \(its host did not answer several times in a row and is left alone\); next try at [\d :-]+ UTC$/,
+      /^The answer is not delivered yet, since [\d :-]+ UTC: https:\/\/\S+ did not take it \(its host did not answer several times in a row and is left alone\); next try at [\d :-]+ UTC$/,
     )
     expect(found?.fix?.command).toMatch(/^npx postern deliveries retry \d+$/)
   })
@@ -110,12 +110,12 @@ describe('why, of an answer', () => {
     const refused = await awaitReason(gateway, first, 'delivery_refused')
     restore()
     expect(refused.sentence).toMatch(
-      /gone@nodmarc\.test refused it for good \(the mail server refused it: 550 5\.1\.1\), at [\d:]+ UTC$/,
+      /gone@nodmarc\.test refused it for good \(the mail server refused it: 550 5\.1\.1\), at [\d :-]+ UTC$/,
     )
     const second = await unprovenMail('gone@nodmarc.test')
     const suppressed = await awaitReason(gateway, second, 'suppressed')
     expect(suppressed.sentence).toMatch(
-      /^The answer was not delivered: gone@nodmarc\.test is suppressed \(the mail server refused it: 550 5\.1\.1\), at [\d:]+ UTC$/,
+      /^The answer was not delivered: gone@nodmarc\.test is suppressed \(the mail server refused it: 550 5\.1\.1\), at [\d :-]+ UTC$/,
     )
     expect(suppressed.fix?.command).toBe('npx postern suppressions lift echo gone@nodmarc.test')
     for (const each of [refused, suppressed]) expectWellFormed(each)
@@ -127,10 +127,10 @@ describe('why, of an answer', () => {
     const report = await postReport(envelope.from)
     const found = await awaitReason(gateway, id, 'bounced')
     expect(found.sentence).toMatch(
-      /^The answer was not delivered: it was taken and came back from moved@nodmarc\.test \(bounced: 5\.1\.1\), at [\d:]+ UTC$/,
+      /^The answer was not delivered: it was taken and came back from moved@nodmarc\.test \(bounced: 5\.1\.1\), at [\d :-]+ UTC$/,
     )
     const event = await awaitReason(gateway, report, 'automatic')
-    expect(event.sentence).toMatch(/^Not answered: .*, at [\d:]+ UTC$/)
+    expect(event.sentence).toMatch(/^Not answered: .*, at [\d :-]+ UTC$/)
     for (const each of [found, event]) expectWellFormed(each)
   })
 

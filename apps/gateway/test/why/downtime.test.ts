@@ -22,7 +22,7 @@ test('an answer that came late because the gateway was down says from when to wh
   ;(await gateway.nextRun()).finish()
   const found = await awaitReason(gateway, id, 'gateway_was_down')
   expect(found.sentence).toMatch(
-    /^Answered late, at [\d:]+ UTC to https:\/\/mastodon\.test\/\S+: the gateway was down from [\d:]+ UTC to [\d:]+ UTC \(\d+ seconds?\)$/,
+    /^Answered late, at [\d :-]+ UTC to https:\/\/mastodon\.test\/\S+: the gateway was down from [\d :-]+ UTC to [\d :-]+ UTC \(\d+ \w+\)$/,
   )
   expect(factsOf(found)).toContain('a gateway began')
   expect(found.fix?.text).toContain('supervisor')
@@ -41,7 +41,7 @@ test('a mail that was sent while the gateway was down says so', async () => {
   expect(sent.answer).toBe(250)
   const found = await awaitReason(gateway, sent.mail.messageId, 'gateway_was_down')
   expect(found.sentence).toMatch(
-    /^Answered late, at [\d:]+ UTC to alice@alice\.test: its peer sent it while the gateway was down from [\d:]+ UTC to [\d:]+ UTC \(\d+ seconds?\)$/,
+    /^Answered late, at [\d :-]+ UTC to alice@alice\.test: its peer sent it while the gateway was down from [\d :-]+ UTC to [\d :-]+ UTC \(\d+ \w+\)$/,
   )
   expect(factsOf(found)).toContain('its peer sent it, as it claims')
   expectWellFormed(found)
@@ -69,7 +69,7 @@ test('a gateway that was killed leaves its downtime behind, too', async () => {
     await killed.gateway.kill()
     await killed.gateway.start()
     const found = await awaitReason({ ask }, sent.mail.messageId, 'gateway_was_down')
-    expect(found.sentence).toMatch(/: the gateway was down from [\d:]+ UTC to [\d:]+ UTC \(\d+ seconds?\)$/)
+    expect(found.sentence).toMatch(/: the gateway was down from [\d :-]+ UTC to [\d :-]+ UTC \(\d+ \w+\)$/)
     expectWellFormed(found)
   } finally {
     await killed.close()

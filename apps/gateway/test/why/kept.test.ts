@@ -32,7 +32,7 @@ describe('why, of a message that is kept from the agent', () => {
     const envelope = { ...composed.envelope, to: ['parrot@agents.test'] }
     expect((await composer.sendSmtp({ ...composed, envelope })).code).toBe(250)
     const found = await awaitReason(gateway, composed.messageId, 'not_addressed')
-    expect(found.sentence).toMatch(/^Not answered: the agent stands neither in To nor in Cc, .*, at [\d:]+ UTC$/)
+    expect(found.sentence).toMatch(/^Not answered: the agent stands neither in To nor in Cc, .*, at [\d :-]+ UTC$/)
     expect(found.fix?.text).toContain('email.answer_bcc')
     expectWellFormed(found)
   })
@@ -117,7 +117,7 @@ describe('why, of a message that is kept from the agent', () => {
     const object = { id: sent.objectId, type: 'Tombstone' }
     expect((await fediverse.send({ to: '@parrot@agents.test', type: 'Delete', object })).status).toBe(202)
     const found = await awaitReason(gateway, sent.activityId, 'taken_back')
-    expect(found.sentence).toMatch(/^Not answered any more: its author took it back at [\d:]+ UTC$/)
+    expect(found.sentence).toMatch(/^Not answered any more: its author took it back at [\d :-]+ UTC$/)
     expectWellFormed(found)
   })
 })

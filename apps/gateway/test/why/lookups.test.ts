@@ -42,7 +42,7 @@ describe('why finds a message', () => {
     const { messageId, result } = await gateway.simulation.a2a.deliver({ url, text: 'hello' })
     const { task } = result as { task: { id: string } }
     const found = await awaitReason(gateway, messageId, 'answered')
-    expect(found.sentence).toMatch(/^Answered at [\d:]+ UTC to task:\S+$/)
+    expect(found.sentence).toMatch(/^Answered at [\d :-]+ UTC to task:\S+$/)
     expect((await askWhy(gateway, task.id)).explanations[0]).toMatchObject({ message: found.message, via: 'a2a' })
   })
 
@@ -91,7 +91,7 @@ describe('why', () => {
     for (const _ of [1, 2, 3]) expect((await gateway.simulation.mail.sendSmtp(composed)).code).toBe(250)
     const found = await awaitReason(gateway, composed.messageId, 'duplicate')
     expect(found.sentence).toMatch(
-      /^Answered once at [\d:]+ UTC to alice@alice\.test; its peer sent it 2 more times, and copies get no further answer$/,
+      /^Answered once at [\d :-]+ UTC to alice@alice\.test; its peer sent it 2 more times, and copies get no further answer$/,
     )
     expect(factsOf(found)).toContain('its peer sent it 2 more times')
     expectWellFormed(found)
@@ -146,7 +146,7 @@ describe('the command "why"', () => {
     const id = await mail({ from: '"\u001b[2J\u009bEve" <eve@nodmarc.test>' })
     const printed = await print(id)
     expect(printed).toMatch(
-      /^#\d+ email from @eve@nodmarc\.test to echo, \S+\nAnswered at [\d:]+ UTC to eve@nodmarc\.test\.\n\n {2}2\S+Z {2}/,
+      /^#\d+ email from @eve@nodmarc\.test to echo, \S+\nAnswered at [\d :-]+ UTC to eve@nodmarc\.test\.\n\n {2}2\S+Z {2}/,
     )
     expect(printed).not.toMatch(/[^\P{Cc}\n]/u)
     expect(JSON.parse(await print(id, true))).toMatchObject({ found: 'id', explanations: [{ code: 'answered' }] })

@@ -37,7 +37,7 @@ function awaitNewest(asked: string, code: string): Promise<Explanation> {
 describe('why, of a post or mail that was refused', () => {
   test('because its signature does not hold: by the id of the activity', async () => {
     const tampered = await awaitReason(gateway, await post('tampered'), 'bad_signature')
-    expect(tampered.sentence).toMatch(/^Refused with 401 at [\d:]+ UTC: its proof does not hold \(.+\)$/)
+    expect(tampered.sentence).toMatch(/^Refused with 401 at [\d :-]+ UTC: its proof does not hold \(.+\)$/)
     expect(tampered.sender).toBe('https://mastodon.test/users/alice')
     const forged = await awaitReason(gateway, await post('forged'), 'bad_signature')
     expect(forged.fix?.text).toContain('their server signs with another key than it publishes')
@@ -62,7 +62,7 @@ describe('why, of a post or mail that was refused', () => {
   test('because nothing proves it: by the agent that it was for', async () => {
     await post('unsigned')
     const found = await awaitNewest('@echo@agents.test', 'unsigned')
-    expect(found.sentence).toMatch(/^Refused with 401 at [\d:]+ UTC: nothing proves who sent it \(.+\)$/)
+    expect(found.sentence).toMatch(/^Refused with 401 at [\d :-]+ UTC: nothing proves who sent it \(.+\)$/)
     expectWellFormed(found)
   })
 
@@ -83,7 +83,7 @@ describe('why, of a post or mail that was refused', () => {
   test('because the host of its key is down: the peer comes again by itself', async () => {
     const found = await awaitReason(gateway, await post('key_host_down'), 'key_host_down')
     expect(found.sentence).toMatch(
-      /^Put off with 503 at [\d:]+ UTC: the proof could not be checked, because the host that has the key did not answer/,
+      /^Put off with 503 at [\d :-]+ UTC: the proof could not be checked, because the host that has the key did not answer/,
     )
     expectWellFormed(found)
     const mailed = await awaitReason(gateway, await mail('key_host_down'), 'key_host_down')
@@ -112,7 +112,7 @@ describe('why, of a post or mail that was refused', () => {
     expect((await fediverse.deliver({ ...message, fault: 'tampered' })).status).toBe(401)
     const { activityId } = await fediverse.deliver(message)
     const found = await awaitReason(gateway, activityId, 'answered')
-    expect(factsOf(found)).toMatch(/Refused with 401 at [\d:]+ UTC: its proof does not hold/)
+    expect(factsOf(found)).toMatch(/Refused with 401 at [\d :-]+ UTC: its proof does not hold/)
   })
 })
 
@@ -159,7 +159,7 @@ describe('why, where a limit is reached', () => {
       expect(statuses.map(({ status }) => status)).toContain(429)
       const last = statuses.findLast(({ status }) => status === 429)
       const found = await awaitReason(limited, last?.activityId ?? '', 'rate_limited')
-      expect(found.sentence).toMatch(/^Refused with 429 at [\d:]+ UTC: a limit was reached \(.+\)$/)
+      expect(found.sentence).toMatch(/^Refused with 429 at [\d :-]+ UTC: a limit was reached \(.+\)$/)
       expect(found.fix?.text).toContain('limits.per_address')
       expectWellFormed(found)
     } finally {

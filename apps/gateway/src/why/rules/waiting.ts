@@ -19,7 +19,7 @@ export const openTurn: Rule<WhyFacts> = facts => {
 /** One turn of a thread runs at a time. */
 function queuedBehind({ facts: { message, now }, turn }: OpenTurn): Reason | undefined {
   const { ahead } = turn
-  if (turn.dueAt !== undefined || !ahead) return undefined
+  if (!ahead) return undefined
   const since = message.receivedAt
   const standing = ahead.isLeased
     ? 'is being worked on'
