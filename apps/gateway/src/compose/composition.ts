@@ -20,7 +20,7 @@ import type { OpenRequests } from './open-requests.ts'
 import { createOpenRequests } from './open-requests.ts'
 
 /** What outlasts a change of the configuration. */
-export interface CompositionDeps extends Omit<AppOptions, 'bodies' | 'paused'> {
+export interface CompositionDeps extends Omit<AppOptions, 'bodies' | 'paused' | 'leaving'> {
   readonly meter: TokenMeter
   /** Absent where nothing is traced. */
   readonly telemetry: Pick<Telemetry, 'traceparentOf'> | undefined
@@ -34,6 +34,8 @@ export interface Composition {
   readonly requests: OpenRequests
   readonly people: PeopleDeps
   readonly paused: PausedAgents
+  /** Ends what is told to those who follow the gateway. */
+  endStreams(): void
 }
 
 /** A composition at work. */
@@ -62,9 +64,18 @@ export async function compose(foundation: Foundation, deps: CompositionDeps): Pr
   })
   const { config, store } = foundation
   const paused = await openPausedAgents({ store, concurrency: listConcurrency(config.agents) })
-  const app = createApp(foundation, { ...deps, bodies, paused })
+  const leaving = new AbortController()
+  const app = createApp(foundation, { ...deps, bodies, paused, leaving: leaving.signal })
   const people = await openLinkCodes(foundation.store)
-  return { foundation, app, platform, people, paused, requests: createOpenRequests() }
+  return {
+    foundation,
+    app,
+    platform,
+    people,
+    paused,
+    requests: createOpenRequests(),
+    endStreams: () => leaving.abort(),
+  }
 }
 
 /** What is open stands in `sockets`, also when a later one cannot be opened. @throws ConfigError */
@@ -111,7 +122,8 @@ export function startComposition(
 }
 
 /** Answers peers that wait with what there is now. */
-export function releaseChannels({ foundation }: Composition): void {
+export function releaseChannels({ foundation, endStreams }: Composition): void {
+  endStreams()
   for (const channel of foundation.channels) channel.release?.()
 }
 

@@ -3,6 +3,7 @@ import type { Hono, MiddlewareHandler } from 'hono'
 import type { OperatorRoute } from '../api/operation.ts'
 import { createBanRoutes } from '../commands/bans/route.ts'
 import { createDoctorRoutes, createProxyRoutes } from '../commands/doctor/route.ts'
+import { createEventRoutes } from '../commands/events/route.ts'
 import { requireOperator } from '../commands/operator-token.ts'
 import { createOutcomeRoutes } from '../commands/outcomes/route.ts'
 import { createOwnerRoutes } from '../commands/people/owners-route.ts'
@@ -50,6 +51,8 @@ export interface AppOptions {
   /** Every value of a configuration with its source. */
   listSettings(config: Config): readonly ListedSetting[]
   readonly activity: GatewayActivity
+  /** Ends what is told to those who follow the gateway. */
+  readonly leaving: AbortSignal
   isReady(): Promise<boolean>
 }
 
@@ -103,20 +106,21 @@ export function createApp(foundation: Foundation, options: AppOptions): Hono {
   return app
 }
 
-interface OperatorPart extends Pick<AppOptions, 'extraOperations' | 'meter' | 'paused' | 'listSettings'> {
+interface OperatorPart extends Pick<AppOptions, 'extraOperations' | 'meter' | 'paused' | 'leaving' | 'listSettings'> {
   readonly operatorOnly: MiddlewareHandler
   findApp(): Hono
 }
 
 function openOperatorRoutes(
   foundation: Foundation,
-  { operatorOnly, extraOperations, findApp, meter, paused, listSettings }: OperatorPart,
+  { operatorOnly, extraOperations, findApp, meter, paused, leaving, listSettings }: OperatorPart,
 ): Hono {
   const { config, store, channels, agents, attachments, requirements, operators, platform } = foundation
   return createOperatorRoutes({
     store,
     operations: [
       ...createReplayRoutes(openReplay(foundation)),
+      ...createEventRoutes({ store, leaving, now: platform.now }),
       ...createWhyRoutes({ store, agents, agentConfigs: config.agents, now: () => platform.now() }),
       ...createOutcomeRoutes({ store, agentConfigs: config.agents, now: platform.now }),
       ...createQuestionRoutes(operators),

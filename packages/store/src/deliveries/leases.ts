@@ -1,6 +1,6 @@
 import type { Delivery, DeliveryRecord, Json, Settlement, WorkStore } from '@postern/core'
 import type { Batch } from '../engine/batch.ts'
-import { moveTotal } from '../engine/batch.ts'
+import { moveTotal, noteChange } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
 import { formatJson, parseJson, prepareQuery, readTogether } from '../engine/database.ts'
 import { refuseLostLease, takeShares } from '../engine/lease.ts'
@@ -176,6 +176,7 @@ export function createSettle(
     record(Number(delivery.id), toOutcome(settlement, at), settlement.wire)
     recordAttempt(delivery, settlement)
     moveTotal(batch, `deliveries.${held.state}`, `deliveries.${settlement.state}`)
+    noteChange(batch, 'delivery', Number(delivery.id))
     // What runs beside this may have queued one meanwhile.
     if (held.is_awaited || batch.hasCompany)
       deliveries.promoteNext(batch, { thread: held.thread_id, destination: held.destination }, at)

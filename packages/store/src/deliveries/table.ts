@@ -1,7 +1,7 @@
 import type { ChannelName, DeliveryRecord, PlannedDelivery } from '@postern/core'
 import { findDestinationHost } from '@postern/core'
 import type { Batch } from '../engine/batch.ts'
-import { addToTotal, moveTotal } from '../engine/batch.ts'
+import { addToTotal, moveTotal, noteChange } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
 import { formatJson, prepareQuery } from '../engine/database.ts'
 import type { RelationTable } from '../peers/relations.ts'
@@ -74,6 +74,7 @@ export function createDeliveryTable(db: Database, relations: Pick<RelationTable,
     giveUp(batch, { number, thread_id, destination, state }, error, now) {
       end.run(now, error, number)
       moveTotal(batch, `deliveries.${state}`, 'deliveries.dead')
+      noteChange(batch, 'delivery', number)
       promoteNext(batch, { thread: thread_id, destination }, now)
     },
   }

@@ -1,4 +1,4 @@
-import type { DeliveryRecord, MessageState, StopFlag, WorkKind } from '@postern/core'
+import type { ChangeKind, DeliveryRecord, MessageState, StopFlag, WorkKind } from '@postern/core'
 
 /** Operations of one transaction at most. */
 export const mostAtOnce = 256
@@ -27,6 +27,8 @@ export interface Batch {
   readonly notices: Notice[]
   /** What may be taken up once it is durable. */
   readonly readyWork: Set<WorkKind>
+  /** What an operator sees change: numbers of each kind. */
+  readonly changes: Map<ChangeKind, Set<number>>
   /** Digests whose files nothing refers to once it is durable. */
   readonly droppedFiles: string[]
   /** Whether other operations run beside this one: what it has read may not be so any more when it writes. */
@@ -47,16 +49,41 @@ const nobody: Company = { hasCompany: false, reserve() {}, standAlone() {} }
 
 export function createBatch({ hasCompany, reserve, standAlone }: Company = nobody): Batch {
   const rows = { totals: new Map(), taskTotals: new Map(), droppedFiles: [] }
-  return { ...rows, notices: [], readyWork: new Set(), hasCompany, reserve, standAlone }
+  return { ...rows, notices: [], readyWork: new Set(), changes: new Map(), hasCompany, reserve, standAlone }
 }
 
 /** Adds what an operation leaves behind to what its transaction does. */
-export function mergeBatch(batch: Batch, { totals, taskTotals, notices, readyWork, droppedFiles }: Batch): void {
+export function mergeBatch(
+  batch: Batch,
+  { totals, taskTotals, notices, readyWork, changes, droppedFiles }: Batch,
+): void {
   for (const [name, by] of totals) addToTotal(batch, name, by)
   for (const [owner, total] of taskTotals) addTaskTotal(batch, owner, total)
   for (const kind of readyWork) batch.readyWork.add(kind)
+  for (const [kind, numbers] of changes) for (const number of numbers) noteChange(batch, kind, number)
   batch.notices.push(...notices)
   batch.droppedFiles.push(...droppedFiles)
+}
+
+/** An operator sees another record of this kind and number from now on. */
+export function noteChange({ changes }: Batch, kind: ChangeKind, number: number): void {
+  const numbers = changes.get(kind)
+  if (numbers) numbers.add(number)
+  else changes.set(kind, new Set([number]))
+}
+
+/** All that is told once a transaction is durable: work that is ready, and changes, once each. */
+export function listNotices({
+  notices,
+  readyWork,
+  changes,
+}: Pick<Batch, 'notices' | 'readyWork' | 'changes'>): readonly Notice[] {
+  const changed = Object.fromEntries([...changes].map(([kind, numbers]) => [kind, [...numbers]]))
+  return [
+    ...notices,
+    ...(readyWork.size > 0 ? [{ topic: 'work', payload: [...readyWork] }] : []),
+    ...(changes.size > 0 ? [{ topic: 'changes', payload: changed }] : []),
+  ]
 }
 
 export function addToTotal({ totals }: Batch, name: CounterName, by = 1): void {

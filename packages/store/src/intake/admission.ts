@@ -8,7 +8,7 @@ import { nameScopeOf, viaOf } from '../conversations/threads.ts'
 import type { WithdrawalTable } from '../conversations/withdrawal-table.ts'
 import type { NewDelivery } from '../deliveries/table.ts'
 import type { Batch } from '../engine/batch.ts'
-import { addTaskBytes, addToTotal } from '../engine/batch.ts'
+import { addTaskBytes, addToTotal, noteChange } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
@@ -89,7 +89,10 @@ export function createAdmission(
     const requirement = tables.requirements.findDecided(draft.intake, resolution, place)
     if (typeof requirement === 'string') return requirement
     const admitted = admitNew(batch, draft)
-    if (typeof admitted !== 'string') tables.requirements.use(requirement, resolution, place.now)
+    if (typeof admitted !== 'string') {
+      tables.requirements.use(requirement, resolution, place.now)
+      noteChange(batch, 'requirement', requirement.message)
+    }
     return admitted
   }
 
@@ -117,6 +120,7 @@ export function createAdmission(
     const message = keep(batch, addFlag(draft, flag), { ...place, task, scope: scopeOf(intake, isTurn), at })
     if (isTurn) tables.turns.queue(batch, { message, agent: intake.agent, thread, task, now: at, ...standingOf(draft) })
     else addToTotal(batch, 'messages.ignored')
+    noteChange(batch, 'message', message)
     countStopped(batch, [flag, ...(intake.flags ?? [])])
     tables.edits.apply(batch, words, draft, at)
     if (objection === 'deleted') tables.forget(batch, message, at)

@@ -1,6 +1,6 @@
 import type { Bounce } from '@postern/core'
 import type { Batch } from '../engine/batch.ts'
-import { moveTotal } from '../engine/batch.ts'
+import { moveTotal, noteChange } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { RelationTable } from '../peers/relations.ts'
@@ -38,6 +38,7 @@ export function createBouncing(
     if (isRetried) revive.run(Math.ceil(retry.at), error, number)
     else kill.run(now, error, number)
     moveTotal(batch, 'deliveries.sent', isRetried ? 'deliveries.later' : 'deliveries.dead')
+    noteChange(batch, 'delivery', number)
     if (isRetried) batch.readyWork.add('deliveries')
   }
 

@@ -1,7 +1,7 @@
 import type { OperatorStore } from '@postern/core'
 import type { DeliveryTable, OpenDelivery } from '../deliveries/table.ts'
 import type { Batch } from '../engine/batch.ts'
-import { moveTotal } from '../engine/batch.ts'
+import { moveTotal, noteChange } from '../engine/batch.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 
@@ -59,6 +59,7 @@ function createRetry({ db, now }: StoreContext, { deliveries }: DeliveryControlD
       deliveries.promoteNext(batch, { thread: thread_id, destination }, at)
     } else restartClock.run(at, number)
     hurryLane.run(at, thread_id, destination)
+    noteChange(batch, 'delivery', number)
     batch.readyWork.add('deliveries')
     return true
   }
@@ -79,6 +80,7 @@ function createDismiss({ db }: StoreContext): Control {
     if (state !== 'dead') return false
     dismiss.run(number)
     moveTotal(batch, 'deliveries.dead', 'deliveries.dismissed')
+    noteChange(batch, 'delivery', number)
     return true
   }
 }

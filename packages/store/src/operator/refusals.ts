@@ -1,6 +1,6 @@
 import type { ChannelName, IntakeStore, OperatorStore, Refusal, RefusalPage } from '@postern/core'
-import { addToTotal } from '../engine/batch.ts'
-import { prepareQuery } from '../engine/database.ts'
+import { addToTotal, noteChange } from '../engine/batch.ts'
+import { prepareInsert, prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 
 export interface Refusals extends Pick<IntakeStore, 'refuse'>, Pick<OperatorStore, 'listRefusals'> {
@@ -31,7 +31,7 @@ const columns = 'at, channel, peer, code, reason, endpoint, status, claimed_send
 const maxChars = 300
 
 export function createRefusals({ db, write, now, log }: StoreContext): Refusals {
-  const insert = prepareQuery(db, `INSERT INTO refusals (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  const insert = prepareInsert(db, `INSERT INTO refusals (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
   const prune = prepareQuery(db, 'DELETE FROM refusals WHERE id <= (SELECT max(id) FROM refusals) - ?')
   const list = prepareQuery<RefusalRow>(
     db,
@@ -54,7 +54,7 @@ export function createRefusals({ db, write, now, log }: StoreContext): Refusals 
     refused = 0
     try {
       await write(batch => {
-        for (const refusal of kept) insert.run(...columnValues(refusal))
+        for (const refusal of kept) noteChange(batch, 'refusal', insert(...columnValues(refusal)))
         prune.run(keptInAll)
         addToTotal(batch, 'refusals', count)
       })

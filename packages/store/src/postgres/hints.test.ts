@@ -36,8 +36,9 @@ test('what is begun and never ended makes room for others', () => {
 
 test('of the end of a turn others are told without what its listeners can look up', () => {
   const notices = [{ topic: 'message:1', payload: { kind: 'settled', task: { id: 't' } } }]
-  expect(noticesOf({ notices, readyWork: new Set(['turns']) })).toEqual([
+  expect(noticesOf({ notices, readyWork: new Set(['turns']), changes: new Map([['turn', new Set([1])]]) })).toEqual([
     { topic: 'message:1', payload: { kind: 'settled' } },
     { topic: 'work', payload: ['turns'] },
+    { topic: 'changes', payload: { turn: [1] } },
   ])
 })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { parseJsonText } from '@postern/core'
 import type { Batch, Notice } from '../engine/batch.ts'
+import { listNotices } from '../engine/batch.ts'
 
 export interface Hints {
   /** As payloads of NOTIFY, of which none may be longer than 8 000 bytes. */
@@ -79,10 +80,10 @@ function parseNotice(text: string): Notice | undefined {
 }
 
 /** What a transaction leaves behind for those who wait; a task's record is for its listeners to look up. */
-export function noticesOf({ notices, readyWork }: Pick<Batch, 'notices' | 'readyWork'>): readonly Notice[] {
+export function noticesOf({ notices, ...rest }: Pick<Batch, 'notices' | 'readyWork' | 'changes'>): readonly Notice[] {
   const told = notices.map(({ topic, payload }) => {
     const { task, ...rest } = payload as { readonly task?: unknown }
     return { topic, payload: rest }
   })
-  return readyWork.size > 0 ? [...told, { topic: 'work', payload: [...readyWork] }] : told
+  return listNotices({ notices: told, ...rest })
 }

@@ -1,5 +1,6 @@
 import type { RequirementDecision, RequirementRecord, RequirementStore, Resolved } from '@postern/core'
 import type { Batch } from '../engine/batch.ts'
+import { noteChange } from '../engine/batch.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { MessageDraft } from '../messages/draft.ts'
 import { draftIntake } from '../messages/draft.ts'
@@ -31,6 +32,7 @@ export function createRequirementStore(
     if (isRefused && decision.task) return { outcome: 'refused', reason: 'taken', requirement }
     if (isRefused) requirements.expire(requirement)
     else requirements.use(requirement, decision, now())
+    noteChange(batch, 'requirement', requirement.message)
     const after = requirements.find({ digest: decision.digest }, now()) ?? requirement
     return isRefused
       ? { outcome: 'refused', reason: 'ended', requirement: after }

@@ -1,10 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { ByteStore, Log, NoticeStore } from '@postern/core'
+import type { ByteStore, Log } from '@postern/core'
 import type { GatewayStore } from '../assemble.ts'
 import { assembleStore } from '../assemble.ts'
 import { createFileNeed } from '../blobs/table.ts'
 import type { StoredChannel } from '../channels/facts.ts'
-import type { Batch } from '../engine/batch.ts'
+import { listNotices } from '../engine/batch.ts'
 import { createBlobFiles, noBlobFiles } from '../engine/blob-files.ts'
 import { createNotices } from '../engine/notices.ts'
 import { createSqliteTransactions } from '../engine/transactions.ts'
@@ -81,7 +81,7 @@ function openUnlocked(
     isAlone: exclusive === true || path === ':memory:',
     bytes,
     onDurable(batch) {
-      giveNotices(batch, notices)
+      for (const { topic, payload } of listNotices(batch)) notices.notify(topic, payload)
       files.drop(batch.droppedFiles)
     },
     scrub: createScrub(file),
@@ -116,10 +116,4 @@ function takeUp(db: DatabaseSync, path: string, now: number): void {
     db.close()
     throw toOpenError(error, path)
   }
-}
-
-/** However much work one batch made ready, it is announced once. */
-function giveNotices({ notices, readyWork }: Batch, { notify }: NoticeStore): void {
-  for (const { topic, payload } of notices) notify(topic, payload)
-  if (readyWork.size > 0) notify('work', [...readyWork])
 }

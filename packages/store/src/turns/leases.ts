@@ -1,6 +1,6 @@
 import type { MessageState, Turn, WorkStore } from '@postern/core'
 import type { Batch } from '../engine/batch.ts'
-import { moveTotal, moveTotals } from '../engine/batch.ts'
+import { moveTotal, moveTotals, noteChange } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
 import { formatJson, prepareQuery, readTogether } from '../engine/database.ts'
 import { refuseLostLease, takeShares } from '../engine/lease.ts'
@@ -58,6 +58,7 @@ export function createTurnLeases(
     const message = gather(batch, due)
     claim.run(until, holder, message)
     moveTotal(batch, `messages.${due.state}`, 'messages.working')
+    noteChange(batch, 'turn', message)
     const merged = due.mode === 'merge' ? listMerged(message) : []
     if (merged.length > 0)
       moveTotals(batch, claimMerged.run(message).changes, ['messages.received', 'messages.working'])
@@ -132,6 +133,7 @@ function createRelease(db: Database, write: StoreContext['write']): WorkStore['r
       if (changes > 0) {
         const merged = giveBackMerged.run(message).changes
         moveTotals(batch, 1 + merged, ['messages.working', 'messages.received'])
+        noteChange(batch, 'turn', message)
       }
       // Also for a time yet to come: whoever waits for the next due time has to look again.
       batch.readyWork.add('turns')

@@ -1,6 +1,6 @@
 import type { MessageState } from '@postern/core'
 import type { Batch } from '../engine/batch.ts'
-import { addToTotal, moveTotal, moveTotals } from '../engine/batch.ts'
+import { addToTotal, moveTotal, moveTotals, noteChange } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { QueuePosition } from '../messages/draft.ts'
@@ -85,6 +85,7 @@ export function createTurnTable(db: Database): TurnTable {
     for (const _ of dissolve.all(message)) moveTotal(batch, `messages.${state}`, 'messages.received')
     end.run(ending.state, ending.error, now, message)
     moveTotal(batch, `messages.${state}`, `messages.${ending.state}`)
+    noteChange(batch, 'turn', message)
     batch.notices.push({ topic: `message:${message}`, payload: { kind: reason } })
   }
   const interrupt = createInterruption(db, cancel)
@@ -145,6 +146,7 @@ function createTakingAway(db: Database): (batch: Batch, leader: number, now: num
     if (!change.get(leader)?.lease_owner) return
     free.run(now, leader)
     moveTotals(batch, 1 + freeMerged.run(leader).changes, ['messages.working', 'messages.received'])
+    noteChange(batch, 'turn', leader)
     batch.notices.push({ topic: `message:${leader}`, payload: { kind: 'edited' } })
     batch.readyWork.add('turns')
   }

@@ -11,7 +11,7 @@ import type {
 } from '@postern/core'
 import type { NewDelivery } from '../deliveries/table.ts'
 import type { Batch } from '../engine/batch.ts'
-import { moveTotals } from '../engine/batch.ts'
+import { moveTotals, noteChange } from '../engine/batch.ts'
 import { formatJson, prepareQuery } from '../engine/database.ts'
 import { refuseLostLease } from '../engine/lease.ts'
 import type { StoreContext } from '../engine/store-context.ts'
@@ -106,14 +106,18 @@ export function createCommit(
     if (draft.answer.noted !== undefined) tables.notes.dropBeyond(batch, draft.answer.noted, place)
     const response = tables.partialAnswers.say(batch, draft.said, draft.answer, place)
     tables.requirements.issue(draft.answer.requirements ?? [], place)
+    if (draft.answer.requirements?.length) noteChange(batch, 'requirement', place.message)
     if (draft.agentState !== undefined) writeState.run(place.thread, turn.agent, draft.agentState)
     writePersonal(turn, place.thread, draft.answer)
     for (const act of draft.acts) writeAct(batch, act, turn.correlationId, at)
     const task = finishTask(batch, draft, { ...place, response })
     if (ended.is_awaited) tables.turns.promoteNext(batch, place.thread, at)
     moveTotals(batch, 1 + ended.merged.length, ['messages.working', `messages.${draft.state}`])
-    for (const { message } of ended.merged)
+    for (const { message } of ended.merged) {
+      noteChange(batch, 'turn', message)
       batch.notices.push({ topic: `message:${message}`, payload: { kind: 'settled' } })
+    }
+    noteChange(batch, 'turn', turn.message)
     batch.notices.push({ topic: `message:${turn.message}`, payload: { kind: 'settled', task } })
     return 1
   }

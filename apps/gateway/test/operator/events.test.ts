@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { openTestGateway, operatorToken } from '../setup/gateway.ts'
+import type { EventReader, OperatorEvent } from '../setup/read-events.ts'
+import { openEvents } from '../setup/read-events.ts'
+
+let gateway: TestGateway
+const readers: EventReader[] = []
+
+beforeAll(async () => {
+  gateway = await openTestGateway()
+})
+afterAll(async () => {
+  for (const reader of readers) reader.close()
+  await gateway.close()
+})
+
+async function follow(options: { query?: string; lastId?: string } = {}): Promise<EventReader> {
+  const reader = await openEvents(gateway.url(), { token: operatorToken, ...options })
+  readers.push(reader)
+  return reader
+}
+
+async function post(text: string, to = 'echo'): Promise<string> {
+  const { activityId } = await gateway.simulation.fediverse.deliver({ to: `@${to}@agents.test`, text })
+  return activityId
+}
+
+const isOf = (id: string, kind?: string) => (event: OperatorEvent) =>
+  (kind === undefined || event.kind === kind) && (event.data.id === id || event.data.message_id === id)
+
+test('a message, its turn and its delivery are told as they are, in this order', async () => {
+  const events = await follow()
+  expect((await events.next()).kind).toBe('ready')
+  const id = await post('hello')
+  const message = await events.next(isOf(id, 'message'))
+  expect(message.data).toMatchObject({ agent: 'echo', via: 'activitypub', preview: expect.stringContaining('hello') })
+  await events.next(event => isOf(id, 'turn')(event) && event.data.state === 'answered')
+  const delivery = await events.next(event => isOf(id, 'delivery')(event) && event.data.state === 'sent')
+  expect(delivery.data).not.toHaveProperty('wire')
+  events.close()
+})
+
+test('a reader that comes back hears what it has missed, once', async () => {
+  const events = await follow()
+  const { id: lastId } = await events.next()
+  events.close()
+  const missed = await post('missed')
+  await gateway.simulation.fediverse
+    .awaitReply((await gateway.show(missed)).message.thread_id, 1)
+    .catch(() => undefined)
+  for (const options of [{ lastId }, { query: `?after=${lastId}` }]) {
+    const again = await follow(options)
+    expect((await again.next()).kind).toBe('ready')
+    await again.next(isOf(missed, 'message'))
+    expect(again.seen.filter(isOf(missed, 'message'))).toHaveLength(1)
+    again.close()
+  }
+})
+
+test.each(['nonsense', '000000000000-7-1', `ffffffffffff-1-${Date.UTC(2020, 0, 1)}`])(
+  'a reader whose last event, %s, is not known here is told to read anew',
+  async lastId => {
+    const events = await follow({ lastId })
+    expect((await events.next()).kind).toBe('reload')
+    events.close()
+  },
+)
+
+test('a reader that has seen an event of another gateway goes on by its time', async () => {
+  const id = await post('of a moment ago')
+  await gateway.show(id)
+  await new Promise(resolve => setTimeout(resolve, 50))
+  const events = await follow({ lastId: `ffffffffffff-12345-${Date.now() + 4_000}` })
+  expect((await events.next()).kind).toBe('ready')
+  await events.next(isOf(id, 'message'))
+  events.close()
+})
+
+test('what an agent, a channel or a kind does not have is not told', async () => {
+  const readers = await Promise.all([
+    follow({ query: '?agent=help&kind=message' }),
+    follow({ query: '?channel=email&kind=message' }),
+    follow({ query: '?kind=delivery&kind=refusal' }),
+  ])
+  for (const reader of readers) await reader.next()
+  const [ofHelp, ofMail, ofDeliveries] = readers as [EventReader, EventReader, EventReader]
+  await post('to echo')
+  const toHelp = await post('to help', 'help')
+  const byMail = await gateway.simulation.send({ via: 'email', to: 'echo', text: 'by mail' })
+  await ofHelp.next(isOf(toHelp))
+  await ofMail.next(({ data }) => byMail.id.includes(String(data.id)))
+  await ofDeliveries.next(isOf(toHelp))
+  expect(new Set(ofHelp.seen.slice(1).map(({ kind, data }) => `${kind} ${data.agent}`))).toEqual(
+    new Set(['message help']),
+  )
+  expect(new Set(ofMail.seen.slice(1).map(({ data }) => data.via))).toEqual(new Set(['email']))
+  expect(ofDeliveries.seen.slice(1).every(({ kind }) => kind === 'delivery')).toBe(true)
+  for (const reader of readers) reader.close()
+})
+
+test('a refusal is told with its reason', async () => {
+  const events = await follow({ query: '?kind=refusal' })
+  await events.next()
+  await gateway.simulation.fediverse.deliver({ to: '@echo@agents.test', text: 'forged', fault: 'unsigned' })
+  const { data } = await events.next()
+  expect(data).toMatchObject({ via: 'activitypub', code: 'unsigned', reason: expect.any(String) })
+  events.close()
+})
+
+test('streams are for operators alone, and take no parameter that there is not', async () => {
+  await expect(openEvents(gateway.url(), { token: 'another' })).rejects.toThrow('events: 401')
+  await expect(follow({ query: '?agents=echo' })).rejects.toThrow('there is no parameter')
+  await expect(follow({ query: '?kind=messages' })).rejects.toThrow('events: 400')
+})
+
+test('a gateway that stops ends its streams', async () => {
+  const events = await follow()
+  await events.next()
+  const ended = events.next(() => false).catch(error => String(error))
+  await gateway.restart()
+  expect(await ended).toContain('the stream has ended')
+})

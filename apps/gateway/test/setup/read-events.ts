@@ -1,0 +1,62 @@
+export interface OperatorEvent {
+  readonly kind: string
+  readonly id: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+export interface EventReader {
+  /** The next event that fits; those before it are passed over. @throws Error when none comes */
+  next(fits?: (event: OperatorEvent) => boolean): Promise<OperatorEvent>
+  /** All events so far. */
+  readonly seen: readonly OperatorEvent[]
+  close(): void
+}
+
+const patienceMs = 60_000
+
+/** Follows the operator's events of a gateway. @throws Error when it does not answer with a stream */
+export async function openEvents(
+  url: string,
+  { token, query = '', lastId }: { readonly token: string; readonly query?: string; readonly lastId?: string },
+): Promise<EventReader> {
+  const closing = new AbortController()
+  const headers = { authorization: `Bearer ${token}`, ...(lastId !== undefined && { 'last-event-id': lastId }) }
+  const answer = await fetch(`${url}/operator/api/events${query}`, { headers, signal: closing.signal })
+  if (!answer.ok || !answer.body) throw new Error(`events: ${answer.status} ${await answer.text()}`)
+  const events = readEvents(answer.body)
+  const seen: OperatorEvent[] = []
+  return {
+    seen,
+    async next(fits = () => true) {
+      for (;;) {
+        const { value, done } = await withPatience(events.next())
+        if (done) throw new Error('the stream has ended')
+        seen.push(value)
+        if (fits(value)) return value
+      }
+    },
+    close: () => closing.abort(),
+  }
+}
+
+async function withPatience<Value>(promise: Promise<Value>): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no event came within ${patienceMs} ms`)), patienceMs)
+  })
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer))
+}
+
+async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<OperatorEvent, undefined> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const piece of body) {
+    const blocks = (rest + decoder.decode(piece, { stream: true })).split('\n\n')
+    rest = blocks.pop() ?? ''
+    for (const block of blocks) {
+      const [, kind, id, data] = /^event: (\S+)\nid: (\S+)\ndata: (.*)$/.exec(block) ?? []
+      if (kind !== undefined && id !== undefined) yield { kind, id, data: JSON.parse(data ?? '') }
+    }
+  }
+  return undefined
+}
