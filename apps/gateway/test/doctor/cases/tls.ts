@@ -13,7 +13,7 @@ interface TlsPlan {
   readonly now?: () => number
 }
 
-async function examineTls(id: string, { certificate = own, isOld = false, now = Date.now }: TlsPlan = {}) {
+export async function examineTls(id: string, { certificate = own, isOld = false, now = Date.now }: TlsPlan = {}) {
   const old = { minVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
   const server = createServer({ ...certificate, ...(isOld && old) }, socket => socket.end())
   server.on('tlsClientError', () => undefined)

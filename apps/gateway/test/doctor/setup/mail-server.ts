@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { createServer } from 'node:net'
-import { TLSSocket } from 'node:tls'
+import { createServer as createTlsServer, TLSSocket } from 'node:tls'
 import { makeCertificate } from '@postern/http/test-certificate'
 import { serve } from './bench.ts'
 
@@ -12,6 +12,8 @@ interface MailServerPlan {
   /** Default: it greets. */
   readonly banner?: string
   readonly certificate?: ReturnType<typeof makeCertificate>
+  /** TLS from the first byte. */
+  readonly isSecure?: boolean
 }
 
 export const mxHost = 'mx.agents.test'
@@ -29,7 +31,9 @@ export function serveMail(plan: MailServerPlan = {}): Promise<number> {
     STARTTLS: ['220 2.0.0 go ahead'],
     QUIT: ['221 2.0.0 bye'],
   }
-  const server = createServer(socket => {
+  const listen = (answer: (socket: Socket) => void) =>
+    plan.isSecure ? createTlsServer({ ...(plan.certificate ?? mailCertificate) }, answer) : createServer(answer)
+  const server = listen(socket => {
     socket.on('error', () => undefined)
     socket.write(`${banner}\r\n`)
     socket.on('data', data => {

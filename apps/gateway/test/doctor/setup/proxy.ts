@@ -8,6 +8,8 @@ export interface ProxyHabits {
   changeHeaders?(headers: IncomingHttpHeaders): IncomingHttpHeaders
   /** Paths that it answers itself, with 404. */
   readonly hides?: RegExp
+  /** What it answers itself, by path. */
+  answer?(url: string): { readonly status: number; readonly body?: string } | undefined
   /** Larger bodies are refused with 413. */
   readonly maxBodyBytes?: number
   /** It keeps answers until they end. */
@@ -58,6 +60,8 @@ interface Passing {
 async function pass(incoming: IncomingMessage, outgoing: ServerResponse, { target, habits }: Passing): Promise<void> {
   const { url = '/', method = 'GET' } = incoming
   const body = await readAll(incoming)
+  const own = habits.answer?.(url)
+  if (own) return void outgoing.writeHead(own.status, { 'content-type': 'application/json' }).end(own.body)
   if (habits.hides?.test(url)) return void outgoing.writeHead(404).end()
   if (body.length > (habits.maxBodyBytes ?? Number.POSITIVE_INFINITY)) return void outgoing.writeHead(413).end()
   const headers = (habits.changeHeaders ?? forward)(incoming.headers)

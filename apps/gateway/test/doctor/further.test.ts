@@ -1,0 +1,105 @@
+import { makeCertificate } from '@postern/http/test-certificate'
+import { afterAll, describe, expect, test } from 'vitest'
+import type { DoctorReport } from '../../src/doctor/run-checks.ts'
+import { examineSmarthost, examineZone } from './cases/mail.ts'
+import { examineTls } from './cases/tls.ts'
+import { openDoctorBench, ownHost } from './setup/bench.ts'
+import { examine, expectContent, expectFault } from './setup/case.ts'
+import { mxHost, serveMail } from './setup/mail-server.ts'
+import { closeShared } from './setup/opened.ts'
+import { askPublic, closePublic, openPublic } from './setup/public-gateway.ts'
+
+// Second ways in which a check fails or holds.
+
+afterAll(async () => {
+  await Promise.all([closeShared(), closePublic()])
+})
+
+describe('what peers meet', () => {
+  test.each(['channels.inbox', 'channels.calls'])('%s is told of when a forged call is taken', async id => {
+    const answers: Readonly<Record<string, { readonly status: number; readonly body: string }>> = {
+      'channels.inbox': { status: 202, body: '' },
+      'channels.calls': {
+        status: 200,
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code: -32001, message: 'none' } }),
+      },
+    }
+    const answer = (url: string) => (/\/inbox$|\/a2a$/.test(url) ? answers[id] : undefined)
+    expectFault(await askPublic(id, { answer }), 'a call with a forged proof is not refused')
+  })
+
+  test('a key set from a cache without our key is told of', async () => {
+    const answer = (url: string) =>
+      url.includes('jwks') ? { status: 200, body: '{"keys":[{"kid":"old"}]}' } : undefined
+    expectFault(await askPublic('discovery.jwks', { answer }), 'does not have our key')
+  })
+
+  test('a proxy that names no clients is told of', async () => {
+    const changeHeaders = ({ 'x-forwarded-for': _, ...headers }: Record<string, unknown>) => headers as never
+    expectFault(await askPublic('network.client_address', { changeHeaders }), 'does not say who its clients are')
+  })
+
+  test('a host without a name, and name servers that do not answer, are two faults', async () => {
+    const { dns } = (await openPublic()).test.simulation
+    const deps = openDoctorBench({ dns: dns.address, settings: { origin: 'https://nobody.test' } })
+    expectFault(await examine('network.dns', deps), 'has no address')
+    const heal = dns.fail(ownHost, 'servfail')
+    expectFault(await examine('network.dns', openDoctorBench({ dns: dns.address })), 'do not answer')
+    heal()
+  })
+
+  test('a certificate for another host, and one that has expired, are told of', async () => {
+    expectFault(await examineTls('tls.chain', { certificate: makeCertificate('other.test') }), 'do not believe')
+    const now = () => Date.parse('2049-02-01T00:00:00Z')
+    expectFault(await examineTls('tls.expiry', { now }), 'has expired 31 days ago')
+  })
+
+  test('a host that speaks no TLS is told of once', async () => {
+    const deps = openDoctorBench()
+    expectFault(await examine('tls.chain', deps), 'does not speak TLS')
+    for (const id of ['tls.expiry', 'tls.versions'])
+      expect(await examine(id, deps)).toMatchObject([
+        { verdict: 'skipped', message: expect.stringContaining('tls.chain') },
+      ])
+  })
+
+  test('those who ask at the same time get one run', async () => {
+    const { test: gateway } = await openPublic()
+    const asked = await Promise.all([1, 2, 3].map(() => gateway.ask<DoctorReport>('/doctor?only=network')))
+    expect(new Set(asked.map(({ checked_at, ms }) => `${checked_at} ${ms}`)).size).toBe(1)
+  })
+})
+
+describe('mail', () => {
+  const secure = { secure: true }
+
+  test('a smarthost with TLS from the first byte is believed by its certificate', async () => {
+    expectContent(await examineSmarthost('mail.smarthost_tls', { isSecure: true }, secure), 'certificate that holds')
+    const certificate = makeCertificate('other.test')
+    const wrong = await examineSmarthost('mail.smarthost_tls', { isSecure: true, certificate }, secure)
+    expectFault(wrong, 'the certificate of mx.agents.test:587 does not hold')
+  })
+
+  test('a host of the MX record where nobody answers is told of', async () => {
+    const records = { [ownHost]: { MX: [{ priority: 10, exchange: mxHost }] } }
+    expectFault(await examineZone('mail.mx_host', records), `${mxHost}:25 is no mail server`)
+  })
+
+  test('a listener that should speak LMTP and does not is told of', async () => {
+    const port = await serveMail({ extensions: ['SIZE 1'] })
+    const settings = { email: { listen: { port, protocol: 'lmtp' } } }
+    const deps = openDoctorBench({ settings, ports: { [`127.0.0.1:${port}`]: port }, deps: { isRunning: true } })
+    // LHLO is no command of SMTP.
+    expectFault(await examine('mail.listener', deps), '502')
+  })
+
+  test('where mail neither comes nor goes its DNS records are skipped', async () => {
+    const [outcome] = await examine('mail.spf', openDoctorBench())
+    expect(outcome).toMatchObject({ verdict: 'skipped', message: expect.stringContaining('neither comes nor goes') })
+  })
+
+  test('an MTA-STS record twice counts as none', async () => {
+    const zone = { [`_mta-sts.${ownHost}`]: { TXT: ['v=STSv1; id=1;', 'v=STSv1; id=2;'] } }
+    expectFault(await examineZone('mail.mta_sts', zone), 'has 2 MTA-STS records')
+  })
+})
