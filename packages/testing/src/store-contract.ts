@@ -11,6 +11,7 @@ import { listFilterContract } from './store/engine/list-filters.ts'
 import { noticeContract } from './store/engine/notices.ts'
 import { onceContract } from './store/engine/once.ts'
 import { operatorContract } from './store/engine/operator.ts'
+import { recordContract } from './store/engine/record.ts'
 import { whyContract } from './store/engine/why.ts'
 import { backgroundContract } from './store/messages/background.ts'
 import { editContract } from './store/messages/edits.ts'
@@ -39,6 +40,7 @@ export { sketchAnswer, sketchIntake, sketchResponse } from './store/setup/under-
 
 const parts: readonly ((open: OpenStore) => void)[] = [
   intakeContract,
+  recordContract,
   threadContract,
   turnContract,
   queueModeContract,
