@@ -80,8 +80,10 @@ async function collect(
 const groupRank = ({ group }: Pick<DoctorFinding, 'group'>) => checkGroups.indexOf(group)
 
 async function examine(check: AnyCheck, deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
-  const missing = findMissingNeed(check.needs, deps)
-  return missing === undefined ? runInTime(check, () => check.run(deps)) : [skip('', missing)]
+  return runInTime(check, async () => {
+    const missing = await findMissingNeed(check.needs, deps)
+    return missing === undefined ? check.run(deps) : skip('', missing)
+  })
 }
 
 type Answer = CheckOutcome | readonly CheckOutcome[]

@@ -7,7 +7,7 @@ import type { DoctorFinding, DoctorReport } from '../../src/doctor/run-checks.ts
 import { runChecks } from '../../src/doctor/run-checks.ts'
 import { examineFile } from './cases/configuration.ts'
 import { openDoctorBench } from './setup/bench.ts'
-import { closeShared, openShared } from './setup/opened.ts'
+import { closeShared, describeOpened, openShared } from './setup/opened.ts'
 
 afterAll(closeShared)
 
@@ -68,6 +68,18 @@ test('without a gateway what asks one is skipped with the reason, and the rest i
   ])
   expect(of('network.origin')).toMatchObject([{ verdict: 'skipped', message: 'no gateway is running' }])
   expect(of('machine.node')).toMatchObject([{ verdict: 'ok' }])
+})
+
+test('a public address where nobody answers is told of once', async () => {
+  const deps = openDoctorBench({ deps: { gateway: await describeOpened(), isRunning: true } })
+  const { findings } = await runChecks(deps, ['network', 'discovery', 'channels'])
+  const told = findings.filter(
+    ({ verdict, message }) => verdict === 'failure' && message.includes('https://agents.test'),
+  )
+  expect(told.map(({ id }) => id)).toEqual(['network.origin'])
+  expect(findings.filter(({ message }) => message.endsWith('see network.origin')).map(({ id }) => id)).toEqual(
+    expect.arrayContaining(['network.same_gateway', 'discovery.webfinger', 'channels.inbox']),
+  )
 })
 
 test('a configuration that cannot be read leaves the machine to be checked, and names each fault once', async () => {

@@ -30,7 +30,7 @@ export const channelChecks: readonly Check[] = [
     group,
     what: 'Pages of `web.origins` may call the chat (CORS), and pages of other origins may not.',
     fix: 'Let the proxy leave `Access-Control-…` fields to the gateway.',
-    needs: ['gateway', 'outside', 'running'],
+    needs: ['gateway', 'outside', 'peers'],
     run: checkChatOrigins,
   },
   {

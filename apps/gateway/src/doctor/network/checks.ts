@@ -51,7 +51,7 @@ export const networkChecks: readonly Check[] = [
     group,
     what: '`origin` reaches this gateway and no other.',
     fix: 'Let the proxy pass the origin on to this gateway alone.',
-    needs: ['gateway', 'outside', 'running'],
+    needs: ['gateway', 'outside', 'peers'],
     run: checkSameGateway,
   },
   {
@@ -59,7 +59,7 @@ export const networkChecks: readonly Check[] = [
     group,
     what: 'The proxy says who its clients are, and clients cannot say so themselves.',
     fix: 'Let the proxy send `X-Forwarded-For`, and name only your proxies in `network.trusted_proxies`.',
-    needs: ['gateway', 'outside', 'running'],
+    needs: ['gateway', 'outside', 'peers'],
     run: checkClientAddress,
   },
   {
@@ -67,7 +67,7 @@ export const networkChecks: readonly Check[] = [
     group,
     what: 'The proxy leaves the `Host` field as it is.',
     fix: 'In nginx: `proxy_set_header Host $host;`.',
-    needs: ['gateway', 'outside', 'running'],
+    needs: ['gateway', 'outside', 'peers'],
     run: checkHostHeader,
   },
   {
@@ -75,7 +75,7 @@ export const networkChecks: readonly Check[] = [
     group,
     what: 'The proxy passes on bodies of 1.5 MB.',
     fix: 'In nginx: `client_max_body_size 30m;`.',
-    needs: ['gateway', 'outside', 'running'],
+    needs: ['gateway', 'outside', 'peers'],
     timeoutMs: 20_000,
     run: checkBodySize,
   },
@@ -84,7 +84,7 @@ export const networkChecks: readonly Check[] = [
     group,
     what: 'The proxy passes streams on as they come.',
     fix: 'In nginx: `proxy_buffering off;`.',
-    needs: ['gateway', 'outside', 'running'],
+    needs: ['gateway', 'outside', 'peers'],
     run: checkStreaming,
   },
 ]
