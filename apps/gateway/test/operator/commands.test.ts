@@ -34,7 +34,7 @@ test('"messages" says so when there are none', async () => {
   await printMessages(
     async () => openOperatorClient(await leaveDeadGateway()),
     { json: false, print: text => printed.push(text) },
-    20,
+    { limit: 20 },
   )
   expect(printed).toEqual(['none'])
 })

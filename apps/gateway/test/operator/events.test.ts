@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { followMessages } from '../../src/commands/messages/follow.ts'
+import { writeRunFile } from '../../src/platform/run-file.ts'
+import { openOperatorClient } from '../../src/running/operator-client.ts'
 import type { TestGateway } from '../setup/gateway.ts'
-import { openTestGateway, operatorToken } from '../setup/gateway.ts'
+import { describeTestConfig, eventually, openTestGateway, operatorToken } from '../setup/gateway.ts'
 import type { EventReader, OperatorEvent } from '../setup/read-events.ts'
 import { openEvents } from '../setup/read-events.ts'
 
@@ -19,6 +22,13 @@ async function follow(options: { query?: string; lastId?: string } = {}): Promis
   const reader = await openEvents(gateway.url(), { token: operatorToken, ...options })
   readers.push(reader)
   return reader
+}
+
+/** The gateway that runs, as commands find it. */
+function describeRunning() {
+  writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
+  const tree = describeTestConfig(gateway.simulation, gateway.dataDir)
+  return { tree, baseDir: gateway.dataDir, missing: [], path: undefined }
 }
 
 async function post(text: string, to = 'echo'): Promise<string> {
@@ -120,4 +130,17 @@ test('a gateway that stops ends its streams', async () => {
   const ended = events.next(() => false).catch(error => String(error))
   await gateway.restart()
   expect(await ended).toContain('the stream has ended')
+})
+
+test('"messages --follow" prints what there is, and each message that comes with its states, as the filter has it', async () => {
+  const client = await openOperatorClient(describeRunning())
+  const printed: string[] = []
+  const following = followMessages(client, { json: false, print: text => void printed.push(text) }, { text: 'followed' })
+  const ended = expect(following).rejects.toThrow(/the gateway (has ended|broke off)/)
+  await post('not this one')
+  await post('followed')
+  await eventually(async () => printed.some(line => line.includes('answered') && line.includes('followed')))
+  expect(printed.join()).not.toContain('not this one')
+  await gateway.restart()
+  await ended
 })

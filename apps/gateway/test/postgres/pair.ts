@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { operatorToken } from '../setup/gateway.ts'
 import type { GatewayProcess } from '../setup/gateway-process.ts'
 import { createGatewayProcess, findFreePort } from '../setup/gateway-process.ts'
+import type { EventReader } from '../setup/read-events.ts'
+import { openEvents } from '../setup/read-events.ts'
 
 const apiKey = 'the-key-of-the-tests'
 
@@ -14,6 +16,8 @@ export interface PairedGateway extends GatewayProcess {
   ask<Told>(path: string): Promise<Told>
   /** What somebody sees there, within five seconds. */
   look(path: string): Promise<PairAnswer>
+  /** The operator's events, behind one that was seen where one is named. */
+  follow(lastId?: string): Promise<EventReader>
 }
 
 export interface ClientMessage {
@@ -68,7 +72,7 @@ export async function openPair(store: string, agents: Readonly<Record<string, un
   }
 }
 
-function connect(url: string): Pick<PairedGateway, 'send' | 'ask' | 'look'> {
+function connect(url: string): Pick<PairedGateway, 'send' | 'ask' | 'look' | 'follow'> {
   return {
     async send({ id, text, context, isDetached = false }) {
       const message = { messageId: id, role: 'ROLE_USER', parts: [{ text }], ...(context && { contextId: context }) }
@@ -85,6 +89,7 @@ function connect(url: string): Pick<PairedGateway, 'send' | 'ask' | 'look'> {
       return readAnswer(answer)
     },
     look: async path => readAnswer(await fetch(`${url}${path}`, { signal: AbortSignal.timeout(5_000) })),
+    follow: lastId => openEvents(url, { token: operatorToken, ...(lastId !== undefined && { lastId }) }),
     async ask(path) {
       const answer = await fetch(`${url}/operator/api${path}`, {
         headers: { authorization: `Bearer ${operatorToken}` },

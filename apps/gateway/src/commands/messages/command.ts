@@ -1,27 +1,51 @@
 import type { Command } from 'commander'
 import { Option } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
+import { readWhen } from '../read-when.ts'
+import type { MessageFilter } from './operations.ts'
 import type { DeliveryState } from './schemas.ts'
-import { deliveryStates } from './schemas.ts'
+import { deliveryStates, messageStates } from './schemas.ts'
 import {
   changeListedDelivery,
   printDeliveries,
   printDelivery,
+  printFollowed,
   printMessage,
   printMessages,
   printRefusals,
 } from './view.ts'
+
+interface MessageOptions extends CommonOptions, Omit<MessageFilter, 'limit' | 'after'> {
+  readonly follow?: true
+  readonly limit: string
+}
+
+function listOrFollow(
+  { follow, json, limit, since, until, ...words }: MessageOptions,
+  { openClient, output }: Pick<CommandContext, 'openClient' | 'output'>,
+): Promise<void> {
+  const filter = { ...words, since: readWhen(since), until: readWhen(until), limit: Number(limit) }
+  const print = follow ? printFollowed : printMessages
+  return print(openClient, output({ json: json === true }), filter)
+}
 
 /** What came in and what went out. */
 export function addMessageCommands(program: Command, { openClient, output }: CommandContext): void {
   program
     .command('messages')
     .description('list the messages that came in, newest first')
+    .option('--follow', 'go on with each message that comes or changes')
+    .option('--agent <name>', 'only messages to this agent')
+    .option('--channel <name>', 'only messages by this channel')
+    .addOption(new Option('--state <state>', 'only messages in this state').choices([...messageStates]))
+    .option('--sender <text>', 'only of senders whose address contains this')
+    .option('--flag <flag>', 'only messages with this flag')
+    .option('--since <when>', 'not before: a time ago (30m, 12h, 7d) or an instant (ISO 8601)')
+    .option('--until <when>', 'before: a time ago (30m, 12h, 7d) or an instant (ISO 8601)')
+    .option('--text <words>', 'only messages whose text contains this')
     .option('--limit <n>', 'number of messages', '20')
     .option('--json', 'print JSON, for programs')
-    .action(async (options: CommonOptions & { limit: string }) =>
-      printMessages(openClient, output(options), Number(options.limit)),
-    )
+    .action(async (options: MessageOptions) => listOrFollow(options, { openClient, output }))
   program
     .command('show <id>')
     .description('show one message: its proofs, what the agent saw and said, every step with its time')

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { OperationInput } from '../../api/call.ts'
 import { defineOperation } from '../../api/operation.ts'
 import { listFilters, pageOf, pageParameters } from '../../api/page.ts'
 import {
@@ -12,6 +13,8 @@ import {
 } from './schemas.ts'
 
 const { agent, channel, sender, flag, since, until, text } = listFilters
+
+export type MessageFilter = NonNullable<OperationInput<typeof messageOperations.list>['query']>
 
 export const messageOperations = {
   list: defineOperation({

@@ -1,37 +1,74 @@
-import type { DeliveryAttempt, DeliveryRecord, Refusal } from '@postern/core'
+import type { DeliveryAttempt, DeliveryRecord, MessageSummary, Refusal } from '@postern/core'
 import { formatTable } from '../../terminal/table.ts'
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { Fix } from '../../why/reason.ts'
 import { reasonOfRefusal } from '../../why/rules/refused.ts'
-import type { ClientOpener } from '../client.ts'
+import type { ClientOpener, OperatorClient } from '../client.ts'
 import type { Output } from '../context.ts'
 import { printAnswer } from '../print-answer.ts'
-import type { DeliveryChange } from './operations.ts'
+import type { DeliveryChange, MessageFilter } from './operations.ts'
 import { deliveryOperations, messageOperations, refusalOperations } from './operations.ts'
 import type { DeliveryState } from './schemas.ts'
 import { formatRecord } from './show.ts'
 import { formatInstant } from './stages.ts'
 import { formatDuration } from './waterfall.ts'
 
-export function printMessages(openClient: ClientOpener, output: Output, limit: number): Promise<void> {
-  return printAnswer(
-    openClient,
-    output,
-    { operation: messageOperations.list, input: { query: { limit } } },
-    ({ items }) =>
-      formatTable(
-        ['#', 'received', 'via', 'agent', 'state', 'sender', 'id'],
-        items.map(({ message, received_at, via, agent, state, flags, sender, verified, id }) => [
-          `#${message}`,
-          received_at.slice(0, 19),
-          via,
-          agent,
-          [state, ...flags].join(' '),
-          verified ? sender : `${sender}?`,
-          id,
-        ]),
-      ),
+/** Pages that are looked through at most until there are as many as asked for. */
+const mostPages = 50
+
+/** Messages by a filter, newest first. */
+export async function printMessages(openClient: ClientOpener, output: Output, filter: MessageFilter): Promise<void> {
+  const client = await openClient()
+  try {
+    const found = await findMessages(client, filter)
+    output.print(output.json ? JSON.stringify(found, null, 2) : formatMessages(found.items))
+  } finally {
+    await client.close()
+  }
+}
+
+async function findMessages(client: OperatorClient, filter: MessageFilter): Promise<MessagesFound> {
+  const { limit = 20 } = filter
+  const items: MessageSummary[] = []
+  let next: number | null | undefined
+  for (let page = 0; page < mostPages && items.length < limit && next !== null; page += 1) {
+    const query = { ...filter, limit: limit - items.length, ...(typeof next === 'number' && { after: next }) }
+    const found = await client.call(messageOperations.list, { query })
+    items.push(...found.items)
+    next = found.next
+  }
+  return { items, next: next ?? null }
+}
+
+interface MessagesFound {
+  readonly items: readonly MessageSummary[]
+  readonly next: number | null
+}
+
+function formatMessages(items: readonly MessageSummary[]): string {
+  return formatTable(
+    ['#', 'received', 'via', 'agent', 'state', 'sender', 'id'],
+    items.map(({ message, received_at, via, agent, state, flags, sender, verified, id }) => [
+      `#${message}`,
+      received_at.slice(0, 19),
+      via,
+      agent,
+      [state, ...flags].join(' '),
+      verified ? sender : `${sender}?`,
+      id,
+    ]),
   )
+}
+
+/** The same, and what comes and changes from now on. */
+export async function printFollowed(openClient: ClientOpener, output: Output, filter: MessageFilter): Promise<void> {
+  const client = await openClient()
+  try {
+    const { followMessages } = await import('./follow.ts')
+    await followMessages(client, output, filter)
+  } finally {
+    await client.close()
+  }
 }
 
 export function printMessage(openClient: ClientOpener, output: Output, id: string): Promise<void> {
