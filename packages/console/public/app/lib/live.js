@@ -13,12 +13,16 @@ let source
 /** @type {Set<string>} */
 const changed = new Set()
 let isWaiting = false
+let isWanted = false
 
 /** Many events within this time are one change, ms. */
 const gatherMs = 150
+/** Time until the next try after a stream that was none, ms. */
+const retryMs = 3_000
 
 /** Follows the gateway until `unfollow`. */
 export function follow() {
+  isWanted = true
   if (source) return
   source = new EventSource('/operator/api/events')
   source.addEventListener('open', () => {
@@ -34,14 +38,20 @@ export function follow() {
 }
 
 export function unfollow() {
+  isWanted = false
   source?.close()
   source = undefined
 }
 
-/** A browser gives up after an answer that is no stream. */
+/** A browser gives up after an answer that is no stream. Until there is one, everything is looked at again and again. */
 function followLater() {
   unfollow()
-  setTimeout(follow, 3_000)
+  isWanted = true
+  setTimeout(() => {
+    if (!isWanted) return
+    for (const topic of topics) note(topic)
+    follow()
+  }, retryMs)
 }
 
 /** @param {string} topic */

@@ -4,7 +4,10 @@ import { session } from './session-state.js'
 /** Takes the one-time code of a link out of the address, so that it is in no history and no screenshot. */
 function takeCode() {
   const code = /^#([A-Za-z0-9_-]{16,})$/.exec(location.hash)?.[1]
-  if (code !== undefined) history.replaceState(null, '', `${location.pathname}#/`)
+  if (code === undefined) return undefined
+  history.replaceState(null, '', `${location.pathname}#/`)
+  // Nobody is told of a replaced address.
+  dispatchEvent(new HashChangeEvent('hashchange'))
   return code
 }
 

@@ -108,24 +108,18 @@ function Composer({ catalogue }) {
 
 /** @param {any} catalogue @param {string} via */
 function listPersonas(catalogue, via) {
-  const listed = /** @type {readonly any[]} */ (catalogue.personas ?? [])
+  const listed = /** @type {readonly any[]} */ (catalogue.personas)
   return listed
-    .filter(persona => (persona.via ?? via) === via)
-    .map(({ name, address, from, description }) => {
-      const value = String(from ?? address ?? name)
-      return { value, text: description ? `${value}: ${description}` : value }
-    })
+    .filter(persona => persona.via === via)
+    .map(({ from, what }) => ({ value: String(from), text: `${from}: ${what}` }))
 }
 
 /** @param {any} catalogue @param {string} via */
 function listFaults(catalogue, via) {
-  const listed = /** @type {readonly any[]} */ (catalogue.faults ?? [])
+  const listed = /** @type {readonly any[]} */ (catalogue.faults)
   return listed
-    .filter(each => !each.channels || each.channels.includes(via))
-    .map(each => ({
-      value: String(each.fault ?? each),
-      text: String(each.description ?? each.does ?? each.fault ?? each),
-    }))
+    .filter(each => each.via.includes(via))
+    .map(({ fault, what }) => ({ value: String(fault), text: String(what) }))
 }
 
 /** @param {{ sent: any }} props */

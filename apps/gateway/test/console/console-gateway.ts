@@ -1,0 +1,103 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { chromium } from 'playwright-core'
+import { createLog } from '../../src/observe/log.ts'
+import type { SimulatedGateway } from '../../src/running/run.ts'
+import { openDev } from '../../src/running/run.ts'
+import { operatorToken } from '../setup/gateway.ts'
+
+export interface ConsoleGateway extends SimulatedGateway {
+  readonly url: string
+  readonly browser: Browser
+  /** A page that is signed in, and what went wrong in it. */
+  openPage(options?: BrowserContextOptions): Promise<ConsolePage>
+  close(): Promise<void>
+}
+
+export interface ConsolePage {
+  readonly page: Page
+  /** Errors of scripts, and what the policy forbade. */
+  readonly faults: string[]
+  /** Opens a screen by what stands behind the `#`. */
+  show(place: string): Promise<void>
+}
+
+const deskModule = `
+export async function* handle(message) {
+  const text = message.parts.map(part => part.content ?? '').join(' ')
+  if (text.includes('please fail')) throw new Error('fetch failed (ECONNREFUSED 127.0.0.1:9)')
+  yield 'We are **open** on Sunday. You said: ' + text.slice(0, 500)
+}
+`
+
+/** A gateway of dev mode with its simulation, and a browser beside it. */
+export async function openConsoleGateway(settings: Record<string, unknown> = {}): Promise<ConsoleGateway> {
+  const baseDir = mkdtempSync(join(tmpdir(), 'postern-console-'))
+  writeFileSync(join(baseDir, 'desk.mjs'), deskModule)
+  const tree = {
+    origin: 'https://agents.test',
+    data: 'data',
+    listen: { port: 0 },
+    operator_token: operatorToken,
+    agents: { echo: { use: 'builtin:echo' }, desk: { use: './desk.mjs' } },
+    default_agent: 'desk',
+    email: { listen: { port: 0 } },
+    delivery: { retry_after: 3600 },
+    ...settings,
+  }
+  const log = createLog({ level: 'silent', readable: false })
+  const running = await openDev({ tree, baseDir, missing: [], path: undefined }, { log })
+  const url = running.listening[0]?.description ?? ''
+  const browser = await openChromium()
+  return {
+    ...running,
+    url,
+    browser,
+    openPage: options => openSignedIn(browser, { url, code: running.gateway.makeSignInCode() }, options),
+    async close() {
+      await browser.close()
+      await running.stop()
+      rmSync(baseDir, { recursive: true, force: true })
+    },
+  }
+}
+
+export function openChromium(): Promise<Browser> {
+  const executablePath = process.env.TEST_CHROMIUM ?? '/usr/bin/chromium'
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+}
+
+/** By a link's code, as `postern dev` prints it. */
+export async function openSignedIn(
+  browser: Browser,
+  { url, code }: { readonly url: string; readonly code: string },
+  options: BrowserContextOptions = {},
+): Promise<ConsolePage> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
+  const page = await context.newPage()
+  const faults = watchFaults(page)
+  await page.goto(`${url}/operator/#${code}`)
+  await page.getByRole('navigation', { name: 'Screens' }).waitFor()
+  return {
+    page,
+    faults,
+    async show(place) {
+      await page.evaluate(hash => {
+        location.hash = hash
+      }, `#/${place}`)
+    },
+  }
+}
+
+/** What a page complains about; requests that were refused are the business of each test. */
+export function watchFaults(page: Page): string[] {
+  const faults: string[] = []
+  page.on('pageerror', error => faults.push(error.message))
+  page.on('console', message => {
+    const text = message.text()
+    if (/Content Security Policy|TrustedHTML|Refused to/.test(text)) faults.push(text)
+  })
+  return faults
+}

@@ -1,0 +1,135 @@
+import type { Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { ConsoleGateway, ConsolePage } from './console-gateway.ts'
+import { openConsoleGateway } from './console-gateway.ts'
+
+let gateway: ConsoleGateway
+let opened: ConsolePage
+let page: Page
+beforeAll(async () => {
+  gateway = await openConsoleGateway()
+  opened = await gateway.openPage()
+  ;({ page } = opened)
+})
+afterAll(async () => {
+  await gateway.close()
+})
+
+const rows = () => page.locator('.rows li')
+const rowOf = (text: string): Locator => rows().filter({ hasText: text })
+
+test('with nothing to show, Flow says what to do next', async () => {
+  await page.getByText('Nothing has come yet').waitFor()
+  await page.getByRole('link', { name: 'Compose a message' }).waitFor()
+})
+
+test('messages of all four channels appear while one looks, each with its proof and what became of it', async () => {
+  const { simulation } = gateway
+  await simulation.send({ via: 'activitypub', to: 'desk', text: 'from the fediverse' })
+  await simulation.send({ via: 'a2a', to: 'desk', text: 'from an agent' })
+  await simulation.send({ via: 'email', to: 'desk', text: 'from a mailbox' })
+  await chat('from a chat')
+  for (const text of ['from the fediverse', 'from an agent', 'from a mailbox', 'from a chat']) {
+    const row = rowOf(text)
+    await row.getByText('proven', { exact: true }).waitFor({ state: 'attached' })
+    await expect.poll(() => row.locator('.what').textContent()).toMatch(/^Answered/)
+  }
+  const channels = await page.locator('.rows .chan').allTextContents()
+  expect(channels.toSorted()).toEqual(['agents', 'chat', 'email', 'fediverse'])
+  expect(await rowOf('from a mailbox').locator('.num').textContent()).toMatch(/^[\d.<]+ m?s$/)
+})
+
+test('refusals stand among the messages, in grey, with their reason', async () => {
+  await gateway.simulation.send({ via: 'activitypub', to: 'desk', text: 'I am somebody else', fault: 'forged' })
+  const refused = page.locator('.rows .refused').filter({ hasText: 'Refused:' })
+  await refused.first().waitFor()
+  expect(await refused.first().textContent()).toContain('signature')
+  const [grey, plain] = await Promise.all(
+    [refused.first(), rowOf('from an agent').locator('a')].map(row =>
+      row.evaluate(each => getComputedStyle(each).color),
+    ),
+  )
+  expect(grey).not.toBe(plain)
+})
+
+test('a channel of the strip filters, and filters that are typed become chips that can be taken away', async () => {
+  await page.getByRole('button', { name: /^email/ }).click()
+  await expect.poll(() => page.locator('.rows .chan').allTextContents()).toEqual(['email'])
+  expect(new URL(page.url()).hash).toBe('#/flow?channel=email')
+  await page.getByRole('button', { name: 'Remove filter channel:email' }).click()
+  await expect.poll(() => rows().count()).toBe(5)
+  await page.getByRole('textbox', { name: /^Filter/ }).fill('state:failed')
+  await page.keyboard.press('Enter')
+  await page.getByText('Nothing fits these filters').waitFor()
+  await gateway.simulation.send({ via: 'email', to: 'desk', text: 'please fail' })
+  await rowOf('please fail').waitFor()
+  expect(await rows().count()).toBe(1)
+  await page.getByRole('button', { name: 'Remove filter state:failed' }).click()
+  await expect.poll(() => rows().count()).toBe(6)
+})
+
+test('a filter that is no filter is told with what would be right', async () => {
+  await opened.show('flow?since=yesterday')
+  await expect.poll(() => page.getByRole('alert').textContent()).toContain('since')
+  await opened.show('flow')
+  await expect.poll(() => rows().count()).toBe(6)
+})
+
+test('by the keyboard alone one reads down the list, opens a message and comes back', async () => {
+  await page.locator('#main').focus()
+  await page.keyboard.press('j')
+  await page.keyboard.press('j')
+  await page.keyboard.press('k')
+  const current = page.locator('.rows [aria-current="true"]')
+  expect(await current.count()).toBe(1)
+  const second = await rows().nth(0).textContent()
+  expect(await current.textContent()).toBe(second)
+  await page.keyboard.press('Enter')
+  await page.getByRole('region', { name: 'What happened' }).waitFor()
+  await page.keyboard.press('u')
+  await rows().first().waitFor()
+  await page.keyboard.press('/')
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe('search')
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('?')
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+  await page.keyboard.press('Escape')
+  await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
+})
+
+test('nothing moves under somebody who is about to click: new rows wait above', async () => {
+  const target = rowOf('from a mailbox')
+  await target.hover()
+  const before = await target.boundingBox()
+  await gateway.simulation.send({ via: 'a2a', to: 'desk', text: 'while you look' })
+  await page.getByRole('button', { name: /new above/ }).waitFor()
+  expect((await target.boundingBox())?.y).toBe(before?.y)
+  await page.getByRole('button', { name: /new above/ }).click()
+  await rowOf('while you look').waitFor()
+})
+
+test('held rows stay as they are until they are resumed', async () => {
+  await page.mouse.move(5, 5)
+  await page.getByRole('button', { name: /^Hold/ }).click()
+  const count = await rows().count()
+  await gateway.simulation.send({ via: 'a2a', to: 'desk', text: 'while it is held' })
+  await page.waitForTimeout(500)
+  expect(await rows().count()).toBe(count)
+  await page.getByRole('button', { name: /^Resume/ }).click()
+  await rowOf('while it is held').waitFor()
+  expect(opened.faults).toEqual([])
+})
+
+async function chat(text: string): Promise<void> {
+  const body = {
+    threadId: 'thread-of-flow',
+    runId: 'run-of-flow',
+    messages: [{ id: 'm1', role: 'user', content: text }],
+  }
+  const answer = await fetch(`${gateway.url}/api/v1/agent/runs`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.gateway.operatorToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  expect(await answer.text()).toContain('RUN_FINISHED')
+}
