@@ -17,6 +17,7 @@ import { GoLive } from './screens/go-live.js'
 import { LookUp } from './screens/look-up.js'
 import { Message } from './screens/message.js'
 import { People } from './screens/people.js'
+import { Refusal } from './screens/refusal.js'
 import { Settings } from './screens/settings.js'
 import { Waiting } from './screens/waiting.js'
 
@@ -53,7 +54,9 @@ export function Shell() {
   const { answer: status } = useAnswer('/operator/api/status', ['message', 'turn', 'delivery', 'requirement'])
   const shown = screens.filter(({ isDev }) => !isDev || (status?.dev ?? true))
   const current = screens.find(({ name }) => name === screen)
-  const title = screen === 'message' ? `#${subject}` : (current?.title ?? 'Nothing here')
+  const title = isOne(screen)
+    ? `${screen === 'message' ? '#' : 'Refused '}${subject}`
+    : (current?.title ?? 'Nothing here')
   useEffect(() => {
     document.title = `${title} · Postern`
   }, [title])
@@ -84,7 +87,7 @@ export function Shell() {
           html`<a
             key=${name}
             href=${linkTo(name)}
-            aria-current=${name === screen || (screen === 'message' && name === 'flow') ? 'page' : undefined}
+            aria-current=${name === screen || (isOne(screen) && name === 'flow') ? 'page' : undefined}
           >
             ${words}<${Count} name=${name} status=${status} />
           </a>`,
@@ -95,14 +98,19 @@ export function Shell() {
       ${
         screen === 'message'
           ? html`<${Message} key=${subject} id=${subject} />`
-          : current
-            ? html`<${current.view} status=${status} />`
-            : html`<div class="empty"><h1>There is no such screen</h1><a class="link" href=${linkTo('flow')}>Go to Flow</a></div>`
+          : screen === 'refusal'
+            ? html`<${Refusal} key=${subject} id=${subject} />`
+            : current
+              ? html`<${current.view} status=${status} />`
+              : html`<div class="empty"><h1>There is no such screen</h1><a class="link" href=${linkTo('flow')}>Go to Flow</a></div>`
       }
     </main>
     ${isHelpOpen.value && html`<${Help} />`}
   </div>`
 }
+
+/** Screens of one row of Flow. @param {string} screen */
+const isOne = screen => screen === 'message' || screen === 'refusal'
 
 /** @param {string} key */
 function jump(key) {

@@ -70,7 +70,9 @@ function readMessage(item) {
 function withOutcome(row, outcome) {
   if (!outcome) return row
   const { sentence, took_ms, deliveries } = outcome
-  const { what, tone } = sayOutcome({ state: row.state, why: sentence, deliveries })
+  // The row has the time already.
+  const why = sentence.replace(/ at \d\d:\d\d:\d\d UTC/, '')
+  const { what, tone } = sayOutcome({ state: row.state, why, deliveries })
   return { ...row, what, tone, ms: took_ms, deliveries }
 }
 

@@ -14,8 +14,9 @@ const tones = { answered: 'good', failed: 'bad', ignored: 'muted', received: 'wa
 
 /** @param {any} summary @returns {{ what: string, tone: string }} */
 export function sayOutcome({ state, flags = [], why, deliveries = [] }) {
+  const isWaiting = typeof why === 'string' && why.startsWith('Waits')
   const isLate = deliveries.includes('later') || deliveries.includes('dead')
-  const tone = isLate ? (deliveries.includes('dead') ? 'bad' : 'warn') : (tones[state] ?? 'muted')
+  const tone = isLate ? (deliveries.includes('dead') ? 'bad' : 'warn') : isWaiting ? 'wait' : (tones[state] ?? 'muted')
   if (typeof why === 'string' && why !== '') return { what: why, tone }
   const [words = String(state)] = states[state] ?? []
   const flagged = flags.length > 0 ? `: ${flags.join(', ').replaceAll('_', ' ')}` : ''

@@ -11,21 +11,20 @@ export function Suppressions() {
   const list = rowsOf(answer, 'suppressions') ?? []
   if (list.length === 0) return null
   /** @param {any} suppression */
-  const lift = suppression =>
+  const lift = ({ agent, peer }) =>
     attempt(async () => {
-      const { address, agent } = suppression
-      await api('/operator/api/suppressions/lift', { method: 'POST', body: { address, ...(agent && { agent }) } })
+      await api('/operator/api/suppressions/lift', { method: 'POST', body: { agent, peer } })
       refresh()
     }, 'Mail is sent there again')
   return html`<section class="panel" aria-label="Suppressed addresses">
     <header><h2>Suppressed addresses</h2><span class="muted">They get no mail</span></header>
     ${list.map(
-      suppression => html`<div class="item" key=${`${suppression.address} ${suppression.agent ?? ''}`}>
+      suppression => html`<div class="item" key=${suppression.place}>
         <div class="grow">
-          <div>${suppression.address}</div>
-          <div class="muted">${[suppression.kind, suppression.reason, suppression.agent && `for ${suppression.agent}`].filter(Boolean).join(' · ')}</div>
+          <div>${suppression.peer}</div>
+          <div class="muted">from ${suppression.agent}${suppression.target?.reason ? ` · ${suppression.target.reason}` : ''}</div>
         </div>
-        ${suppression.since && html`<span class="muted">${moment(suppression.since)}</span>`}
+        <span class="muted">${moment(suppression.since)}</span>
         <button class="btn small" type="button" onClick=${() => lift(suppression)}>Lift</button>
       </div>`,
     )}

@@ -16,7 +16,7 @@ const topics = ['requirement', 'turn', 'message']
 
 /** What waits for somebody: calls to allow, questions, follow requests. */
 export function Waiting() {
-  const required = useAnswer('/operator/api/requirements?status=open', topics)
+  const required = useAnswer('/operator/api/requirements?state=open&limit=200', topics)
   const asked = useAnswer('/operator/api/questions', topics)
   const requirements = rowsOf(required.answer, 'requirements')
   const questions = rowsOf(asked.answer, 'questions')?.filter(({ answer }) => answer === undefined)

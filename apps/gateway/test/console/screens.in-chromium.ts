@@ -1,0 +1,129 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { ConsoleGateway, ConsolePage } from './console-gateway.ts'
+import { openConsoleGateway } from './console-gateway.ts'
+
+let gateway: ConsoleGateway
+let opened: ConsolePage
+let page: Page
+beforeAll(async () => {
+  gateway = await openConsoleGateway()
+  opened = await gateway.openPage()
+  ;({ page } = opened)
+})
+afterAll(() => gateway.close())
+
+test('a composed message is sent, and what became of it opens beside it', async () => {
+  await opened.show('compose')
+  await page.getByLabel('Channel').selectOption('email')
+  await page.getByLabel('To').selectOption('desk')
+  await page.getByLabel('Text').fill('Are you open today?')
+  await page.getByRole('button', { name: 'Send' }).click()
+  const result = page.getByRole('region', { name: 'Result' })
+  await expect.poll(() => result.getByRole('region', { name: 'Why' }).textContent()).toMatch(/^Answered/)
+  expect(await result.getByRole('tabpanel').last().textContent()).toContain('Re: Are you open today?')
+})
+
+test('a message with one fault is refused, and the composer says by what', async () => {
+  await page.getByLabel('Channel').selectOption('activitypub')
+  await page.getByRole('button', { name: 'forged' }).click()
+  const result = page.getByRole('region', { name: 'Result' })
+  await expect.poll(() => result.textContent()).toMatch(/refused.*forged.*401.*signature/)
+  await result.getByRole('link', { name: /in Flow/ }).click()
+  await page.locator('.rows .refused a').first().click()
+  await expect.poll(() => page.getByRole('region', { name: 'Facts' }).textContent()).toContain('signature_invalid')
+})
+
+test('a person has all that they said on a page, and is forgotten by one button', async () => {
+  await opened.show('people')
+  await page.getByRole('link', { name: /@alice@alice\.test/ }).click()
+  await page.getByRole('link', { name: /Are you open today/ }).waitFor()
+  await page.getByRole('button', { name: 'Forget' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Forget' }).click()
+  await page.getByText('They have not written').waitFor()
+  expect((await gateway.gateway.store.listMessages({ limit: 10 })).map(({ sender }) => sender)).not.toContain(
+    '@alice@alice.test',
+  )
+})
+
+test('what a host refuses for now waits with its reason, and is sent at once when asked', async () => {
+  const { mail } = gateway.simulation
+  const endRefusal = mail.refuse({ answer: 451, text: '4.7.1 greylisted' })
+  await gateway.simulation.send({ via: 'email', to: 'desk', text: 'will you wait?', timeoutMs: 1 })
+  await opened.show('deliveries')
+  const host = page.getByRole('region', { name: 'alice.test' })
+  await expect.poll(() => host.textContent()).toMatch(/failing.*greylisted/)
+  endRefusal()
+  await host.getByRole('button', { name: /^Try now/ }).click()
+  await page.getByText('Everything is delivered').waitFor()
+})
+
+test('dead letters are chosen, and dismissed or tried again together', async () => {
+  const { mail } = gateway.simulation
+  const endRefusal = mail.refuse({ answer: 550, text: '5.1.1 no such user' })
+  for (const text of ['one', 'two', 'three']) {
+    await gateway.simulation.send({ via: 'email', to: 'desk', text, timeoutMs: 1 })
+  }
+  const dead = page.getByRole('region', { name: 'Dead letters' })
+  await expect.poll(() => dead.locator('.item').count()).toBe(3)
+  await dead
+    .getByRole('checkbox', { name: /^Choose/ })
+    .first()
+    .check()
+  await dead.getByRole('button', { name: 'Dismiss 1' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Dismiss' }).click()
+  await expect.poll(() => dead.locator('.item').count()).toBe(2)
+  endRefusal()
+  await dead.getByRole('checkbox', { name: 'Dead letters' }).check()
+  await dead.getByRole('button', { name: 'Retry 2' }).click()
+  await page.getByText('Everything is delivered').waitFor()
+  const states = (await gateway.gateway.store.listDeliveries({ limit: 50 })).map(({ state }) => state)
+  expect([states.filter(state => state === 'dismissed').length, states.includes('dead')]).toEqual([1, false])
+})
+
+test('the chat of an agent answers in the session of the console', async () => {
+  await opened.show('agents/desk')
+  const chat = page.locator('postern-chat')
+  await chat.getByRole('textbox').fill('hello from the console')
+  await chat.getByRole('textbox').press('Enter')
+  await expect
+    .poll(() => chat.locator('.message').allTextContents())
+    .toEqual(['hello from the console', expect.stringContaining('You said: hello from the console')])
+  await page.reload()
+  await expect.poll(() => page.locator('postern-chat .message').count()).toBe(2)
+})
+
+test('an agent is paused and resumed', async () => {
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await page.getByRole('link', { name: /^desk.*paused/ }).waitFor()
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await expect.poll(() => page.getByRole('link', { name: /paused/ }).count()).toBe(0)
+})
+
+test('the checks of going live are listed with their fixes, and records can be copied', async () => {
+  await opened.show('go-live')
+  await page.getByRole('region', { name: 'Checks' }).waitFor({ timeout: 60_000 })
+  expect(await page.getByRole('region', { name: 'Checks' }).locator('.item').count()).toBeGreaterThan(20)
+  await page.getByRole('region', { name: 'DNS records' }).getByText('_domainkey.agents.test').first().waitFor()
+})
+
+test('an address is looked up as a peer would', async () => {
+  await opened.show('look-up')
+  await page.getByRole('textbox', { name: 'Address' }).fill('@desk@agents.test')
+  await page.keyboard.press('Enter')
+  await page.getByText('WebFinger is at').waitFor()
+})
+
+test('each setting has its source, and no secret is in the page', async () => {
+  await opened.show('settings')
+  const row = page.getByRole('row', { name: /operator_token/ })
+  await row.waitFor()
+  expect(await row.textContent()).toBe('operator_token"(set)"file')
+  await page.getByRole('tab', { name: 'API' }).click()
+  await page
+    .getByRole('row', { name: /listMessages|\/messages / })
+    .first()
+    .waitFor()
+  expect(await page.content()).not.toContain(gateway.gateway.operatorToken)
+  expect(opened.faults).toEqual([])
+})
