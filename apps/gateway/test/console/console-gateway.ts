@@ -77,6 +77,7 @@ export async function openSignedIn(
 ): Promise<ConsolePage> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
   const page = await context.newPage()
+  page.setDefaultTimeout(30_000)
   const faults = watchFaults(page)
   await page.goto(`${url}/operator/#${code}`)
   await page.getByRole('navigation', { name: 'Screens' }).waitFor()

@@ -15,9 +15,9 @@ afterAll(() => gateway.close())
 
 test('a composed message is sent, and what became of it opens beside it', async () => {
   await opened.show('compose')
-  await page.getByLabel('Channel').selectOption('email')
-  await page.getByLabel('To').selectOption('desk')
-  await page.getByLabel('Text').fill('Are you open today?')
+  await page.getByRole('combobox', { name: 'Channel' }).selectOption('email')
+  await page.getByRole('combobox', { name: 'To' }).selectOption('desk')
+  await page.getByRole('textbox', { name: 'Text' }).fill('Are you open today?')
   await page.getByRole('button', { name: 'Send' }).click()
   const result = page.getByRole('region', { name: 'Result' })
   await expect.poll(() => result.getByRole('region', { name: 'Why' }).textContent()).toMatch(/^Answered/)
@@ -25,12 +25,12 @@ test('a composed message is sent, and what became of it opens beside it', async 
 })
 
 test('a message with one fault is refused, and the composer says by what', async () => {
-  await page.getByLabel('Channel').selectOption('activitypub')
+  await page.getByRole('combobox', { name: 'Channel' }).selectOption('activitypub')
   await page.getByRole('button', { name: 'forged' }).click()
   const result = page.getByRole('region', { name: 'Result' })
   await expect.poll(() => result.textContent()).toMatch(/refused.*forged.*401.*signature/)
   await result.getByRole('link', { name: /in Flow/ }).click()
-  await page.locator('.rows .refused a').first().click()
+  await page.locator('.rows a.refused').first().click()
   await expect.poll(() => page.getByRole('region', { name: 'Facts' }).textContent()).toContain('signature_invalid')
 })
 
@@ -48,11 +48,11 @@ test('a person has all that they said on a page, and is forgotten by one button'
 
 test('what a host refuses for now waits with its reason, and is sent at once when asked', async () => {
   const { mail } = gateway.simulation
-  const endRefusal = mail.refuse({ answer: 451, text: '4.7.1 greylisted' })
+  const endRefusal = mail.refuse({ code: 451, message: '4.7.1 greylisted', at: 'rcpt' })
   await gateway.simulation.send({ via: 'email', to: 'desk', text: 'will you wait?', timeoutMs: 1 })
   await opened.show('deliveries')
   const host = page.getByRole('region', { name: 'alice.test' })
-  await expect.poll(() => host.textContent()).toMatch(/failing.*greylisted/)
+  await expect.poll(() => host.textContent()).toMatch(/failing1 delivery · next attempt in \d+ min/)
   endRefusal()
   await host.getByRole('button', { name: /^Try now/ }).click()
   await page.getByText('Everything is delivered').waitFor()
@@ -60,7 +60,7 @@ test('what a host refuses for now waits with its reason, and is sent at once whe
 
 test('dead letters are chosen, and dismissed or tried again together', async () => {
   const { mail } = gateway.simulation
-  const endRefusal = mail.refuse({ answer: 550, text: '5.1.1 no such user' })
+  const endRefusal = mail.refuse({ code: 550, message: '5.1.1 no such user', at: 'rcpt' })
   for (const text of ['one', 'two', 'three']) {
     await gateway.simulation.send({ via: 'email', to: 'desk', text, timeoutMs: 1 })
   }
@@ -111,7 +111,7 @@ test('an address is looked up as a peer would', async () => {
   await opened.show('look-up')
   await page.getByRole('textbox', { name: 'Address' }).fill('@desk@agents.test')
   await page.keyboard.press('Enter')
-  await page.getByText('WebFinger is at').waitFor()
+  await page.getByRole('region', { name: 'What was found' }).getByText('WebFinger is at').waitFor()
 })
 
 test('each setting has its source, and no secret is in the page', async () => {

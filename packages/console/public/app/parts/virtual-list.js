@@ -24,7 +24,10 @@ export function VirtualList({ rows, keyOf, render, label, nearEnd, reachTop, con
     const row = Number.parseFloat(getComputedStyle(element).getPropertyValue('--row')) || 36
     const { scrollTop: top, clientHeight: height } = element
     const before = view.value
-    if (top < row) reachTop?.()
+    if (top < row) {
+      reachTop?.()
+      letGo(element)
+    }
     if (before.top !== top || before.height !== height || before.row !== row) view.value = { top, height, row }
   }
 
@@ -45,7 +48,7 @@ export function VirtualList({ rows, keyOf, render, label, nearEnd, reachTop, con
     // At the top rows may come in, unless somebody is about to click one.
     if (element && held && (element.scrollTop > 0 || element.matches(':hover, :focus-within'))) {
       const at = rows.findIndex(each => keyOf(each) === held.key)
-      if (at > held.at) element.scrollTop += (at - held.at) * row
+      if (at > held.at) holdDown(element, (at - held.at) * row)
     }
     if (!element) return
     const first = Math.floor(element.scrollTop / row)
@@ -97,6 +100,20 @@ export function VirtualList({ rows, keyOf, render, label, nearEnd, reachTop, con
       })}
     </ol>
   </div>`
+}
+
+/** Scrolls down by so many pixels, also where the rows are too few for that. @param {HTMLElement} element @param {number} pixels */
+function holdDown(element, pixels) {
+  const top = element.scrollTop + pixels
+  const list = element.firstElementChild
+  if (list instanceof HTMLElement) list.style.minHeight = `${top + element.clientHeight}px`
+  element.scrollTop = top
+}
+
+/** @param {HTMLElement} element */
+function letGo(element) {
+  const list = element.firstElementChild
+  if (list instanceof HTMLElement && list.style.minHeight !== '') list.style.minHeight = ''
 }
 
 /**

@@ -132,10 +132,20 @@ function Person({ address }) {
         act="Forget"
         danger=${true}
         close=${() => (isAsking.value = false)}
-        run=${() => attempt(() => api('/operator/api/people/forget', { method: 'POST', body: { address } }).then(refresh), 'Forgotten')}
+        run=${() => attempt(() => forget(address, messages).then(refresh), 'Forgotten')}
       />`
     }
   `
+}
+
+/**
+ * A mailbox is written without the sign at its front, an account with it.
+ * @param {string} address @param {readonly any[]} messages
+ */
+async function forget(address, messages) {
+  const spellings = new Set(messages.map(({ via }) => (via === 'email' ? address.replace(/^@/, '') : address)))
+  if (spellings.size === 0) spellings.add(address)
+  for (const each of spellings) await api('/operator/api/people/forget', { method: 'POST', body: { address: each } })
 }
 
 /** @param {{ messages: readonly any[] }} props */
