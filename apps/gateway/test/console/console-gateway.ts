@@ -36,6 +36,7 @@ export async function* handle(message) {
 export async function openConsoleGateway(settings: Record<string, unknown> = {}): Promise<ConsoleGateway> {
   const baseDir = mkdtempSync(join(tmpdir(), 'postern-console-'))
   writeFileSync(join(baseDir, 'desk.mjs'), deskModule)
+  writeFileSync(join(baseDir, 'other.mjs'), "export const handle = () => 'Another word'\n")
   const tree = {
     origin: 'https://agents.test',
     data: 'data',

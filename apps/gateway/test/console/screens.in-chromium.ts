@@ -60,7 +60,7 @@ test('what a host refuses for now waits with its reason, and is sent at once whe
 
 test('dead letters are chosen, and dismissed or tried again together', async () => {
   const { mail } = gateway.simulation
-  const endRefusal = mail.refuse({ code: 550, message: '5.1.1 no such user', at: 'rcpt' })
+  const endRefusal = mail.refuse({ code: 550, message: '5.7.1 not by us', at: 'rcpt' })
   for (const text of ['one', 'two', 'three']) {
     await gateway.simulation.send({ via: 'email', to: 'desk', text, timeoutMs: 1 })
   }

@@ -27,6 +27,8 @@ import { sayOutcome } from './outcome.js'
 /** @typedef {{ path: string, filters: readonly string[], read: (item: any) => FeedRow }} Source */
 
 const pageSize = 200
+/** Of older rows, and the most that the gateway gives. */
+const olderSize = 500
 
 /** @type {readonly Source[]} */
 const sources = [
@@ -142,15 +144,17 @@ export function createFeed(first) {
   let round = 0
   let isLoading = false
   let isAskedAgain = false
+  let isMoreAsked = false
   /** @type {Track[]} */
   let tracks = []
 
   /** @param {Source} source @param {number | null} after */
   const ask = async (source, after) => {
+    const limit = after === null ? pageSize : olderSize
     const query = Object.fromEntries(
       Object.entries(filters).map(([name, value]) => [name, /^(since|until)$/.test(name) ? readInstant(value) : value]),
     )
-    const page = await api(withQuery(source.path, { limit: pageSize, ...query, ...(after !== null && { after }) }))
+    const page = await api(withQuery(source.path, { limit, ...query, ...(after !== null && { after }) }))
     return {
       rows: await explain(/** @type {any[]} */ (page.items).map(source.read)),
       next: /** @type {number | null} */ (page.next),
@@ -183,18 +187,21 @@ export function createFeed(first) {
     }
     isLoading = true
     const own = round
-    try {
-      await work()
-      if (own === round) error.value = undefined
-    } catch (reason) {
-      if (own === round) error.value = reason instanceof Error ? reason : new Error(String(reason))
-    }
+    const problem = await work().catch(reason => (reason instanceof Error ? reason : new Error(String(reason))))
     isLoading = false
-    isLoaded.value = true
-    if (isAskedAgain) {
-      isAskedAgain = false
-      refresh()
+    if (own === round) {
+      error.value = problem ?? undefined
+      isLoaded.value = true
     }
+    askAgain()
+  }
+
+  /** What was asked for while something was loading. */
+  const askAgain = () => {
+    const next = isMoreAsked && !isAskedAgain ? more : isAskedAgain ? refresh : undefined
+    if (next === refresh) isAskedAgain = false
+    else isMoreAsked = false
+    void next?.()
   }
 
   /** The newest page again: new rows, and what became of the others. */
@@ -210,6 +217,27 @@ export function createFeed(first) {
         unseen.value += counts.reduce((sum, count) => sum + count, 0)
       })
     })
+
+  /** Older rows. */
+  const more = () => {
+    if (tracks.every(({ next }) => next === null)) return
+    if (isLoading) {
+      isMoreAsked = true
+      return
+    }
+    void load(async () => {
+      const own = round
+      // The source that ends first holds the others back.
+      const open = tracks.filter(({ next }) => next !== null)
+      const oldest = (/** @type {{ items: Map<string, FeedRow> }} */ { items }) => [...items.values()].at(-1)?.at ?? ''
+      const track = open.reduce((one, other) => (oldest(other) > oldest(one) ? other : one))
+      const page = await ask(track.source, track.next)
+      if (own !== round) return
+      for (const row of page.rows) if (!track.items.has(row.key)) track.items.set(row.key, row)
+      track.next = page.next
+      publish()
+    })
+  }
 
   return {
     rows,
@@ -230,22 +258,6 @@ export function createFeed(first) {
       unseen.value = 0
       return refresh()
     },
-    /** Older rows. */
-    more: () => {
-      if (isLoading || tracks.every(({ next }) => next === null)) return
-      void load(async () => {
-        const own = round
-        // The source that ends first holds the others back.
-        const open = tracks.filter(({ next }) => next !== null)
-        const oldest = (/** @type {{ items: Map<string, FeedRow> }} */ { items }) =>
-          [...items.values()].at(-1)?.at ?? ''
-        const track = open.reduce((one, other) => (oldest(other) > oldest(one) ? other : one))
-        const page = await ask(track.source, track.next)
-        if (own !== round) return
-        for (const row of page.rows) if (!track.items.has(row.key)) track.items.set(row.key, row)
-        track.next = page.next
-        publish()
-      })
-    },
+    more,
   }
 }

@@ -1,4 +1,5 @@
 const handle = /@?[\w.+-]{1,100}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/g
+const domain = /\b(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}\b/gi
 const web = /\bhttps?:\/\/[^\s"'<>)]{1,2000}/g
 /** Members that hold what people wrote, or bytes. */
 const spoken = new Set([
@@ -60,6 +61,7 @@ export function redact(record) {
         const [name = '', host = ''] = bare.split('@')
         return `@${alias(name, 'person')}@${alias(host.toLowerCase(), 'host')}.example`
       })
+      .replace(domain, host => (host.endsWith('.example') ? host : `${alias(host.toLowerCase(), 'host')}.example`))
   /** @param {unknown} value @param {string} name @returns {unknown} */
   const walk = (value, name) => {
     if (spoken.has(name) && value !== null && value !== undefined) return `(${measure(value)} characters)`

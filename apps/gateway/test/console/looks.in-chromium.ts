@@ -1,0 +1,159 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { ConsoleGateway } from './console-gateway.ts'
+import { openConsoleGateway } from './console-gateway.ts'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+let gateway: ConsoleGateway
+let message = 0
+beforeAll(async () => {
+  gateway = await openConsoleGateway()
+  const { simulation } = gateway
+  await simulation.send({ via: 'activitypub', to: 'desk', text: 'When are you open on Sunday, and do you take cards?' })
+  await simulation.send({ via: 'email', to: 'desk', text: 'Re: order 1182' })
+  await simulation.send({ via: 'activitypub', to: 'desk', text: 'x', fault: 'forged' })
+  message = (await gateway.gateway.store.listMessages({ limit: 1 }))[0]?.message ?? 0
+})
+afterAll(() => gateway.close())
+
+const places = () => [
+  'flow',
+  `message/${message}`,
+  'refusal/1',
+  'compose',
+  'waiting',
+  'people',
+  'people/%40alice%40alice.test',
+  'deliveries',
+  'agents/desk',
+  'go-live',
+  'look-up/%40desk%40agents.test',
+  'settings',
+]
+
+/** Waits until the screen shows what it has to show. */
+async function settle(page: Page): Promise<void> {
+  await page.locator('main h1').first().waitFor()
+  await page.waitForFunction(() => !document.querySelector('main [role=status]:not(.toasts)'), undefined, {
+    timeout: 60_000,
+  })
+  await page.waitForTimeout(300)
+}
+
+test.each(['light', 'dark'] as const)('every screen keeps WCAG 2.2 AA by axe, in %s', async colorScheme => {
+  const { page, show } = await gateway.openPage({ colorScheme, bypassCSP: true, reducedMotion: 'reduce' })
+  const found: unknown[] = []
+  for (const place of places()) {
+    await show(place)
+    await settle(page)
+    await page.evaluate(axe)
+    const violations = await page.evaluate(async () => {
+      const { run } = (
+        window as unknown as {
+          axe: {
+            run(
+              context: object,
+              options: object,
+            ): Promise<{ violations: { id: string; nodes: { html: string; any: { message: string }[] }[] }[] }>
+          }
+        }
+      ).axe
+      const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+      const result = await run({ exclude: ['iframe'] }, { runOnly: { type: 'tag', values: tags } })
+      return result.violations.map(({ id, nodes }) => [
+        id,
+        nodes.slice(0, 2).map(({ html, any }) => `${html.slice(0, 160)} ${any[0]?.message ?? ''}`),
+      ])
+    })
+    if (violations.length > 0) found.push([place, violations])
+  }
+  expect(found).toEqual([])
+  await page.context().close()
+})
+
+test('every screen fits a phone of 360 px, in its width', async () => {
+  const { page, show } = await gateway.openPage({ viewport: { width: 360, height: 740 } })
+  const wide: unknown[] = []
+  for (const place of places()) {
+    await show(place)
+    await settle(page)
+    const over = await page.evaluate(() => {
+      const main = document.querySelector('main')
+      const boxes = [
+        document.documentElement,
+        ...(main ? [main, ...main.querySelectorAll('.scroll, .side, .page')] : []),
+      ]
+      return boxes
+        .filter(box => box.scrollWidth > box.clientWidth + 1)
+        .map(box => `${box.tagName}.${box.className} ${box.scrollWidth}`)
+    })
+    if (over.length > 0) wide.push([place, over])
+  }
+  expect(wide).toEqual([])
+  await page.context().close()
+})
+
+test('10,000 rows scroll within the budget of a frame, with few of them in the page', async () => {
+  const { page } = await gateway.openPage()
+  await page.route('**/operator/api/messages?*', async route => {
+    const query = new URL(route.request().url()).searchParams
+    const from = Number(query.get('after') ?? 10_001)
+    const limit = Number(query.get('limit'))
+    const items = Array.from({ length: Math.min(limit, from - 1) }, (_, at) => describeRow(from - 1 - at))
+    await route.fulfill({ json: { items, next: from - 1 > limit ? (items.at(-1)?.message ?? null) : null } })
+  })
+  await page.route('**/operator/api/refusals?*', route => route.fulfill({ json: { items: [], next: null } }))
+  await page.route('**/operator/api/outcomes?*', route => route.fulfill({ json: { outcomes: [] } }))
+  await page.reload()
+  const list = page.locator('.rows')
+  await list.waitFor()
+  const result = await list.evaluate(async element => {
+    const frames: number[] = []
+    let rendered = 0
+    let last = performance.now()
+    for (let step = 0; step < 3_000; step += 1) {
+      element.scrollTop += 400
+      await new Promise(requestAnimationFrame)
+      const now = performance.now()
+      frames.push(now - last)
+      last = now
+      rendered = Math.max(rendered, element.querySelectorAll('li').length)
+      if (
+        Number(element.querySelector('li')?.getAttribute('aria-setsize')) >= 10_000 &&
+        element.scrollTop + element.clientHeight >= element.scrollHeight - 40
+      )
+        break
+    }
+    frames.sort((one, other) => one - other)
+    return {
+      rendered,
+      rows: Number(element.querySelector('li')?.getAttribute('aria-setsize')),
+      half: frames[Math.floor(frames.length / 2)] ?? 0,
+    }
+  })
+  expect(result.rows).toBe(10_000)
+  expect(result.rendered).toBeLessThan(80)
+  // Half of the frames come at the pace of the screen, also on a busy machine.
+  expect(result.half).toBeLessThan(34)
+  await page.context().close()
+})
+
+function describeRow(message: number): { readonly message: number } & Record<string, unknown> {
+  const at = new Date(Date.UTC(2026, 0, 1) + message * 1_000).toISOString()
+  return {
+    message,
+    id: `m${message}`,
+    via: 'email',
+    agent: 'desk',
+    sender: `@p${message}@alice.test`,
+    verified: true,
+    state: 'answered',
+    received_at: at,
+    preview: `row ${message}`,
+    correlation_id: 'c',
+    flags: [],
+  }
+}

@@ -1,0 +1,150 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { operatorToken } from '../setup/gateway.ts'
+import type { ConsoleGateway } from './console-gateway.ts'
+import { openConsoleGateway, watchFaults } from './console-gateway.ts'
+
+let gateway: ConsoleGateway
+beforeAll(async () => {
+  gateway = await openConsoleGateway()
+})
+afterAll(() => gateway.close())
+
+test('a link signs in once, leaves no code in the address, and the token works where it does not', async () => {
+  const page = await (await gateway.browser.newContext()).newPage()
+  const code = gateway.gateway.makeSignInCode()
+  await page.goto(`${gateway.url}/operator/#${code}`)
+  await page.getByRole('heading', { name: 'Flow' }).waitFor()
+  expect(page.url()).not.toContain(code)
+  expect(await page.evaluate(() => document.cookie)).toBe('')
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('Operator token').waitFor()
+  await page.goto(`${gateway.url}/operator/?again#${code}`)
+  await expect.poll(() => page.getByRole('alert').textContent()).toContain('used before')
+  await page.getByLabel('Operator token').fill('not the token')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await expect.poll(() => page.getByRole('alert').textContent()).toContain('not the operator token')
+  await page.getByLabel('Operator token').fill(operatorToken)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'Flow' }).waitFor()
+  await page.context().close()
+})
+
+test('a session that has ended leads to the sign-in, whatever screen is open', async () => {
+  const { page, show } = await gateway.openPage()
+  await page.context().clearCookies()
+  await show('people')
+  await page.getByLabel('Operator token').waitFor()
+  await page.context().close()
+})
+
+test('a page of another site can neither read nor change anything with the session of the operator', async () => {
+  const { page } = await gateway.openPage()
+  const site = createServer((_, response) =>
+    response.setHeader('content-type', 'text/html').end('<!doctype html><title>evil</title>'),
+  )
+  await new Promise<void>(resolve => site.listen(0, '127.0.0.1', resolve))
+  const { port } = site.address() as AddressInfo
+  try {
+    const evil = await page.context().newPage()
+    await evil.goto(`http://localhost:${port}/`)
+    const results = await evil.evaluate(async url => {
+      const attempt = (init: RequestInit) =>
+        fetch(`${url}/operator/api/agents/desk/pause`, { method: 'POST', credentials: 'include', ...init }).then(
+          answer => answer.status,
+          () => 'blocked',
+        )
+      const form = Object.assign(document.createElement('form'), {
+        method: 'post',
+        action: `${url}/operator/api/agents/desk/pause`,
+        target: 'out',
+      })
+      const frame = Object.assign(document.createElement('iframe'), { name: 'out' })
+      document.body.append(frame, form)
+      form.submit()
+      await new Promise(resolve => frame.addEventListener('load', resolve))
+      return [
+        await attempt({}),
+        await attempt({ mode: 'no-cors' }),
+        await attempt({ headers: { 'x-postern-console': '1' } }),
+      ]
+    }, gateway.url)
+    expect(results.every(result => result === 'blocked' || result === 0)).toBe(true)
+  } finally {
+    site.close()
+  }
+  const headers = { authorization: `Bearer ${operatorToken}` }
+  const { agents } = (await (await fetch(`${gateway.url}/operator/api/agents`, { headers })).json()) as {
+    agents: { is_paused: boolean }[]
+  }
+  expect(agents.map(({ is_paused }) => is_paused)).toEqual([false, false])
+  await page.context().close()
+})
+
+const attack = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script><svg onload=window.hacked=1>"'\`\${1}javascript:alert(1)`
+
+test('nothing that a peer writes runs or becomes markup, in any field and on any screen', async () => {
+  const { page, faults, show } = await gateway.openPage()
+  const { simulation } = gateway
+  await simulation.send({ via: 'activitypub', to: 'echo', text: attack })
+  await simulation.send({ via: 'a2a', to: 'echo', text: attack })
+  await simulation.mail.deliver({ to: 'echo@agents.test', text: attack, subject: attack, from: 'alice@alice.test' })
+  await simulation.mail.deliver({ to: 'desk@agents.test', text: attack, subject: attack, from: 'alice@alice.test' })
+  await fetch(`${gateway.url}/inbox`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/activity+json' },
+    body: JSON.stringify({ id: attack, type: 'Create', actor: attack, object: { content: attack } }),
+  })
+  const listed = () => gateway.gateway.store.listMessages({ limit: 50 })
+  await expect.poll(async () => (await listed()).filter(({ state }) => state === 'answered').length).toBe(4)
+  await page.getByText('<img src=x').first().waitFor()
+  for (const { message } of await listed()) {
+    await show(`message/${message}`)
+    await page.getByRole('region', { name: 'What happened' }).waitFor()
+    for (const tab of await page.getByRole('tab').all()) await tab.click()
+  }
+  for (const place of [
+    'people',
+    `people/${encodeURIComponent(attack)}`,
+    'deliveries',
+    'waiting',
+    `look-up/${encodeURIComponent(attack)}`,
+    `message/${encodeURIComponent(attack)}`,
+    'refusal/1',
+    'agents/echo',
+  ]) {
+    await show(place)
+    await page.waitForLoadState('networkidle').catch(() => undefined)
+  }
+  const chat = page.locator('postern-chat')
+  await chat.getByRole('textbox').fill(attack)
+  await chat.getByRole('textbox').press('Enter')
+  await expect.poll(() => chat.locator('.message').count()).toBe(2)
+  expect(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked)).toBeUndefined()
+  expect(await page.locator('img, script:not([src])').count()).toBe(0)
+  expect(faults.filter(fault => !/about:srcdoc|inline style/.test(fault))).toEqual([])
+  await page.context().close()
+})
+
+const hostileMail =
+  '<p>hello</p><img src="https://evil.test/pixel.png"><script>parent.hacked=1</script><form action="https://evil.test"><input></form><a href="https://evil.test" target="_top">out</a>'
+
+test('mail with scripts, forms and pictures elsewhere is shown without any of them', async () => {
+  const context = await gateway.browser.newContext()
+  const page = await context.newPage()
+  const asked: string[] = []
+  page.on('request', request => asked.push(request.url()))
+  watchFaults(page)
+  await page.goto(`${gateway.url}/operator/`)
+  // As text: the test's own runner would rewrite the imports.
+  await page.evaluate(`(async () => {
+    const { MailFrame } = await import('/operator/app/screens/message/mail-frame.js')
+    const { render, h } = await import('/operator/vendor/preact.js')
+    render(h(MailFrame, { markup: ${JSON.stringify(hostileMail)} }), document.body)
+  })()`)
+  await page.frameLocator('iframe').getByText('hello').waitFor()
+  expect(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked)).toBeUndefined()
+  expect(asked.filter(url => url.includes('evil.test'))).toEqual([])
+  await context.close()
+})
