@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { chromium } from 'playwright-core'
 import { createLog } from '../../src/observe/log.ts'
@@ -24,32 +25,24 @@ export interface ConsolePage {
   show(place: string): Promise<void>
 }
 
-const deskModule = `
-export async function* handle(message) {
-  const text = message.parts.map(part => part.content ?? '').join(' ')
-  if (text.includes('please fail')) throw new Error('fetch failed (ECONNREFUSED 127.0.0.1:9)')
-  yield 'We are **open** on Sunday. You said: ' + text.slice(0, 500)
-}
-`
+const agents = fileURLToPath(new URL('../agents/console', import.meta.url))
 
 /** A gateway of dev mode with its simulation, and a browser beside it. */
 export async function openConsoleGateway(settings: Record<string, unknown> = {}): Promise<ConsoleGateway> {
-  const baseDir = mkdtempSync(join(tmpdir(), 'postern-console-'))
-  writeFileSync(join(baseDir, 'desk.mjs'), deskModule)
-  writeFileSync(join(baseDir, 'other.mjs'), "export const handle = () => 'Another word'\n")
+  const data = mkdtempSync(join(tmpdir(), 'postern-console-'))
   const tree = {
     origin: 'https://agents.test',
-    data: 'data',
+    data,
     listen: { port: 0 },
     operator_token: operatorToken,
-    agents: { echo: { use: 'builtin:echo' }, desk: { use: './desk.mjs' } },
+    agents: { echo: { use: 'builtin:echo' }, desk: { use: './opening-hours.ts' } },
     default_agent: 'desk',
     email: { listen: { port: 0 } },
     delivery: { retry_after: 3600 },
     ...settings,
   }
   const log = createLog({ level: 'silent', readable: false })
-  const running = await openDev({ tree, baseDir, missing: [], path: undefined }, { log })
+  const running = await openDev({ tree, baseDir: agents, missing: [], path: undefined }, { log })
   const url = running.listening[0]?.description ?? ''
   const browser = await openChromium()
   return {
@@ -60,18 +53,18 @@ export async function openConsoleGateway(settings: Record<string, unknown> = {})
     async close() {
       await browser.close()
       await running.stop()
-      rmSync(baseDir, { recursive: true, force: true })
+      rmSync(data, { recursive: true, force: true })
     },
   }
 }
 
-export function openChromium(): Promise<Browser> {
+function openChromium(): Promise<Browser> {
   const executablePath = process.env.TEST_CHROMIUM ?? '/usr/bin/chromium'
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
 }
 
 /** By a link's code, as `postern dev` prints it. */
-export async function openSignedIn(
+async function openSignedIn(
   browser: Browser,
   { url, code }: { readonly url: string; readonly code: string },
   options: BrowserContextOptions = {},

@@ -80,7 +80,7 @@ test('a replay says what is different, and sends nothing', async () => {
   await page.keyboard.press('r')
   const dialog = page.getByRole('dialog', { name: 'Replay' })
   await expect.poll(() => dialog.textContent()).toMatch(/nothing is different|different/)
-  await dialog.getByRole('textbox').fill('./other.mjs')
+  await dialog.getByRole('textbox').fill('./another-word.ts')
   await dialog.getByRole('button', { name: 'Replay again' }).click()
   await expect
     .poll(() => dialog.getByRole('region', { name: 'Answer', exact: true }).textContent())

@@ -35,6 +35,8 @@ export function follow() {
     if (source?.readyState === EventSource.CLOSED) followLater()
   })
   for (const topic of topics) source.addEventListener(topic, () => note(topic))
+  // Events are missing: everything is read anew.
+  source.addEventListener('reload', () => topics.forEach(note))
 }
 
 export function unfollow() {

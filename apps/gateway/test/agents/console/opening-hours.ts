@@ -1,0 +1,9 @@
+import type { NormalizedMessage } from '@postern/core'
+import { plainTextOf } from '@postern/core'
+
+/** Says when it is open, and fails when it is asked to. */
+export async function* handle({ parts }: NormalizedMessage) {
+  const text = plainTextOf(parts)
+  if (text.includes('please fail')) throw new Error('fetch failed (ECONNREFUSED 127.0.0.1:9)')
+  yield `We are **open** on Sunday. You said: ${text.slice(0, 500)}`
+}
