@@ -138,7 +138,9 @@ function compareWires({ record, turn, response }: WireRequest, deps: ReplayTurnD
   if (!channel || !before || !response) return []
   const named = { ...response, id: before.id, created_at: before.created_at }
   const { deliveries, rendering } = channel.address({ turn, response: named })
-  const own = record.deliveries.filter(({ via }) => via === turn.via)
+  // Who watches a task is told beside it.
+  const answered = new Set(channel.address({ turn, response: before }).deliveries.map(({ to }) => to))
+  const own = record.deliveries.filter(({ via, to }) => via === turn.via && answered.has(to))
   return own
     .filter(({ to, wire }) => wire !== null && own.filter(other => other.to === to).length === 1)
     .flatMap(({ to, wire }) => {

@@ -17,8 +17,8 @@ export interface RunArrival {
   /** Of results that the client brought: the calls, by their ids. */
   readonly calls?: readonly OwnCall[]
   readonly answers?: readonly string[]
-  /** Digests of the files that came along. */
-  readonly files?: readonly string[]
+  /** The files that came along: the digests of their bytes, and their names. */
+  readonly files?: readonly { readonly digest: string; readonly name: string }[]
   readonly joined?: {
     readonly id: number
     readonly via: string
@@ -45,12 +45,17 @@ export function recordRun({ asked, news, answers, content, joined }: SaidRun): J
     said: news.said.map(({ id }) => id),
     ...(news.toolResults.length > 0 && { calls: news.toolResults.map(({ call }) => describeCall(call)) }),
     ...(answers.length > 0 && { answers }),
-    ...(content.blobs.length > 0 && { files: content.blobs.map(({ digest }) => digest) }),
+    ...(content.blobs.length > 0 && { files: content.parts.flatMap(describeFile) }),
     ...(joined && {
       joined: { id: joined.id, via: joined.via, key: joined.key, mentionRelay: joined.mentionRelay },
     }),
   }
   return arrival as unknown as Json
+}
+
+function describeFile(part: ReadContent['parts'][number]) {
+  if (part.kind !== 'file' || part.bytes_ref.kind !== 'content_addressed') return []
+  return [{ digest: part.bytes_ref.digest, name: part.name ?? '' }]
 }
 
 function describeCall({ call_id, name, args }: OwnCall): OwnCall {

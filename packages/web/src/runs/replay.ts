@@ -24,7 +24,7 @@ export function createRunReplay(opened: WebDeps): NonNullable<Channel['replay']>
     const document = restoreFiles(parseJsonText(Buffer.from(raw).toString()), files)
     const { input } = readRunInput(withoutFormer(document))
     const news = readKnownNews(input.messages, kept)
-    const attachments = readOnly(deps.attachments, files)
+    const attachments = readOnly(deps.attachments, kept, files)
     const content = await readNews(news, kept.answers ?? [], { owner: kept.owner, input }, { ...deps, attachments })
     const { threadId, runId } = input
     return normalizeRun({
@@ -62,14 +62,13 @@ function readKnownNews(messages: Messages, { said, calls = [] }: RunArrival): Pi
 }
 
 /** The files that came along, by what stands for them in the stored request: the digest of their Base64. */
-async function findFiles({ owner, files = [] }: RunArrival, deps: WebDeps): Promise<ReadonlyMap<string, KnownFile>> {
+async function findFiles({ files = [] }: RunArrival, deps: WebDeps): Promise<ReadonlyMap<string, KnownFile>> {
   const found = new Map<string, KnownFile>()
-  for (const digest of files) {
+  for (const { digest } of files) {
     const blob = await deps.gateway.store.findBlob(digest)
-    const object = await deps.attachments.findByDigest(owner.owner, digest)
     if (!blob) continue
     const base64 = Buffer.from(blob.bytes).toString('base64')
-    found.set(`sha256:${hash('sha256', base64)}`, { base64, blob, object })
+    found.set(`sha256:${hash('sha256', base64)}`, { base64, blob })
   }
   return found
 }
@@ -77,7 +76,6 @@ async function findFiles({ owner, files = [] }: RunArrival, deps: WebDeps): Prom
 interface KnownFile {
   readonly base64: string
   readonly blob: Blob
-  readonly object: StoredObject | undefined
 }
 
 function restoreFiles(value: unknown, files: ReadonlyMap<string, KnownFile>): unknown {
@@ -88,14 +86,20 @@ function restoreFiles(value: unknown, files: ReadonlyMap<string, KnownFile>): un
 }
 
 /** Finds what is stored, and stores nothing. */
-function readOnly(attachments: WebAttachments, files: ReadonlyMap<string, KnownFile>): WebAttachments {
+function readOnly(
+  attachments: WebAttachments,
+  { files: names = [] }: RunArrival,
+  files: ReadonlyMap<string, KnownFile>,
+): WebAttachments {
+  const left = [...names]
   return {
     ...attachments,
-    async store({ owner, bytes, name = 'file' }) {
+    async store({ bytes }) {
       const digest = hash('sha256', bytes)
+      const at = left.findIndex(file => file.digest === digest)
+      const [file] = at < 0 ? [] : left.splice(at, 1)
       const known = [...files.values()].find(({ blob }) => blob.digest === digest)
-      const object = known?.object ?? (await attachments.findByDigest(owner, digest))
-      return object ?? ({ path: name, mime: known?.blob.mime ?? 'application/octet-stream' } as StoredObject)
+      return { path: file?.name ?? 'file', mime: known?.blob.mime ?? 'application/octet-stream' } as StoredObject
     },
     async findByUrl(owner, url) {
       const place = readStoredPlace(url)
