@@ -15,19 +15,23 @@ export function noteLookups<Outer extends Outside & Pick<Platform, 'now'>>(platf
   const note = (key: string, answer: Json | undefined, owner?: string) => {
     if (answer !== undefined) store.noteLookup({ key, at: now(), answer, ...(owner !== undefined && { owner }) })
   }
+  async function notedFetch(key: string, url: string, request: FetchRequest | undefined): Promise<FetchAnswer> {
+    try {
+      const answer = await fetch(url, request)
+      note(key, describeAnswer(answer), findOwner(answer))
+      return answer
+    } catch (error) {
+      note(key, describeFailure(error))
+      throw error
+    }
+  }
+
   return {
     ...platform,
-    fetch: async (url, request) => {
+    // No promise of its own: deliveries pass here, too.
+    fetch: (url, request) => {
       const key = nameFetch(url, request)
-      if (key === undefined) return fetch(url, request)
-      try {
-        const answer = await fetch(url, request)
-        note(key, describeAnswer(answer), findOwner(answer))
-        return answer
-      } catch (error) {
-        note(key, describeFailure(error))
-        throw error
-      }
+      return key === undefined ? fetch(url, request) : notedFetch(key, url, request)
     },
     resolveDns: async (name, type) => {
       const key = nameQuestion(name, type)

@@ -9,8 +9,8 @@ interface PathChannel {
 }
 
 export const pathChannels: readonly PathChannel[] = [
-  { channel: 'activitypub', title: 'ActivityPub', maxFiles: 222 },
-  { channel: 'a2a', title: 'A2A', maxFiles: 157 },
-  { channel: 'email', title: 'Email', maxFiles: 199 },
-  { channel: 'web', title: 'Web', maxFiles: 153 },
+  { channel: 'activitypub', title: 'ActivityPub', maxFiles: 227 },
+  { channel: 'a2a', title: 'A2A', maxFiles: 160 },
+  { channel: 'email', title: 'Email', maxFiles: 204 },
+  { channel: 'web', title: 'Web', maxFiles: 158 },
 ]
