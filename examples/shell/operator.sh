@@ -21,7 +21,7 @@ call() { # path, more arguments of curl
 case ${1-} in
   messages)
     messages=$(call messages)
-    jq -r '.messages[] | [.state, .via, .sender, .agent] | @tsv' <<<"$messages"
+    jq -r '.items[] | [.state, .via, .sender, .agent] | @tsv' <<<"$messages"
     ;;
   post)
     acts=$(jq -nc --arg text "$3" '{ acts: [{ act: "post", parts: [{ kind: "text", mime: "text/markdown", content: $text }] }] }')

@@ -1,5 +1,5 @@
 import type { RejectionCode } from '@postern/core'
-import { Rejection, Unavailable } from '@postern/core'
+import { parseJsonText, Rejection, Unavailable } from '@postern/core'
 import { toProblem } from '@postern/http'
 import { z } from 'zod'
 import type { ApiOperation } from './operation.ts'
@@ -124,7 +124,7 @@ function writeSchema(schema: z.ZodType, io: 'input' | 'output', { schemas, prefi
   const text = JSON.stringify(written).replaceAll(/"#\/\$defs\/(__)?/g, (_, isUnnamed?: string) => {
     return `"#/components/schemas/${isUnnamed ? `${prefix}_` : ''}`
   })
-  const { $schema, $defs = {}, ...node } = JSON.parse(text) as SchemaNode & { readonly $defs?: Definitions }
+  const { $schema, $defs = {}, ...node } = parseJsonText(text) as SchemaNode & { readonly $defs?: Definitions }
   for (const [name, { id, ...definition }] of Object.entries($defs)) {
     schemas[name.replace(/^__/, `${prefix}_`)] = definition
   }

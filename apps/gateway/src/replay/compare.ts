@@ -1,4 +1,5 @@
 import type { Json } from '@postern/core'
+import { parseJsonText } from '@postern/core'
 
 /** One place in which two documents differ. A member that is absent is absent here, too. */
 export interface ReplayChange {
@@ -46,5 +47,5 @@ function clip(value: Json): Json {
 
 /** As it is stored: without members that are undefined. */
 function toJson(value: unknown): Json | undefined {
-  return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as Json)
+  return value === undefined ? undefined : (parseJsonText(JSON.stringify(value)) as Json)
 }

@@ -19,6 +19,7 @@ export const configBlocks: readonly (readonly [...BlockName, place: string])[] =
   ['docs/connectors.md', '"trusted_issuers"', ''],
   ['docs/identity.md', '"trusted_issuers"', ''],
   ['docs/identity.md', '"deny"', ''],
+  ['docs/operating.md', '"telemetry"', ''],
   ['docs/people.md', '"share"', ''],
   ['docs/web.md', '"attachments"', ''],
 ]
@@ -59,6 +60,9 @@ export const commandBlocks = {
   chat: ['docs/web.md', '/api/v1/agent/runs'],
   pipe: ['docs/email.md', 'to-agents'],
   redirect: ['docs/configuration.md', 'return 302'],
+  remote: ['docs/operating.md', 'POSTERN_URL=https'],
+  mcp: ['docs/operating.md', '"mcpServers"'],
+  telemetry: ['docs/operating.md', 'npm install @opentelemetry/api'],
 } as const satisfies Readonly<Record<string, BlockName>>
 
 /** Blocks that no test runs. */

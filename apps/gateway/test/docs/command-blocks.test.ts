@@ -62,6 +62,22 @@ describe('commands in the docs', () => {
     expect(printed).toMatch(/^message\n {2}#1 /m)
   })
 
+  it('from elsewhere messages are listed with the address and the token alone', async () => {
+    const here = codeOf('remote').replace('POSTERN_OPERATOR_TOKEN=…', `POSTERN_OPERATOR_TOKEN=${token}`)
+    expect(await runBlock(here)).toContain('#1')
+  })
+
+  it('the command that a coding agent starts is one of ours', async () => {
+    const { mcpServers } = JSON.parse(codeOf('mcp')) as { mcpServers: Record<string, { args: readonly string[] }> }
+    const [program, command] = mcpServers.postern?.args ?? []
+    expect(await runBlock(`npx ${program} ${command} --help`)).toContain('mcp')
+  })
+
+  it('what traces need can be installed by its names', () => {
+    const [, , ...names] = codeOf('telemetry').trim().split(' ')
+    expect(names.map(name => import.meta.resolve(name))).toHaveLength(4)
+  })
+
   it('the chat answers in a stream, and its conversation is exported; one by message is imported again', async () => {
     const send = 'npx postern send --via activitypub --to echo "hello"\n'
     const [first = '', second = '', third = ''] = codeOf('export').trim().split('\n')

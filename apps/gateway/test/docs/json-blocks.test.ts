@@ -55,7 +55,12 @@ describe('configuration in the docs', () => {
       'prompt.md': 'You sell cakes.',
       'pay-keys.json': JSON.stringify({ keys: [publicKey] }),
     })
-    const environment = { OPERATOR_TOKEN: 'x'.repeat(24), PY_SECRET: 's'.repeat(24), MCP_KEY: 'k'.repeat(24) }
+    const environment = {
+      OPERATOR_TOKEN: 'x'.repeat(24),
+      COLLECTOR_KEY: 'Bearer key',
+      PY_SECRET: 's'.repeat(24),
+      MCP_KEY: 'k'.repeat(24),
+    }
     const file = await readConfigFile({ environment, workingDir })
     expect(file.missing).toEqual([])
     expect(() => parseConfig(file.tree)).not.toThrow()

@@ -68,7 +68,7 @@ const endpoints: Readonly<Record<string, () => readonly string[]>> = {
     `authorization: Bearer ${testIntakeSecret}`,
   ],
   "the operator's API": () => [
-    'POST /operator/api/transcript?format=envelope HTTP/1.1',
+    'POST /operator/api/transcript?format=envelope&thread=t HTTP/1.1',
     'content-type: application/json',
     `authorization: Bearer ${operatorToken}`,
   ],

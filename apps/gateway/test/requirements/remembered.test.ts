@@ -341,7 +341,7 @@ test('E-39: an operator’s word counts for later calls of the one it was given 
   ])
   expect(await decide({ outcome: 'granted', remember: 'forever' })).toEqual([
     400,
-    'Cannot decide: "remember" must be "once", "conversation" or "always"',
+    'Cannot decide: "remember" must be one of once, conversation, always',
   ])
   expect(await decide({ outcome: 'granted', remember: 'always' })).toEqual([200, undefined])
   await eventually(async () => takeRings().includes('done o1'))

@@ -164,8 +164,8 @@ describe('an operator’s word', () => {
       await eventually(async () => gateway.answersTo(objectId).some(answer => answer.includes(end)))
       expect(gateway.takeRings()).toEqual(isTaken ? ['begun 17', 'done 17'] : [])
       expect(gateway.answersTo(objectId)).toHaveLength(2)
-      const { status } = await gateway.swarm.operate<{ readonly status: string }>(`/requirements/${waiting.id}`)
-      expect(status).toBe(isTaken ? 'granted' : 'expired')
+      const { state } = await gateway.swarm.operate<{ readonly state: string }>(`/requirements/${waiting.id}`)
+      expect(state).toBe(isTaken ? 'granted' : 'expired')
     }
   })
 })

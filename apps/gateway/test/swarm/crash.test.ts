@@ -90,14 +90,14 @@ test('W-26: what a human is asked is the same question when its turn is taken up
     const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
     const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
     const answer = await fetch(`${setup.url}/operator/api/questions${path}`, init)
-    return { status: answer.status, body: (await answer.json()) as { questions?: readonly { id: string }[] } }
+    return { status: answer.status, body: (await answer.json()) as { items?: readonly { id: string }[] } }
   }
   const asked = await mention('May I speak to somebody?', 'https://mastodon.test/contexts/killed-human')
-  const id = await eventually(async () => (await operate('')).body.questions?.[0]?.id)
+  const id = await eventually(async () => (await operate('')).body.items?.[0]?.id)
   await setup.gateway.kill()
   await setup.gateway.start()
   expect((await operate(`/${id}`, { text: 'It is me, Eve.' })).status).toBe(200)
   const { activity } = await setup.simulation.fediverse.awaitReply(asked, 30_000)
   expect((activity.object as { content: string }).content).toContain('It is me, Eve.')
-  await eventually(async () => (await operate('')).body.questions?.length === 0)
+  await eventually(async () => (await operate('')).body.items?.length === 0)
 })

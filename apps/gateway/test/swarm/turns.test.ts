@@ -165,7 +165,7 @@ test('W-29: what a stopped run would have said reaches nobody, now or later', as
   const stopped = run(threadId, 'slow words', runId)
   await eventually(async () => asked.length === 1)
   expect(await (await post(`runs/${runId}/cancel`, {})).json()).toEqual({ cancelled: true })
-  expect(await stopped).toContain('"type":"cancelled"')
+  expect(await stopped).toContain('"code":"cancelled"')
   letGo()
   const next = await run(threadId, 'further words')
   expect(next).toContain('triage heard further words')
