@@ -58,13 +58,13 @@ export async function openConsoleGateway(settings: Record<string, unknown> = {})
   }
 }
 
-function openChromium(): Promise<Browser> {
+export function openChromium(): Promise<Browser> {
   const executablePath = process.env.TEST_CHROMIUM ?? '/usr/bin/chromium'
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
 }
 
 /** By a link's code, as `postern dev` prints it. */
-async function openSignedIn(
+export async function openSignedIn(
   browser: Browser,
   { url, code }: { readonly url: string; readonly code: string },
   options: BrowserContextOptions = {},

@@ -1,0 +1,49 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { OperatorGateway } from '../setup/operator-gateway.ts'
+import { openOperatorGateway } from '../setup/operator-gateway.ts'
+import { openChromium, openSignedIn } from './console-gateway.ts'
+
+let operator: OperatorGateway
+let browser: Browser
+beforeAll(async () => {
+  operator = await openOperatorGateway()
+  browser = await openChromium()
+})
+afterAll(async () => {
+  await browser.close()
+  await operator.close()
+})
+
+const openPage = () => {
+  const { gateway } = operator.swarm
+  return openSignedIn(browser, { url: gateway.url(), code: gateway.gateway().makeSignInCode() })
+}
+
+test('what waits for an operator is counted, and allowed with other arguments', async () => {
+  const { page, show, faults } = await openPage()
+  await operator.askForRefund('shop')
+  await expect.poll(() => page.getByRole('link', { name: /^Waiting/ }).textContent()).toBe('Waiting1')
+  await show('waiting')
+  const panel = page.getByRole('region', { name: 'shop asks' })
+  await panel.getByText('Give 20.00 back for order 17?').waitFor()
+  const args = panel.getByLabel('Arguments, which you may change')
+  await args.fill('{ "order": ')
+  expect(await panel.getByRole('button', { name: /^Allow/ }).isDisabled()).toBe(true)
+  await args.fill('{ "order": "18" }')
+  await panel.getByRole('button', { name: 'Allow with these arguments' }).click()
+  await expect.poll(() => operator.takeRings().join()).toContain('done 18')
+  await page.getByText('Nothing waits for you').waitFor()
+  expect(faults).toEqual([])
+  await page.context().close()
+})
+
+test('what is declined never runs', async () => {
+  const { page, show } = await openPage()
+  await operator.askForRefund('shop')
+  await show('waiting')
+  await page.getByRole('region', { name: 'shop asks' }).getByRole('button', { name: 'Decline' }).click()
+  await page.getByText('Nothing waits for you').waitFor()
+  expect(operator.takeRings()).toEqual([])
+  await page.context().close()
+})
