@@ -76,7 +76,7 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'alone',
     kind: 'promises',
-    ceilings: { activitypub: 192, a2a: 226, email: 278, web: 281, delivery: 190 },
+    ceilings: { activitypub: 202, a2a: 233, email: 303, web: 290, delivery: 199 },
     aims: forMessages(40),
     floor: steady,
   },
