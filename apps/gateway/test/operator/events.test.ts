@@ -135,7 +135,11 @@ test('a gateway that stops ends its streams', async () => {
 test('"messages --follow" prints what there is, and each message that comes with its states, as the filter has it', async () => {
   const client = await openOperatorClient(describeRunning())
   const printed: string[] = []
-  const following = followMessages(client, { json: false, print: text => void printed.push(text) }, { text: 'followed' })
+  const following = followMessages(
+    client,
+    { json: false, print: text => void printed.push(text) },
+    { text: 'followed' },
+  )
   const ended = expect(following).rejects.toThrow(/the gateway (has ended|broke off)/)
   await post('not this one')
   await post('followed')

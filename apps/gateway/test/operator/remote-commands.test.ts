@@ -48,11 +48,12 @@ const readers: Readonly<Record<string, readonly string[]>> = {
   'questions list': ['--json'],
   people: ['--json'],
   resolve: ['@echo@agents.test', '--json'],
+  doctor: ['--only', 'work,gateway', '--json'],
   export: ['--format', 'agui', '--thread', '{message}'],
 }
 
 /** What needs no gateway, or stands beside its files. */
-const local = ['init', 'dev', 'start', 'config', 'doctor', 'backup', 'restore']
+const local = ['init', 'dev', 'start', 'config', 'backup', 'restore']
 /** What changes something by the same API, or needs the simulation. */
 const changing =
   /^(?:send|post|edit|delete-post|forget|vacuum|import|\w+ (?:retry|drop|dismiss|rotate|accept|reject|lift|grant|decline|revoke|answer|show))$/
