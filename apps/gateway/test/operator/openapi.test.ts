@@ -1,25 +1,114 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TestGateway } from '../setup/gateway.ts'
-import { openTestGateway, operatorToken } from '../setup/gateway.ts'
+import { operatorToken } from '../setup/gateway.ts'
+import type { OperatorGateway } from '../setup/operator-gateway.ts'
+import { openOperatorGateway } from '../setup/operator-gateway.ts'
+import type { OperationCall } from './operation-calls.ts'
+import { listOperationCalls } from './operation-calls.ts'
 
-let gateway: TestGateway
+interface Answers {
+  readonly content?: Readonly<Record<string, { readonly schema: object }>>
+}
+
+interface Described {
+  readonly operationId: string
+  readonly parameters: readonly { readonly name: string; readonly in: 'path' | 'query' }[]
+  readonly responses: Readonly<Record<string, Answers>>
+}
+
+interface Operation extends Described {
+  readonly method: string
+  readonly path: string
+}
+
+let setup: OperatorGateway
+let calls: readonly OperationCall[]
+let document: { readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>> }
+let operations: readonly Operation[]
 
 beforeAll(async () => {
-  gateway = await openTestGateway()
+  setup = await openOperatorGateway()
+  const { waiting } = await setup.askForRefund('desk')
+  const [delivery] = await setup.swarm.gateway.deliveries()
+  const [{ message } = { message: 0 }] = await setup.swarm.gateway.messages()
+  calls = listOperationCalls({ message: String(message), delivery: delivery?.id ?? '', requirement: waiting.id })
+  document = await setup.swarm.operate('/openapi.json')
+  operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, described]) => ({ method: method.toUpperCase(), path, ...described })),
+  )
 })
-afterAll(() => gateway.close())
+afterAll(() => setup.close())
 
-const ask = (path: string, init: RequestInit = {}) =>
-  fetch(`${gateway.url()}/operator/api${path}`, {
-    ...init,
-    headers: { authorization: `Bearer ${operatorToken}`, ...init.headers },
+function send({ method, path }: Operation, { parameters = {}, query = {}, body }: OperationCall): Promise<Response> {
+  const place = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))
+  const search = new URLSearchParams(query)
+  return fetch(`${setup.swarm.gateway.url()}/operator/api${place}?${search}`, {
+    method,
+    headers: { authorization: `Bearer ${operatorToken}` },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
   })
+}
 
-test('a parameter that an operation does not know is refused, with the ones that it knows', async () => {
-  const answer = await ask('/messages?limt=5')
-  expect(answer.status).toBe(400)
-  expect(await answer.json()).toMatchObject({
-    code: 'malformed',
-    detail: 'Cannot list messages: there is no parameter "limt"; use limit, after',
+/** What is wrong with an answer by the schema of the document. */
+async function findFault({ responses }: Operation, answer: Response): Promise<unknown> {
+  const type = answer.headers.get('content-type')?.split(';')[0] ?? ''
+  const schema = responses[answer.status]?.content?.[type]?.schema
+  if (!schema) return `${answer.status} ${type} is not declared: ${await answer.text()}`
+  if (type === 'text/event-stream') return answer.body?.cancel()
+  const validator = new Ajv2020({ strict: false, allErrors: true, validateFormats: false })
+  validator.addSchema({ ...document, $id: 'https://agents.test/openapi.json' })
+  const text = JSON.stringify(schema).replaceAll('"#/', '"https://agents.test/openapi.json#/')
+  const value: unknown = await answer.json()
+  return validator.validate(JSON.parse(text), value) ? undefined : { errors: validator.errors, value }
+}
+
+test('the document is OpenAPI 3.1', async () => {
+  const { valid, errors } = await new Validator().validate(structuredClone(document) as never)
+  expect({ valid, errors }).toMatchObject({ valid: true })
+})
+
+test('each operation answers as the document says, to a call that uses what it declares', {
+  timeout: 120_000,
+}, async () => {
+  const faults: unknown[] = []
+  for (const each of calls) {
+    const operation = operations.find(({ operationId }) => operationId === each.id)
+    // Of dev mode.
+    if (!operation && /[Ss]imulation/.test(each.id)) continue
+    if (!operation) throw new Error(`there is no operation ${each.id}`)
+    const answer = await send(operation, each)
+    const { status } = answer
+    const fault = await findFault(operation, answer)
+    if (fault !== undefined || status !== (each.status ?? 200)) faults.push({ id: each.id, status, fault })
+  }
+  expect(faults).toEqual([])
+})
+
+test('every operation is called, and every parameter of a query is sent', () => {
+  const sent = (id: string) =>
+    new Set(calls.filter(each => each.id === id).flatMap(({ query = {} }) => Object.keys(query)))
+  const left = operations.flatMap(({ operationId, parameters }) => {
+    const names = sent(operationId)
+    const missing = parameters.filter(each => each.in === 'query' && !names.has(each.name)).map(({ name }) => name)
+    const isCalled = calls.some(({ id }) => id === operationId)
+    return isCalled && missing.length === 0 ? [] : [{ operationId, isCalled, missing }]
   })
+  expect(left).toEqual([])
+})
+
+test('every operation refuses a parameter that it does not declare, and a caller without the token', async () => {
+  const done = await Promise.all(
+    operations.map(async operation => {
+      const parameters = Object.fromEntries(operation.parameters.map(({ name }) => [name, 'x']))
+      const call = calls.find(({ id }) => id === operation.operationId) ?? { id: '', parameters }
+      const odd = await send(operation, { ...call, query: { ...call.query, unheard_of: '1' } })
+      const { detail } = (await odd.json()) as { detail: string }
+      const place = operation.path.replace(/\{\w+\}/g, 'x')
+      const init = { method: operation.method }
+      const stranger = await fetch(`${setup.swarm.gateway.url()}/operator/api${place}`, init)
+      return [operation.operationId, odd.status, detail.includes('there is no parameter "unheard_of"'), stranger.status]
+    }),
+  )
+  expect(done).toEqual(operations.map(({ operationId }) => [operationId, 400, true, 401]))
 })

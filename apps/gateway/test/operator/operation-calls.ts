@@ -1,0 +1,95 @@
+/** What is there when the operations are called. */
+export interface CalledWorld {
+  /** Number of a message that was answered. */
+  readonly message: string
+  /** Id of its delivery. */
+  readonly delivery: string
+  /** Id of a requirement that waits for an operator. */
+  readonly requirement: string
+}
+
+export interface OperationCall {
+  readonly id: string
+  readonly parameters?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  /** Where nothing is there to do it to; default: 200. */
+  readonly status?: 403 | 404
+}
+
+const period = { since: '2020-01-01T00:00:00Z', until: '2099-01-01T00:00:00+01:00' }
+const page = { limit: '5', after: '1000000' }
+const oldest = { limit: '5', after: '0' }
+const agent = 'desk'
+const all = { agent, channel: 'activitypub', sender: 'alice', ...period }
+
+/** A call of each operation with every parameter that it declares. */
+export function listOperationCalls({ message, delivery, requirement }: CalledWorld): readonly OperationCall[] {
+  const thread = message
+  const word = { outcome: 'granted', arguments: { order: '17' }, remember: 'once' }
+  return [
+    { id: 'readDocument' },
+    { id: 'listMessages' },
+    { id: 'listMessages', query: { ...all, state: 'answered', flag: 'odd', text: 'money', ...page } },
+    { id: 'findMessage', parameters: { id: message } },
+    { id: 'findMessage', parameters: { id: 'nothing' }, status: 404 },
+    { id: 'listDeliveries' },
+    { id: 'listDeliveries', query: { agent, channel: 'email', ...period, state: 'dead', text: 'x', ...page } },
+    { id: 'findDelivery', parameters: { id: delivery } },
+    { id: 'changeDelivery', parameters: { id: delivery, action: 'retry' }, status: 404 },
+    { id: 'listRefusals' },
+    { id: 'listRefusals', query: { ...all, code: 'unsigned', text: 'Cannot', ...page } },
+    { id: 'listRequirements', query: { ...all, state: 'open', approver: 'operator', text: 'back', ...page } },
+    { id: 'listRequirements' },
+    { id: 'findRequirement', parameters: { id: requirement } },
+    { id: 'decideRequirement', parameters: { id: requirement }, body: word },
+    { id: 'decideRequirement', parameters: { id: requirement }, body: word, status: 403 },
+    { id: 'listApprovals', parameters: { agent }, query: { sender: 'alice', ...period, text: 'refund', ...page } },
+    { id: 'revokeApproval', parameters: { agent, id: 'none' }, status: 404 },
+    { id: 'listRelations', query: { ...all, relation: 'follower', ...oldest } },
+    { id: 'listRelations' },
+    { id: 'decideFollowRequest', parameters: { verdict: 'accept' }, body: { agent, peer: 'x' }, status: 404 },
+    { id: 'listSuppressions', query: { ...all, channel: 'email', ...oldest } },
+    { id: 'liftSuppression', body: { agent, peer: 'x@y.test' }, status: 404 },
+    { id: 'probeChannel', parameters: { channel: 'email' } },
+    { id: 'listPeople', query: { ...all, ...oldest } },
+    { id: 'performActions', parameters: { agent }, body: { acts: [{ act: 'post', parts: [text('news')] }] } },
+    { id: 'listKeys' },
+    { id: 'rotateKeys', body: { agent, revoke: false } },
+    { id: 'resolveAddress', query: { address: `@${agent}@agents.test` } },
+    { id: 'replayMessage', parameters: { id: message }, body: {} },
+    { id: 'replayMessages', body: { limit: 1 } },
+    { id: 'followEvents', query: { agent, channel: 'email', kind: 'message', after: 'unknown' } },
+    { id: 'explain', parameters: { id: message } },
+    { id: 'listOutcomes', query: { messages: message } },
+    { id: 'listQuestions', query: { agent, sender: 'x', ...period, text: 'x', ...page } },
+    { id: 'answerQuestion', parameters: { id: 'none' }, body: { text: 'yes' }, status: 404 },
+    { id: 'listBans', parameters: { agent }, query: { sender: 'x', ...page } },
+    { id: 'liftBan', parameters: { agent, id: 'none' }, status: 404 },
+    { id: 'readSwarmUsage', parameters: { agent } },
+    { id: 'exportTranscript', query: { format: 'agui', thread } },
+    { id: 'exportTranscript', query: { format: 'agui', thread: 'a:b', owner: 'nobody' }, status: 404 },
+    { id: 'importTranscript', query: { format: 'agui', thread: 'a2a:new', owner: 'tester' }, body: { messages: [] } },
+    {
+      id: 'readView',
+      parameters: { view: 'agent' },
+      query: { thread, agent_key: agent, types: 'task', limit: '5', tail: '5' },
+    },
+    { id: 'runDoctor', query: { only: 'store' } },
+    { id: 'listProxies' },
+    { id: 'describeSimulation' },
+    { id: 'sendFromSimulation', body: { via: 'a2a', to: agent, text: 'hello' } },
+    { id: 'readStatus' },
+    { id: 'listAgents' },
+    { id: 'pauseAgent', parameters: { agent, action: 'pause' } },
+    { id: 'pauseAgent', parameters: { agent, action: 'resume' } },
+    { id: 'listSettings' },
+    { id: 'forgetOwner', body: { owner: 'web:["https://id.example","ann"]' } },
+    { id: 'rewriteFiles' },
+    { id: 'forgetPerson', body: { address: '@alice@mastodon.test', agent } },
+  ]
+}
+
+function text(content: string) {
+  return { kind: 'text', mime: 'text/plain', content }
+}
