@@ -1,0 +1,137 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createMemoryState } from '@chat-adapter/state-memory'
+import { getRequestListener } from '@hono/node-server'
+import { createPosternAdapter } from '@postern/chat-adapter-postern'
+import type { Message, Thread } from 'chat'
+import { Chat } from 'chat'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { StartedGateway } from '../../src/testing/index.ts'
+import { startGateway } from '../../src/testing/index.ts'
+
+// A bot of the real Chat SDK behind a gateway that runs, reached by signed messages.
+
+const secret = 'whsec_c2hhcmVkIHNlY3JldCBvZiBib3RoIHNpZGVz'
+const folder = mkdtempSync(join(tmpdir(), 'postern-chat-'))
+const threads: Thread[] = []
+let gateway: StartedGateway
+let bot: Chat
+let failures = 0
+
+const server = createServer(getRequestListener(request => bot.webhooks.postern?.(request) ?? new Response()))
+
+async function answer(thread: Thread, message: Message): Promise<void> {
+  threads.push(thread)
+  const [word] = message.text.split(' ')
+  if (word === 'stream') await thread.post(streamWords())
+  else if (word === 'edit') await (await thread.post('wrong')).edit('**right**')
+  else if (word === 'file') {
+    await thread.post({
+      markdown: 'here',
+      files: [{ data: Buffer.from('hi'), filename: 'a.txt', mimeType: 'text/plain' }],
+    })
+  } else if (word === 'nothing') return
+  else if (word === 'fail') {
+    failures += 1
+    if (failures === 1) throw new Error('as asked')
+    await thread.post('at the second try')
+  } else await thread.post({ markdown: `*heard* ${message.text} from ${message.author.userId}` })
+}
+
+async function* streamWords() {
+  for (const word of ['one ', 'two ', 'three']) yield word
+}
+
+beforeAll(async () => {
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const delivery = { retry_after: 0.2 }
+  const settings = { agents: { bot: { use: 'webhook', url, secret } }, delivery } as const
+  gateway = await startGateway({ folder, settings, log: 'silent' })
+  const operator = { url: gateway.url, token: gateway.token }
+  const adapters = { postern: createPosternAdapter({ secret, operator }) }
+  bot = new Chat({ userName: 'bot', adapters, state: createMemoryState(), logger: 'silent' })
+  bot.onNewMention(async (thread, message) => {
+    await thread.subscribe()
+    await answer(thread, message)
+  })
+  bot.onSubscribedMessage(async (thread, message) => {
+    await answer(thread, message)
+    const said: string[] = []
+    for await (const each of thread.allMessages) said.push(each.text)
+    await thread.post(`known: ${said.length}`)
+  })
+}, 60_000)
+afterAll(async () => {
+  await gateway?.stop()
+  await bot?.shutdown()
+  server.closeAllConnections()
+  server.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const ask = async (text: string, via: 'activitypub' | 'a2a' | 'email' = 'a2a') =>
+  (await gateway.send({ via, to: 'bot', text })).reply?.text
+
+describe('a bot of Chat SDK', () => {
+  test.each([
+    ['activitypub', '@alice@mastodon.test'],
+    ['email', 'alice@alice.test'],
+    ['a2a', ''],
+  ] as const)('answers a message over %s, and knows who is proven', async (via, address) => {
+    const reply = await ask('hello', via)
+    expect(reply).toMatch(/heard\W* hello from/)
+    expect(reply).toContain(address)
+    expect(reply).not.toContain('unverified')
+  })
+
+  test('is told the next message of a thread that it follows, and what was said before', async () => {
+    const first = await gateway.send({ via: 'email', to: 'bot', text: 'hello' })
+    const { reply } = await gateway.send({ via: 'email', to: 'bot', text: 'and now', thread: first.thread })
+    expect(reply?.text).toMatch(/heard\W* and now/)
+    expect(reply?.text).toMatch(/known: [3-9]/)
+  })
+
+  test.each([
+    ['stream', /^one two three$/],
+    ['edit', /^\*\*right\*\*$/],
+    ['file', /^here/],
+  ])('says what it posts last: %s', async (text, words) => {
+    expect(await ask(text)).toMatch(words)
+  })
+
+  test('that says nothing gives no answer', async () => {
+    expect(await ask('nothing')).toBe('')
+  })
+
+  test('whose handler fails is asked again', async () => {
+    expect(await ask('fail')).toMatch(/^at the second try/)
+  })
+
+  test('writes to a person later, beside any answer', async () => {
+    await ask('hello', 'activitypub')
+    const sent = await threads.at(-1)?.post('one more thing')
+    expect(sent?.id).toMatch(/^[0-9a-f]{32}$/)
+    const list = async () => {
+      const headers = { authorization: `Bearer ${gateway.token}` }
+      return (await fetch(`${gateway.url}/operator/api/deliveries?limit=5`, { headers })).text()
+    }
+    await vi.waitFor(async () => expect(await list()).toContain('one more thing'), { timeout: 20_000 })
+  })
+})
+
+test.each([
+  ['no signature', {}],
+  [
+    'a signature of another secret',
+    { 'webhook-signature': 'v1,AAAA', 'webhook-timestamp': String(Math.trunc(Date.now() / 1000)) },
+  ],
+  ['an old signature', { 'webhook-signature': 'v1,AAAA', 'webhook-timestamp': '1000000000' }],
+])('a request with %s is refused', async (_, headers) => {
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const refused = await fetch(url, { method: 'POST', headers: { 'webhook-id': '1', ...headers }, body: '{}' })
+  expect(refused.status).toBe(401)
+})

@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto'
+import type { AgentAction, NormalizedMessage } from '@postern/core'
+import type { Adapter, ChatInstance, EmojiValue, WebhookOptions } from 'chat'
+import { NotImplementedError } from 'chat'
+import type { OpenTurn } from './open-turn.ts'
+import { openTurn } from './open-turn.ts'
+import type { PosternOperator } from './operator.ts'
+import { performAction } from './operator.ts'
+import { readMessage } from './read-message.ts'
+import type { PosternThread } from './thread-id.ts'
+import { formatThreadId, parseThreadId } from './thread-id.ts'
+import { isSignedWebhook } from './verify-webhook.ts'
+import { posternFormat, writeParts } from './write-parts.ts'
+
+export interface PosternAdapterOptions {
+  /** Secret of the webhook agent (`agents.<name>.secret`); default: `POSTERN_WEBHOOK_SECRET`. */
+  readonly secret?: string
+  /** For posts outside of an answer; without it they fail. */
+  readonly operator?: PosternOperator
+  /** Name of the bot. Default: `postern`. */
+  readonly userName?: string
+  /** Milliseconds since 1970; default: the machine's clock. */
+  readonly now?: () => number
+}
+
+/** Who was heard last in a thread, so that the bot can write to them later. */
+interface LastSender {
+  readonly address: string
+  readonly via: NormalizedMessage['received_via']
+}
+
+type DirectPost = Extract<AgentAction, { readonly act: 'post' }>
+type PosternRaw = NormalizedMessage | { readonly parts: readonly object[] }
+export type PosternAdapter = Adapter<PosternThread, PosternRaw>
+
+const rememberMs = 90 * 86_400_000
+const reactionsByEmoji: Readonly<Record<string, 'like' | 'boost'>> = {
+  thumbs_up: 'like',
+  heart: 'like',
+  repeat: 'boost',
+}
+
+/**
+ * Brings what people write in the fediverse, by mail and as agents to a bot of Chat SDK, and its posts back. The gateway calls the bot as an
+ * agent of the kind `webhook`: what the bot posts while it handles a message is the answer.
+ */
+export function createPosternAdapter(options: PosternAdapterOptions = {}): PosternAdapter {
+  const { secret = process.env.POSTERN_WEBHOOK_SECRET, operator, userName = 'postern', now = Date.now } = options
+  if (!secret)
+    throw new Error('The adapter needs the secret of the webhook agent: pass it, or set POSTERN_WEBHOOK_SECRET')
+  const turns = new Map<string, OpenTurn>()
+  let chat: ChatInstance | undefined
+
+  /** Part of the answer while the gateway waits; else by the operator's API. */
+  async function act(threadId: string, action: AgentAction): Promise<string> {
+    const turn = turns.get(threadId)
+    if (turn) {
+      turn.act(action)
+      return ''
+    }
+    if (!operator)
+      throw new NotImplementedError('The answer is given: name the gateway with "operator" to go on', 'operator')
+    return performAction(operator, parseThreadId(threadId).agent, action)
+  }
+
+  async function postLater(threadId: string, parts: Awaited<ReturnType<typeof writeParts>>): Promise<string> {
+    const last = await chat?.getState().get<LastSender>(senderKey(threadId))
+    if (!last) throw new Error(`Cannot post to thread "${threadId}": nobody was heard there`)
+    const { address, via } = last
+    const post: DirectPost = { act: 'post', parts: [...parts], mentions: [address], visibility: 'direct' }
+    // Posts are the fediverse's own; elsewhere it is a direct message, which the operator has to allow.
+    return act(threadId, via === 'activitypub' ? post : { ...post, via })
+  }
+
+  return {
+    name: 'postern',
+    userName,
+    persistThreadHistory: true,
+    lockScope: 'thread',
+    async initialize(instance) {
+      chat = instance
+    },
+    encodeThreadId: formatThreadId,
+    decodeThreadId: parseThreadId,
+    channelIdFromThreadId: id => id.split(':').slice(0, 2).join(':'),
+    parseMessage: raw => readMessage(raw as NormalizedMessage),
+    renderFormatted: content => posternFormat.fromAst(content),
+    async handleWebhook(request, webhook) {
+      const body = await request.text()
+      if (!isSignedWebhook(request.headers, body, { secret, now: now() })) return new Response(null, { status: 401 })
+      if (!chat) return new Response(null, { status: 503 })
+      return answerWebhook(JSON.parse(body) as NormalizedMessage, { chat, adapter: this, turns, webhook })
+    },
+    async postMessage(threadId, message) {
+      const parts = await writeParts(message)
+      const id = turns.get(threadId)?.post(parts) ?? (await postLater(threadId, parts))
+      return { id, threadId, raw: { parts } }
+    },
+    async editMessage(threadId, id, message) {
+      const parts = await writeParts(message)
+      const isOpen = turns.get(threadId)?.edit(id, parts) === true
+      if (!isOpen) await act(threadId, { act: 'edit', response: id, parts: [...parts] })
+      return { id, threadId, raw: { parts } }
+    },
+    async deleteMessage(threadId, id) {
+      if (!turns.get(threadId)?.remove(id)) await act(threadId, { act: 'delete', response: id })
+    },
+    addReaction: async (threadId, message, emoji) => void (await act(threadId, { act: readReaction(emoji), message })),
+    removeReaction: async (threadId, message, emoji) =>
+      void (await act(threadId, { act: `un${readReaction(emoji)}` as const, message })),
+    // Chat SDK keeps the history itself (`persistThreadHistory`).
+    fetchMessages: async () => ({ messages: [] }),
+    async fetchThread(id) {
+      const { agent, thread } = parseThreadId(id)
+      return { id, channelId: `postern:${agent}`, channelName: agent, metadata: { thread } }
+    },
+    // No channel shows that somebody types.
+    async startTyping() {},
+  }
+}
+
+interface WebhookDeps {
+  readonly chat: ChatInstance
+  readonly adapter: Adapter
+  readonly turns: Map<string, OpenTurn>
+  readonly webhook: WebhookOptions | undefined
+}
+
+/** Waits for the bot's handlers. One that fails is tried again by the gateway, which has seen to it that nothing comes twice. */
+async function answerWebhook(
+  raw: NormalizedMessage,
+  { chat, adapter, turns, webhook }: WebhookDeps,
+): Promise<Response> {
+  const message = readMessage(raw)
+  const { threadId } = message
+  const turn = openTurn(randomUUID())
+  const tasks: Promise<unknown>[] = []
+  const waitUntil = (task: Promise<unknown>) => void tasks.push(task)
+  const last: LastSender = { address: raw.sender.address, via: raw.received_via }
+  await chat.getState().set(senderKey(threadId), last, rememberMs)
+  turns.set(threadId, turn)
+  try {
+    const handling = { ...webhook, waitUntil, deduplicate: false, propagateHandlerErrors: true }
+    await chat.processMessage(adapter, threadId, message, handling)
+    await Promise.all(tasks)
+  } catch {
+    return new Response(null, { status: 500 })
+  } finally {
+    turns.delete(threadId)
+  }
+  const said = turn.end()
+  return said ? Response.json(said) : new Response(null, { status: 204 })
+}
+
+function senderKey(threadId: string): string {
+  return `postern-sender:${threadId}`
+}
+
+function readReaction(emoji: EmojiValue | string): 'like' | 'boost' {
+  const name = typeof emoji === 'string' ? emoji : emoji.name
+  const reaction = reactionsByEmoji[name]
+  if (reaction) return reaction
+  const known = Object.keys(reactionsByEmoji).join(', ')
+  throw new NotImplementedError(`Cannot react with "${name}": peers know likes and boosts (${known})`, 'addReaction')
+}
