@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import type { AgentAction, NormalizedMessage } from '@postern/core'
+import type { AgentAction, NormalizedMessage, Part } from '@postern/core'
 import type { Adapter, ChatInstance, EmojiValue, WebhookOptions } from 'chat'
 import { NotImplementedError } from 'chat'
-import type { OpenTurn } from './open-turn.ts'
-import { openTurn } from './open-turn.ts'
+import type { HeldAnswer } from './held-answer.ts'
+import { createHeldAnswer } from './held-answer.ts'
 import type { PosternOperator } from './operator.ts'
-import { performAction } from './operator.ts'
-import { readMessage } from './read-message.ts'
+import { performForBot } from './operator.ts'
 import type { PosternThread } from './thread-id.ts'
 import { formatThreadId, parseThreadId } from './thread-id.ts'
+import { toChatMessage } from './to-chat-message.ts'
 import { isSignedWebhook } from './verify-webhook.ts'
-import { posternFormat, writeParts } from './write-parts.ts'
+import { posternFormat, writePostable } from './write-postable.ts'
 
 export interface PosternAdapterOptions {
   /** Secret of the webhook agent (`agents.<name>.secret`); default: `POSTERN_WEBHOOK_SECRET`. */
@@ -48,66 +48,28 @@ export function createPosternAdapter(options: PosternAdapterOptions = {}): Poste
   const { secret = process.env.POSTERN_WEBHOOK_SECRET, operator, userName = 'postern', now = Date.now } = options
   if (!secret)
     throw new Error('The adapter needs the secret of the webhook agent: pass it, or set POSTERN_WEBHOOK_SECRET')
-  const turns = new Map<string, OpenTurn>()
-  let chat: ChatInstance | undefined
-
-  /** Part of the answer while the gateway waits; else by the operator's API. */
-  async function act(threadId: string, action: AgentAction): Promise<string> {
-    const turn = turns.get(threadId)
-    if (turn) {
-      turn.act(action)
-      return ''
-    }
-    if (!operator)
-      throw new NotImplementedError('The answer is given: name the gateway with "operator" to go on', 'operator')
-    return performAction(operator, parseThreadId(threadId).agent, action)
-  }
-
-  async function postLater(threadId: string, parts: Awaited<ReturnType<typeof writeParts>>): Promise<string> {
-    const last = await chat?.getState().get<LastSender>(senderKey(threadId))
-    if (!last) throw new Error(`Cannot post to thread "${threadId}": nobody was heard there`)
-    const { address, via } = last
-    const post: DirectPost = { act: 'post', parts: [...parts], mentions: [address], visibility: 'direct' }
-    // Posts are the fediverse's own; elsewhere it is a direct message, which the operator has to allow.
-    return act(threadId, via === 'activitypub' ? post : { ...post, via })
-  }
-
+  const open: OpenAdapter = { operator, turns: new Map(), chat: undefined }
   return {
     name: 'postern',
     userName,
     persistThreadHistory: true,
     lockScope: 'thread',
-    async initialize(instance) {
-      chat = instance
+    async initialize(chat) {
+      open.chat = chat
     },
     encodeThreadId: formatThreadId,
     decodeThreadId: parseThreadId,
     channelIdFromThreadId: id => id.split(':').slice(0, 2).join(':'),
-    parseMessage: raw => readMessage(raw as NormalizedMessage),
+    parseMessage: raw => toChatMessage(raw as NormalizedMessage),
     renderFormatted: content => posternFormat.fromAst(content),
     async handleWebhook(request, webhook) {
       const body = await request.text()
       if (!isSignedWebhook(request.headers, body, { secret, now: now() })) return new Response(null, { status: 401 })
+      const { chat, turns } = open
       if (!chat) return new Response(null, { status: 503 })
       return answerWebhook(JSON.parse(body) as NormalizedMessage, { chat, adapter: this, turns, webhook })
     },
-    async postMessage(threadId, message) {
-      const parts = await writeParts(message)
-      const id = turns.get(threadId)?.post(parts) ?? (await postLater(threadId, parts))
-      return { id, threadId, raw: { parts } }
-    },
-    async editMessage(threadId, id, message) {
-      const parts = await writeParts(message)
-      const isOpen = turns.get(threadId)?.edit(id, parts) === true
-      if (!isOpen) await act(threadId, { act: 'edit', response: id, parts: [...parts] })
-      return { id, threadId, raw: { parts } }
-    },
-    async deleteMessage(threadId, id) {
-      if (!turns.get(threadId)?.remove(id)) await act(threadId, { act: 'delete', response: id })
-    },
-    addReaction: async (threadId, message, emoji) => void (await act(threadId, { act: readReaction(emoji), message })),
-    removeReaction: async (threadId, message, emoji) =>
-      void (await act(threadId, { act: `un${readReaction(emoji)}` as const, message })),
+    ...createPosting(open),
     // Chat SDK keeps the history itself (`persistThreadHistory`).
     fetchMessages: async () => ({ messages: [] }),
     async fetchThread(id) {
@@ -119,10 +81,65 @@ export function createPosternAdapter(options: PosternAdapterOptions = {}): Poste
   }
 }
 
+interface OpenAdapter {
+  readonly operator: PosternOperator | undefined
+  readonly turns: Map<string, HeldAnswer>
+  chat: ChatInstance | undefined
+}
+
+type Posting = Pick<PosternAdapter, 'postMessage' | 'editMessage' | 'deleteMessage' | 'addReaction' | 'removeReaction'>
+
+function createPosting(open: OpenAdapter): Posting {
+  const { turns } = open
+  return {
+    async postMessage(threadId, message) {
+      const parts = await writePostable(message)
+      const id = turns.get(threadId)?.post(parts) ?? (await postLater(threadId, parts, open))
+      return { id, threadId, raw: { parts } }
+    },
+    async editMessage(threadId, id, message) {
+      const parts = await writePostable(message)
+      const isOpen = turns.get(threadId)?.edit(id, parts) === true
+      if (!isOpen) await act(threadId, { act: 'edit', response: id, parts: [...parts] }, open)
+      return { id, threadId, raw: { parts } }
+    },
+    async deleteMessage(threadId, id) {
+      if (!turns.get(threadId)?.remove(id)) await act(threadId, { act: 'delete', response: id }, open)
+    },
+    async addReaction(threadId, message, emoji) {
+      await act(threadId, { act: readReaction(emoji), message }, open)
+    },
+    async removeReaction(threadId, message, emoji) {
+      await act(threadId, { act: `un${readReaction(emoji)}`, message }, open)
+    },
+  }
+}
+
+/** Part of the answer while the gateway waits; else by the operator's API. @returns id of a post that was sent */
+async function act(threadId: string, action: AgentAction, { turns, operator }: OpenAdapter): Promise<string> {
+  const turn = turns.get(threadId)
+  if (turn) {
+    turn.act(action)
+    return ''
+  }
+  if (!operator)
+    throw new NotImplementedError('The answer is given: name the gateway with "operator" to go on', 'operator')
+  return performForBot(operator, parseThreadId(threadId).agent, action)
+}
+
+async function postLater(threadId: string, parts: readonly Part[], open: OpenAdapter): Promise<string> {
+  const last = await open.chat?.getState().get<LastSender>(senderKey(threadId))
+  if (!last) throw new Error(`Cannot post to thread "${threadId}": nobody was heard there`)
+  const { address, via } = last
+  const post: DirectPost = { act: 'post', parts: [...parts], mentions: [address], visibility: 'direct' }
+  // Posts are the fediverse's own; elsewhere it is a direct message, which the operator has to allow.
+  return act(threadId, via === 'activitypub' ? post : { ...post, via }, open)
+}
+
 interface WebhookDeps {
   readonly chat: ChatInstance
   readonly adapter: Adapter
-  readonly turns: Map<string, OpenTurn>
+  readonly turns: Map<string, HeldAnswer>
   readonly webhook: WebhookOptions | undefined
 }
 
@@ -131,9 +148,9 @@ async function answerWebhook(
   raw: NormalizedMessage,
   { chat, adapter, turns, webhook }: WebhookDeps,
 ): Promise<Response> {
-  const message = readMessage(raw)
+  const message = toChatMessage(raw)
   const { threadId } = message
-  const turn = openTurn(randomUUID())
+  const turn = createHeldAnswer(randomUUID())
   const tasks: Promise<unknown>[] = []
   const waitUntil = (task: Promise<unknown>) => void tasks.push(task)
   const last: LastSender = { address: raw.sender.address, via: raw.received_via }

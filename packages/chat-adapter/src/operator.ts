@@ -9,7 +9,7 @@ export interface PosternOperator {
 }
 
 /** Performs an action as an agent (`POST /operator/api/agents/{agent}/acts`). @returns id of a post. @throws Error with what the gateway says */
-export async function performAction({ url, token }: PosternOperator, agent: string, act: AgentAction): Promise<string> {
+export async function performForBot({ url, token }: PosternOperator, agent: string, act: AgentAction): Promise<string> {
   const answer = await fetch(`${url}/operator/api/agents/${encodeURIComponent(agent)}/acts`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },

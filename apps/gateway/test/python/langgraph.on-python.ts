@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { ExampleModel } from '../../../../tools/package/exam/model-server.ts'
-import { openExampleModel } from '../../../../tools/package/exam/model-server.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { openTestGateway } from '../setup/gateway.ts'
+import type { ExampleModel } from './example-model.ts'
+import { openExampleModel } from './example-model.ts'
 import type { PythonServer } from './python-server.ts'
 import { startUvicorn } from './python-server.ts'
 

@@ -4,13 +4,13 @@ import { Message, parseMarkdown, toPlainText } from 'chat'
 import { formatThreadId } from './thread-id.ts'
 
 /** The agent that a message is for, by the local part of its address. */
-export function agentOf({ recipient }: Pick<NormalizedMessage, 'recipient'>): string {
+function agentOf({ recipient }: Pick<NormalizedMessage, 'recipient'>): string {
   const [local = ''] = recipient.replace(/^@/, '').split('@')
   return local
 }
 
 /** A message of the gateway as Chat SDK has it. Every message is for the agent, so each counts as a mention. */
-export function readMessage(raw: NormalizedMessage): Message<NormalizedMessage> {
+export function toChatMessage(raw: NormalizedMessage): Message<NormalizedMessage> {
   const formatted = parseMarkdown(textOf(raw.parts))
   return new Message({
     id: raw.id,

@@ -11,7 +11,7 @@ class PosternFormat extends BaseFormatConverter {
 export const posternFormat = new PosternFormat()
 
 /** What the bot posts as parts of an answer: its text, a card as the text that stands for it, and its files. */
-export async function writeParts(message: AdapterPostableMessage): Promise<readonly Part[]> {
+export async function writePostable(message: AdapterPostableMessage): Promise<readonly Part[]> {
   const content = renderText(message)
   const files = typeof message === 'object' && 'files' in message ? (message.files ?? []) : []
   const text: readonly Part[] = content === '' ? [] : [{ kind: 'text', mime: 'text/markdown', content }]

@@ -6,7 +6,7 @@ interface TurnPost {
 }
 
 /** What a bot says and does while the gateway waits for its answer. */
-export interface OpenTurn {
+export interface HeldAnswer {
   /** @returns id of the post, by which it is edited before the turn ends */
   post(parts: readonly Part[]): string
   /** False for the id of another turn. */
@@ -17,7 +17,7 @@ export interface OpenTurn {
   end(): { readonly parts?: readonly Part[]; readonly acts?: readonly AgentAction[] } | undefined
 }
 
-export function openTurn(turnId: string): OpenTurn {
+export function createHeldAnswer(turnId: string): HeldAnswer {
   const posts: TurnPost[] = []
   const acts: AgentAction[] = []
   const findAt = (id: string) => posts.findIndex(post => post.id === id)
