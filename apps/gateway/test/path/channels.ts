@@ -9,8 +9,8 @@ interface PathChannel {
 }
 
 export const pathChannels: readonly PathChannel[] = [
-  { channel: 'activitypub', title: 'ActivityPub', maxFiles: 227 },
-  { channel: 'a2a', title: 'A2A', maxFiles: 160 },
-  { channel: 'email', title: 'Email', maxFiles: 204 },
-  { channel: 'web', title: 'Web', maxFiles: 158 },
+  { channel: 'activitypub', title: 'ActivityPub', maxFiles: 231 },
+  { channel: 'a2a', title: 'A2A', maxFiles: 164 },
+  { channel: 'email', title: 'Email', maxFiles: 208 },
+  { channel: 'web', title: 'Web', maxFiles: 162 },
 ]
