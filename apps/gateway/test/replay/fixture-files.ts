@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-export type Document = Readonly<Record<string, unknown>>
+export type FixtureDocument = Readonly<Record<string, unknown>>
 
 /** A request of `fixtures/fuzz/http`. */
 export interface SeedRequest {
@@ -25,26 +25,29 @@ function listFiles(folder: string): readonly string[] {
 const readJson = <Value>(path: string): Value => JSON.parse(readFileSync(path, 'utf8')) as Value
 
 /** Who speaks in the payloads of ActivityPub, as their servers show them. */
-export function readActors(): readonly Document[] {
+export function readActors(): readonly FixtureDocument[] {
   const files = ['activitypub/shapes', 'activitypub/captures'].flatMap(listFiles)
   const snac = listFiles('activitypub/snac2').filter(path => /\/(?:actor|bob)\.json$/.test(path))
   return [
-    ...files.filter(path => path.includes('/actors/')).map(path => readJson<Document>(path)),
+    ...files.filter(path => path.includes('/actors/')).map(path => readJson<FixtureDocument>(path)),
     ...snac.map(path => readBody(path)),
   ]
 }
 
 /** What they send, each conversation in its order. */
-export function readActivities(): readonly Document[] {
+export function readActivities(): readonly FixtureDocument[] {
   const files = ['activitypub/shapes', 'activitypub/captures'].flatMap(listFiles)
   const payloads = files.filter(path => /\/activit(?:y|ies)\.json$/.test(path))
   const snac = listFiles('activitypub/snac2').filter(path => /\/\d\d-[^/]+\.json$/.test(path))
-  return [...payloads.flatMap(path => [readJson<Document | Document[]>(path)].flat()), ...snac.map(readBody)]
+  return [
+    ...payloads.flatMap(path => [readJson<FixtureDocument | FixtureDocument[]>(path)].flat()),
+    ...snac.map(readBody),
+  ]
 }
 
 /** Captured with the request that it came in. */
-function readBody(path: string): Document {
-  return JSON.parse(readJson<{ readonly body: string }>(path).body) as Document
+function readBody(path: string): FixtureDocument {
+  return JSON.parse(readJson<{ readonly body: string }>(path).body) as FixtureDocument
 }
 
 /** Every mail there is, whatever it is an example of. */
@@ -62,7 +65,7 @@ export function readCalls(): readonly string[] {
 }
 
 /** Requests of the fuzz run's seeds, each with ids of its own. */
-export function readSeeds(name: 'a2a' | 'a2a-0.3' | 'web'): readonly SeedRequest[] {
+export function readSeedRequests(name: 'a2a' | 'a2a-0.3' | 'web'): readonly SeedRequest[] {
   let count = 0
   const text = readFileSync(join(root, `fuzz/http/${name}.json`), 'utf8').replace(/\{new\}/g, () => {
     count += 1

@@ -5,8 +5,8 @@ import { gatewayOrigin } from '../setup/gateway.ts'
 import { openFakeHost } from '../setup/open-fake-host.ts'
 import type { WebGateway } from '../setup/web-gateway.ts'
 import { openWebGateway } from '../setup/web-gateway.ts'
-import type { Document, SeedRequest } from './fixture-files.ts'
-import { readActivities, readActors, readCalls, readMails, readSeeds } from './fixture-files.ts'
+import type { FixtureDocument, SeedRequest } from './fixture-files.ts'
+import { readActivities, readActors, readCalls, readMails, readSeedRequests } from './fixture-files.ts'
 import { replayAll } from './replay-gateway.ts'
 
 // The keys of those who speak are unknown: each shows one of ours in its place.
@@ -32,8 +32,8 @@ afterAll(async () => {
   await closeHosts()
 })
 
-function showActor(actor: Document): Document {
-  const [listed] = [actor.publicKey].flat() as Document[]
+function showActor(actor: FixtureDocument): FixtureDocument {
+  const [listed] = [actor.publicKey].flat() as FixtureDocument[]
   return { ...actor, publicKey: { ...listed, publicKeyPem } }
 }
 
@@ -55,10 +55,10 @@ function describeHost(host: string, url: string) {
   }
 }
 
-async function postActivity(activity: Document): Promise<number> {
+async function postActivity(activity: FixtureDocument): Promise<number> {
   const [named] = [activity.actor].flat()
-  const id = typeof named === 'object' && named !== null ? String((named as Document).id) : String(named)
-  const keyId = String((actors.get(id)?.publicKey as Document | undefined)?.id)
+  const id = typeof named === 'object' && named !== null ? String((named as FixtureDocument).id) : String(named)
+  const keyId = String((actors.get(id)?.publicKey as FixtureDocument | undefined)?.id)
   const body = JSON.stringify(activity)
   const fields = {
     '(request-target)': 'post /inbox',
@@ -114,7 +114,7 @@ test('a replay of unchanged code shows no difference over every A2A call of the 
   const token = await gateway.simulation.a2a.token({ sub: 'alice' })
   const headers = { 'a2a-version': '1.0', 'content-type': 'application/json' }
   const calls = readCalls().map(text => ({ method: 'POST', path: '/a2a', headers, json: JSON.parse(text) as unknown }))
-  for (const seed of [...calls, ...readSeeds('a2a'), ...readSeeds('a2a-0.3')]) await postSeed(seed, token)
+  for (const seed of [...calls, ...readSeedRequests('a2a'), ...readSeedRequests('a2a-0.3')]) await postSeed(seed, token)
   const { same, others, skipped } = await replay('a2a')
   expect(others).toEqual([])
   expect(skipped).toEqual([])
@@ -122,7 +122,7 @@ test('a replay of unchanged code shows no difference over every A2A call of the 
 })
 
 test('a replay of unchanged code shows no difference over every chat run of the fixtures', async () => {
-  for (const seed of readSeeds('web')) await postSeed(seed, 'token-of-ann-for-the-tests')
+  for (const seed of readSeedRequests('web')) await postSeed(seed, 'token-of-ann-for-the-tests')
   const { same, others, skipped } = await replay('web')
   expect(others).toEqual([])
   expect(skipped).toEqual([])

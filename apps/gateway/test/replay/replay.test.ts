@@ -1,10 +1,15 @@
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { callOperation } from '../../src/api/call.ts'
+import type { OperatorClient } from '../../src/commands/client.ts'
+import { printReplay, printReplays } from '../../src/commands/replay/view.ts'
 import type { ReplayReport } from '../../src/replay/replay.ts'
 import type { TestGateway } from '../setup/gateway.ts'
-import { eventually } from '../setup/gateway.ts'
+import { eventually, operatorToken } from '../setup/gateway.ts'
 import type { WebGateway } from '../setup/web-gateway.ts'
 import { openWebGateway } from '../setup/web-gateway.ts'
 import { post, replayAll, replayOne } from './replay-gateway.ts'
@@ -248,4 +253,76 @@ describe('a range', () => {
     const { store } = gateway.gateway()
     expect((await store.findArrival(json.message))?.arrival).toBeUndefined()
   })
+})
+
+describe('postern replay', () => {
+  async function run(act: (client: () => Promise<OperatorClient>, print: (text: string) => void) => Promise<void>) {
+    const printed: string[] = []
+    const call: OperatorClient['call'] = (operation, input) =>
+      callOperation(
+        async (path, { method, body }) => {
+          const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
+          const answer = await fetch(gateway.url() + path, { method, headers, body: JSON.stringify(body) })
+          return answer.json()
+        },
+        operation,
+        input,
+      )
+    process.exitCode = undefined
+    await act(
+      async () => ({ call, close: async () => {} }) as unknown as OperatorClient,
+      text => printed.push(text),
+    )
+    const { exitCode } = process
+    process.exitCode = undefined
+    return { text: printed.join('\n'), exitCode }
+  }
+
+  test('prints what a changed agent would say, and ends with 1', async () => {
+    const { id } = await send('a2a', 'hello')
+    const { text, exitCode } = await run((client, print) =>
+      printReplay(client, { json: false, print }, id, { agent: changed }),
+    )
+    expect(text).toMatch(
+      /a2a to desk at .*: changed\n {2}answer parts\.0\.content\n {4}- 5 characters.*\n {4}\+ In other words/,
+    )
+    expect(exitCode).toBe(1)
+  })
+
+  test('counts a range, and ends with 0 when nothing differs', async () => {
+    const since = new Date().toISOString()
+    await send('email', 'hello')
+    const { text, exitCode } = await run((client, print) =>
+      printReplays(client, { json: false, print }, { since, channel: 'email' }),
+    )
+    expect(text).toBe('1 replayed: 1 the same, 0 changed, 0 refused, 0 skipped')
+    expect(exitCode).toBeUndefined()
+  })
+
+  test('does not commit a range', async () => {
+    const committing = run((client, print) => printReplays(client, { json: false, print }, { commit: true }))
+    await expect(committing).rejects.toThrow('--commit is for one message')
+  })
+})
+
+test('an agent elsewhere is not called unless that is asked for', async () => {
+  const { id } = await send('a2a', 'hello')
+  let calls = 0
+  const server = createServer((_, answer) => {
+    calls += 1
+    answer
+      .setHeader('content-type', 'application/json')
+      .end('{"parts":[{"kind":"text","mime":"text/plain","content":"out"}]}')
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const desk = { use: 'webhook', url: `http://127.0.0.1:${port}/`, secret: 'a-secret-of-the-tests-0123456789' }
+  await gateway.restart({ agents: { desk, chat: plain } })
+  const quiet = await replayOne(gateway, id)
+  expect(quiet.json.not_called).toMatch(/--call calls it/)
+  expect(calls).toBe(0)
+  const called = await replayOne(gateway, id, { call: true })
+  expect(called.json.not_called).toBeUndefined()
+  expect(calls).toBe(1)
 })
