@@ -27,6 +27,7 @@ export const callerRows: readonly CallerRow[] = [
     part: 'operator',
     callers: 'bearer of the operator token, or a session of the console',
   },
+  { path: /^\/postern-chat\.js$/, part: 'discovery', callers: 'anybody' },
   { path: /^\/operator/, part: 'operator', callers: 'anybody; the pages show nothing without a session' },
   { path: /^\/api\/v1\/operator\//, part: 'web', callers: 'bearer of the operator token, or one of `web.operators`' },
   { path: /^\/storage\/v1\/object\/sign\//, part: 'web', callers: 'whoever has the signed address, until it expires' },

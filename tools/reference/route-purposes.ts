@@ -7,6 +7,7 @@ export const routePurposes: Readonly<Record<string, string>> = {
   '/operator/:name{.*}': 'the console’s files; `/operator/` is its page',
   '/operator/chat/agents/:agent/:path{.+}': 'the chat with an agent, for the console',
   '/operator/chat/agent/attachments': 'upload or delete a file of that chat',
+  '/postern-chat.js': 'the web component `<postern-chat>`, for any page',
   '/operator/session': 'whether a session of the console is open; begin one; end it',
   '/schemas/:name': 'JSON Schemas: `config.json`, `message.json`, `response.json`',
 

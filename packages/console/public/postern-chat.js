@@ -1,7 +1,7 @@
 /**
  * `<postern-chat>`: a chat with an agent, for any page. One file, no library.
  *
- *   <script type="module" src="https://agents.example/operator/postern-chat.js"></script>
+ *   <script type="module" src="https://agents.example/postern-chat.js"></script>
  *   <postern-chat endpoint="https://agents.example/api/v1/agents/desk"></postern-chat>
  *
  * Attributes: `endpoint` (the agent's routes), `token` (a bearer token of the person), `thread` (id of the conversation; without it the element

@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Context, Next } from 'hono'
 import { Hono } from 'hono'
 
 /** In the repository, and in the npm package, where one folder holds all code. */
@@ -38,22 +39,26 @@ const policy = [
 export function createConsoleFiles(): Hono {
   const folder = findFolder()
   const names = new Set(folder === undefined ? [] : listFiles(folder))
-  return new Hono()
-    .get('/operator', context => context.redirect('/operator/', 308))
-    .get('/operator/:name{.*}', async (context, next) => {
-      const name = context.req.param('name') || 'index.html'
-      // Only what is listed is opened: a name never becomes a path.
-      if (folder === undefined || !names.has(name)) return next()
-      const bytes = await readFile(join(folder, name))
-      const etag = `"${hash('sha256', bytes).slice(0, 32)}"`
-      const headers = { etag, 'cache-control': 'no-cache', ...securityHeaders, ...openTo(name) }
-      if (context.req.header('if-none-match') === etag) return context.body(null, 304, headers)
-      return context.body(bytes, 200, {
-        ...headers,
-        'content-type': types[extname(name)] ?? 'application/octet-stream',
-      })
-    })
+  const answer = async (context: Context, name: string, next: Next) => {
+    // Only what is listed is opened: a name never becomes a path.
+    if (folder === undefined || !names.has(name)) return next()
+    const bytes = await readFile(join(folder, name))
+    const etag = `"${hash('sha256', bytes).slice(0, 32)}"`
+    const headers = { etag, 'cache-control': 'no-cache', ...securityHeaders, ...openTo(name) }
+    if (context.req.header('if-none-match') === etag) return context.body(null, 304, headers)
+    return context.body(bytes, 200, { ...headers, 'content-type': types[extname(name)] ?? 'application/octet-stream' })
+  }
+  return (
+    new Hono()
+      // Outside of /operator, which a proxy may keep in.
+      .get(`/${chatElement}`, (context, next) => answer(context, chatElement, next))
+      .get('/operator', context => context.redirect('/operator/', 308))
+      .get('/operator/:name{.*}', (context, next) => answer(context, context.req.param('name') || 'index.html', next))
+  )
 }
+
+/** The chat for pages of other origins. */
+const chatElement = 'postern-chat.js'
 
 const securityHeaders = {
   'content-security-policy': policy,
@@ -64,7 +69,7 @@ const securityHeaders = {
 
 /** The chat is put on pages of other origins; the rest is for this one. */
 function openTo(name: string): Readonly<Record<string, string>> {
-  if (name !== 'postern-chat.js') return { 'cross-origin-resource-policy': 'same-origin' }
+  if (name !== chatElement) return { 'cross-origin-resource-policy': 'same-origin' }
   return { 'cross-origin-resource-policy': 'cross-origin', 'access-control-allow-origin': '*' }
 }
 

@@ -38,6 +38,14 @@ test.each([
   expect((await read(path)).status).toBe(404)
 })
 
+test('the chat for other pages is read from anywhere, and the console is not', async () => {
+  const chat = await read('/postern-chat.js')
+  expect([chat.status, chat.headers.get('access-control-allow-origin')]).toEqual([200, '*'])
+  const own = await read('/operator/app/main.js')
+  expect(own.headers.get('access-control-allow-origin')).toBeNull()
+  expect(own.headers.get('cross-origin-resource-policy')).toBe('same-origin')
+})
+
 test('the address without its slash leads to the page', async () => {
   const answer = await read('/operator')
   expect([answer.status, answer.headers.get('location')]).toEqual([308, '/operator/'])

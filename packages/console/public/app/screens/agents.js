@@ -129,7 +129,7 @@ function Chat({ name }) {
 /** @param {{ name: string, page: string }} props */
 function Snippet({ name, page }) {
   const origin = new URL(page).origin
-  const text = `<script type="module" src="${origin}/operator/postern-chat.js"></script>
+  const text = `<script type="module" src="${origin}/postern-chat.js"></script>
 <postern-chat endpoint="${origin}/api/v1/agents/${name}"></postern-chat>
 <script type="module">
   // A token of the person who reads the page, made by your server.

@@ -69,6 +69,6 @@ function Row({ finding }) {
       <div>${subject && !message.includes(subject) && html`<b>${subject}</b> `}${message}</div>
       ${fix && html`<div class="muted">${fix}</div>`}
     </div>
-    <code class="faint cut">${subject ? `${id} ${subject}` : id}</code>
+    <code class="faint">${id}</code>
   </div>`
 }
