@@ -1,7 +1,9 @@
+import { writeFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { join } from 'node:path'
 import type { OutputChunk } from 'rolldown'
 import { rolldown } from 'rolldown'
+import { minifySync } from 'rolldown/utils'
 import { isExternal, packageOf } from './libraries.ts'
 import { bundleWorkerFiles, isThread } from './worker-files.ts'
 
@@ -47,17 +49,29 @@ export async function writeBundle({ root, folder, libraries }: BundleOptions): P
       format: 'esm',
       entryFileNames: '[name].js',
       chunkFileNames: '[name]-[hash].js',
-      // One character beyond Latin-1 makes V8 keep the whole file at two bytes a character.
-      charset: 'ascii',
       // Functions keep their names for the lines of a stack.
       minify: { compress: false, mangle: { toplevel: false, keepNames: true }, codegen: { removeWhitespace: true } },
       comments: { legal: true, annotation: false, jsdoc: false },
     })
     const chunks = output.filter((file): file is OutputChunk => file.type === 'chunk')
+    for (const chunk of chunks) escapeText(join(folder, chunk.fileName), chunk)
     return { imported: listImported(chunks), contained: listContained(chunks) }
   } finally {
     await build.close()
   }
+}
+
+/** Of more characters beyond ASCII the file is a table of them, which escapes would double. */
+const maxShare = 0.01
+
+/** One character beyond Latin-1 makes V8 keep the whole file at two bytes a character, so the few there are become escapes. */
+function escapeText(path: string, { code }: OutputChunk): void {
+  const foreign = code.match(/[^\0-\x7f]/g)?.length ?? 0
+  if (foreign === 0 || foreign > code.length * maxShare) return
+  const codegen = { removeWhitespace: true, asciiOnly: true }
+  const escaped = minifySync(path, code, { module: true, compress: false, mangle: false, codegen })
+  if (escaped.errors.length > 0) throw new Error(`Cannot escape ${path}: ${escaped.errors[0]?.message}`)
+  writeFileSync(path, escaped.code)
 }
 
 function listImported(chunks: readonly OutputChunk[]): readonly string[] {

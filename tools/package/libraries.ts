@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
@@ -15,6 +15,9 @@ const inlined: ReadonlySet<string> = new Set([
   ...['zod', 'hono', '@hono/node-server', 'commander', 'lossless-json', 'pino'],
   ...['@ag-ui/core', 'htmlparser2', 'css-what', 'color-name'],
 ])
+
+/** Tables of charsets that `libmime` needs for rare mail. They would be a fifth of the bundle; they are installed beside it, in the versions that it has. */
+const tables = ['encoding-japanese', 'iconv-lite']
 
 /** Libraries that a user installs only if they use what needs them, and what that is. */
 export const optionalLibraries: Readonly<Record<string, string>> = {
@@ -39,7 +42,15 @@ export function readLibraries(root: string): ReadonlyMap<string, string> {
     const { dependencies = {} } = JSON.parse(readFileSync(join(root, path), 'utf8')) as Manifest
     return Object.entries(dependencies)
   })
-  return new Map(entries.filter(([name]) => !isOwn(name)))
+  const installed = tables.map(name => [name, readVersion(join(root, 'node_modules'), name)] as const)
+  return new Map([...entries.filter(([name]) => !isOwn(name)), ...installed])
+}
+
+/** As `libmime` finds it. */
+function readVersion(modules: string, name: string): string {
+  const own = join(modules, 'libmime/node_modules', name)
+  const folder = existsSync(own) ? own : join(modules, name)
+  return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { readonly version: string }).version
 }
 
 export function isOwn(specifier: string): boolean {
