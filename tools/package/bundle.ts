@@ -49,6 +49,10 @@ export async function writeBundle({ root, folder, libraries }: BundleOptions): P
       format: 'esm',
       entryFileNames: '[name].js',
       chunkFileNames: '[name]-[hash].js',
+      // Words that `--help` lists would come with all of core otherwise.
+      codeSplitting: {
+        groups: [{ name: 'choices', test: /core\/src\/message\/(?:visibility|policy\/remember-scope)\.ts$/ }],
+      },
       // Functions keep their names for the lines of a stack.
       minify: { compress: false, mangle: { toplevel: false, keepNames: true }, codegen: { removeWhitespace: true } },
       comments: { legal: true, annotation: false, jsdoc: false },

@@ -47,13 +47,8 @@ describe.each([
 
   test('lists the messages, all of them answered', async () => {
     const { output } = await runInstalled(['messages', '--json'], options)
-    const { messages } = JSON.parse(output)
-    expect(messages.map(({ state }: { state: string }) => state)).toEqual([
-      'answered',
-      'answered',
-      'answered',
-      'answered',
-    ])
+    const { items } = JSON.parse(output)
+    expect(items.map(({ state }: { state: string }) => state)).toEqual(['answered', 'answered', 'answered', 'answered'])
   })
 
   test('warns of nothing, such as experiments of Node', () => {

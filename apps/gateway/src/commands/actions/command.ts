@@ -3,7 +3,8 @@ import { visibilities } from '@postern/core'
 import type { Command } from 'commander'
 import { Option } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
-import { performAction } from './view.ts'
+
+const loadView = () => import('./view.ts')
 
 /** What an agent says without being asked. */
 export function addActionCommands(program: Command, { openClient, output }: CommandContext): void {
@@ -18,18 +19,22 @@ export function addActionCommands(program: Command, { openClient, output }: Comm
     .action(async (agent: string, text: string, options: CommonOptions & PostOptions & { mention?: string[] }) => {
       const { visibility, subject, mention } = options
       const details = { visibility, subject, mentions: mention }
-      await performAction(openClient, output(options), agent, { act: 'post', parts: says(text), ...details })
+      await (await loadView()).performAction(openClient, output(options), agent, {
+        act: 'post',
+        parts: says(text),
+        ...details,
+      })
     })
   program
     .command('edit <agent> <id> <text>')
     .description('change the text of a post or an answer of an agent')
     .action(async (agent: string, response: string, text: string) =>
-      performAction(openClient, output({}), agent, { act: 'edit', response, parts: says(text) }),
+      (await loadView()).performAction(openClient, output({}), agent, { act: 'edit', response, parts: says(text) }),
     )
   program
     .command('delete-post <agent> <id>')
     .description('delete a post or an answer of an agent')
     .action(async (agent: string, response: string) =>
-      performAction(openClient, output({}), agent, { act: 'delete', response }),
+      (await loadView()).performAction(openClient, output({}), agent, { act: 'delete', response }),
     )
 }

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
-import { endListed } from '../end-listed.ts'
-import { approvalOperations } from './operations.ts'
-import { printRemembered } from './view.ts'
+
+const loadView = () => import('./view.ts')
 
 /** What was decided for later calls, too. */
 export function addApprovalCommands(program: Command, { openClient, output }: CommandContext): void {
@@ -13,11 +12,13 @@ export function addApprovalCommands(program: Command, { openClient, output }: Co
     .command('list <agent>', { isDefault: true })
     .description('list the decisions of one agent, newest first (default)')
     .option('--json', 'print JSON, for programs')
-    .action(async (agent: string, options: CommonOptions) => printRemembered(openClient, output(options), agent))
+    .action(async (agent: string, options: CommonOptions) =>
+      (await loadView()).printRemembered(openClient, output(options), agent),
+    )
   approvals
     .command('revoke <agent> <id>')
     .description('end a decision: the agent asks again')
     .action(async (agent: string, id: string) =>
-      endListed(openClient, output({}), { operation: approvalOperations.revoke, agent, id, said: 'revoked' }),
+      (await loadView()).revokeRemembered(openClient, output({}), { agent, id }),
     )
 }

@@ -2,6 +2,7 @@ import type { ListedDecision } from '@postern/core'
 import { formatTable } from '../../terminal/table.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
+import { endListed } from '../end-listed.ts'
 import { printAnswer } from '../print-answer.ts'
 import { approvalOperations } from './operations.ts'
 
@@ -24,4 +25,13 @@ function formatRemembered(approvals: readonly ListedDecision[]): string {
       expires_at.slice(0, 16),
     ]),
   )
+}
+
+/** Ends one of them. */
+export function revokeRemembered(
+  openClient: ClientOpener,
+  output: Output,
+  named: { readonly agent: string; readonly id: string },
+): Promise<void> {
+  return endListed(openClient, output, { ...named, operation: approvalOperations.revoke, said: 'revoked' })
 }

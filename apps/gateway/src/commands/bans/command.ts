@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
-import { endListed } from '../end-listed.ts'
-import { banOperations } from './operations.ts'
-import { printBans } from './view.ts'
+
+const loadView = () => import('./view.ts')
 
 /** Whom the policies of a swarm have banned. */
 export function addBanCommands(program: Command, { openClient, output }: CommandContext): void {
@@ -11,11 +10,11 @@ export function addBanCommands(program: Command, { openClient, output }: Command
     .command('list <agent>', { isDefault: true })
     .description('list the bans of one agent (default)')
     .option('--json', 'print JSON, for programs')
-    .action(async (agent: string, options: CommonOptions) => printBans(openClient, output(options), agent))
+    .action(async (agent: string, options: CommonOptions) =>
+      (await loadView()).printBans(openClient, output(options), agent),
+    )
   bans
     .command('lift <agent> <id>')
     .description('lift a ban: the agent hears the sender again')
-    .action(async (agent: string, id: string) =>
-      endListed(openClient, output({}), { agent, operation: banOperations.lift, id, said: 'lifted' }),
-    )
+    .action(async (agent: string, id: string) => (await loadView()).liftBan(openClient, output({}), { agent, id }))
 }

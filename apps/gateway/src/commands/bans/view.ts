@@ -1,6 +1,7 @@
 import { formatTable } from '../../terminal/table.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
+import { endListed } from '../end-listed.ts'
 import { printAnswer } from '../print-answer.ts'
 import { banOperations } from './operations.ts'
 
@@ -13,4 +14,13 @@ export function printBans(openClient: ClientOpener, output: Output, agent: strin
       items.map(({ id, policy, subject }) => [id, policy, subject]),
     ),
   )
+}
+
+/** Ends one of them. */
+export function liftBan(
+  openClient: ClientOpener,
+  output: Output,
+  named: { readonly agent: string; readonly id: string },
+): Promise<void> {
+  return endListed(openClient, output, { ...named, operation: banOperations.lift, said: 'lifted' })
 }

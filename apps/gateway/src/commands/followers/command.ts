@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
-import { decideFollowRequest, printFollowers } from './view.ts'
+
+const loadView = () => import('./view.ts')
 
 /** Who follows an agent, or asks to. */
 export function addFollowerCommands(program: Command, { openClient, output }: CommandContext): void {
@@ -13,7 +14,7 @@ export function addFollowerCommands(program: Command, { openClient, output }: Co
     .option('--pending', 'list the follow requests that wait')
     .option('--json', 'print JSON, for programs')
     .action(async (agent: string, options: CommonOptions & { pending?: boolean }) =>
-      printFollowers(openClient, output(options), agent, options.pending ? 'pending' : 'follower'),
+      (await loadView()).printFollowers(openClient, output(options), agent, options.pending ? 'pending' : 'follower'),
     )
   for (const [verdict, does] of [
     ['accept', 'accept the follow request of an actor'],
@@ -23,7 +24,7 @@ export function addFollowerCommands(program: Command, { openClient, output }: Co
       .command(`${verdict} <agent> <actor>`)
       .description(does)
       .action(async (agent: string, peer: string) =>
-        decideFollowRequest(openClient, output({}), verdict, { agent, peer }),
+        (await loadView()).decideFollowRequest(openClient, output({}), verdict, { agent, peer }),
       )
   }
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
-import { printKeys, rotateAllKeys } from './view.ts'
+
+const loadView = () => import('./view.ts')
 
 /** Public keys. */
 export function addKeyCommands(program: Command, { openClient, output }: CommandContext): void {
@@ -9,13 +10,13 @@ export function addKeyCommands(program: Command, { openClient, output }: Command
     .command('list', { isDefault: true })
     .description('list all keys (default)')
     .option('--json', 'print JSON, for programs')
-    .action(async (options: CommonOptions) => printKeys(openClient, output(options)))
+    .action(async (options: CommonOptions) => (await loadView()).printKeys(openClient, output(options)))
   keys
     .command('rotate [agent]')
     .description('make new keys for one agent, or for all agents and mail; the old ones stay published for a while')
     .option('--revoke', 'stop publishing the old keys at once, because somebody else has one')
     .option('--json', 'print JSON, for programs')
     .action(async (agent: string | undefined, options: CommonOptions & { revoke?: boolean }) =>
-      rotateAllKeys(openClient, output(options), { agent, revoke: options.revoke === true }),
+      (await loadView()).rotateAllKeys(openClient, output(options), { agent, revoke: options.revoke === true }),
     )
 }

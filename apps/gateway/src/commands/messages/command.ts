@@ -3,28 +3,22 @@ import { Option } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
 import { readWhen } from '../read-when.ts'
 import type { MessageFilter } from './operations.ts'
-import type { DeliveryState } from './schemas.ts'
-import { deliveryStates, messageStates } from './schemas.ts'
-import {
-  changeListedDelivery,
-  printDeliveries,
-  printDelivery,
-  printFollowed,
-  printMessage,
-  printMessages,
-  printRefusals,
-} from './view.ts'
+import type { DeliveryState } from './states.ts'
+import { deliveryStates, messageStates } from './states.ts'
+
+const loadView = () => import('./view.ts')
 
 interface MessageOptions extends CommonOptions, Omit<MessageFilter, 'limit' | 'after'> {
   readonly follow?: true
   readonly limit: string
 }
 
-function listOrFollow(
+async function listOrFollow(
   { follow, json, limit, since, until, ...words }: MessageOptions,
   { openClient, output }: Pick<CommandContext, 'openClient' | 'output'>,
 ): Promise<void> {
   const filter = { ...words, since: readWhen(since), until: readWhen(until), limit: Number(limit) }
+  const { printFollowed, printMessages } = await loadView()
   const print = follow ? printFollowed : printMessages
   return print(openClient, output({ json: json === true }), filter)
 }
@@ -50,7 +44,9 @@ export function addMessageCommands(program: Command, { openClient, output }: Com
     .command('show <id>')
     .description('show one message: its proofs, what the agent saw and said, every step with its time')
     .option('--json', 'print JSON, for programs')
-    .action(async (id: string, options: CommonOptions) => printMessage(openClient, output(options), id))
+    .action(async (id: string, options: CommonOptions) =>
+      (await loadView()).printMessage(openClient, output(options), id),
+    )
   const deliveries = program
     .command('deliveries')
     .description('deliveries of answers: list, show, retry, drop, dismiss')
@@ -60,20 +56,22 @@ export function addMessageCommands(program: Command, { openClient, output }: Com
     .addOption(new Option('--state <state>', 'only deliveries in this state').choices([...deliveryStates]))
     .option('--json', 'print JSON, for programs')
     .action(async (options: CommonOptions & { state?: DeliveryState }) =>
-      printDeliveries(openClient, output(options), options.state),
+      (await loadView()).printDeliveries(openClient, output(options), options.state),
     )
   deliveries
     .command('show <id>')
     .description('show one delivery: each attempt with its time and the answer to it')
     .option('--json', 'print JSON, for programs')
-    .action(async (id: string, options: CommonOptions) => printDelivery(openClient, output(options), id))
+    .action(async (id: string, options: CommonOptions) =>
+      (await loadView()).printDelivery(openClient, output(options), id),
+    )
   program
     .command('refusals')
     .description('list what was refused or could not be taken, from whom, and what mends it')
     .option('--limit <n>', 'number of refusals', '20')
     .option('--json', 'print JSON, for programs')
     .action(async (options: CommonOptions & { limit: string }) =>
-      printRefusals(openClient, output(options), Number(options.limit)),
+      (await loadView()).printRefusals(openClient, output(options), Number(options.limit)),
     )
   for (const [action, does] of [
     ['retry', 'try a delivery again now'],
@@ -83,6 +81,6 @@ export function addMessageCommands(program: Command, { openClient, output }: Com
     deliveries
       .command(`${action} <id>`)
       .description(does)
-      .action(async (id: string) => changeListedDelivery(openClient, output({}), action, id))
+      .action(async (id: string) => (await loadView()).changeListedDelivery(openClient, output({}), action, id))
   }
 }

@@ -4,13 +4,12 @@ import { defineOperation } from '../../api/operation.ts'
 import { listFilters, pageOf, pageParameters } from '../../api/page.ts'
 import {
   deliveryRecordSchema,
-  deliveryStates,
   messageRecordSchema,
-  messageStates,
   messageSummarySchema,
   refusalCodes,
   refusalRecordSchema,
 } from './schemas.ts'
+import { deliveryStates, messageStates } from './states.ts'
 
 const { agent, channel, sender, flag, since, until, text } = listFilters
 

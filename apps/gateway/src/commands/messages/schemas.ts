@@ -1,12 +1,10 @@
 import type { DeliveryRecord, MessageRecord, MessageSummary, Proof, Refusal, RefusalCode } from '@postern/core'
 import { normalizedMessageSchema, normalizedResponseSchema, rejectionCodes } from '@postern/core'
 import { z } from 'zod'
+import { deliveryStates, messageStates } from './states.ts'
 import { deliveryAttemptSchema, intakeTraceSchema, turnRecordSchema, verdictSchema } from './trace-schemas.ts'
 
 export const refusalCodes: readonly RefusalCode[] = [...rejectionCodes, 'unavailable', 'internal']
-export const messageStates = ['received', 'working', 'answered', 'failed', 'ignored'] as const
-export const deliveryStates = ['queued', 'sent', 'later', 'dead', 'dismissed'] as const
-export type DeliveryState = (typeof deliveryStates)[number]
 const instant = z.string().describe('ISO 8601 UTC.')
 
 export const messageSummarySchema: z.ZodType<MessageSummary> = z

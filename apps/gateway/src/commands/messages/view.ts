@@ -8,9 +8,9 @@ import type { Output } from '../context.ts'
 import { printAnswer } from '../print-answer.ts'
 import type { DeliveryChange, MessageFilter } from './operations.ts'
 import { deliveryOperations, messageOperations, refusalOperations } from './operations.ts'
-import type { DeliveryState } from './schemas.ts'
 import { formatRecord } from './show.ts'
 import { formatInstant } from './stages.ts'
+import type { DeliveryState } from './states.ts'
 import { formatDuration } from './waterfall.ts'
 
 /** Pages that are looked through at most until there are as many as asked for. */

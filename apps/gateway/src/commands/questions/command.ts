@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
-import { answerListedQuestion, printQuestions } from './view.ts'
+
+const loadView = () => import('./view.ts')
 
 /** What agents ask of operators. */
 export function addQuestionCommands(program: Command, { openClient, output }: CommandContext): void {
@@ -9,9 +10,11 @@ export function addQuestionCommands(program: Command, { openClient, output }: Co
     .command('list', { isDefault: true })
     .description('list the questions, newest first (default)')
     .option('--json', 'print JSON, for programs')
-    .action(async (options: CommonOptions) => printQuestions(openClient, output(options)))
+    .action(async (options: CommonOptions) => (await loadView()).printQuestions(openClient, output(options)))
   questions
     .command('answer <id> <text>')
     .description('answer a question')
-    .action(async (id: string, text: string) => answerListedQuestion(openClient, output({}), { id, text }))
+    .action(async (id: string, text: string) =>
+      (await loadView()).answerListedQuestion(openClient, output({}), { id, text }),
+    )
 }

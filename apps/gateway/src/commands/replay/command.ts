@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
 import type { ReplayWords } from './view.ts'
-import { printReplay, printReplays } from './view.ts'
+
+const loadView = () => import('./view.ts')
 
 /** What the code of today makes of what came yesterday. */
 export function addReplayCommand(program: Command, { openClient, output }: CommandContext): void {
@@ -21,7 +22,7 @@ export function addReplayCommand(program: Command, { openClient, output }: Comma
     .option('--json', 'print JSON, for programs: one message a line')
     .action(async (id: string | undefined, options: CommonOptions & ReplayWords) =>
       id === undefined
-        ? printReplays(openClient, output(options), options)
-        : printReplay(openClient, output(options), id, options),
+        ? (await loadView()).printReplays(openClient, output(options), options)
+        : (await loadView()).printReplay(openClient, output(options), id, options),
     )
 }

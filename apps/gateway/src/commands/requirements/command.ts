@@ -3,8 +3,8 @@ import { rememberScopes } from '@postern/core'
 import type { Command } from 'commander'
 import { Option } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
-import type { RequirementState } from './operations.ts'
-import { requirementStates } from './operations.ts'
+import type { RequirementState } from './states.ts'
+import { requirementStates } from './states.ts'
 
 interface RequirementOptions extends CommonOptions {
   readonly state?: RequirementState

@@ -3,10 +3,9 @@ import { channelNameSchema, policySchema, rememberScopes, requirementKinds, reso
 import { z } from 'zod'
 import { defineOperation } from '../../api/operation.ts'
 import { listFilters, pageOf, pageParameters } from '../../api/page.ts'
+import { requirementStates } from './states.ts'
 
 const { agent, channel, sender, since, until, text } = listFilters
-export const requirementStates = ['open', 'granted', 'declined', 'expired'] as const
-export type RequirementState = (typeof requirementStates)[number]
 const approvers = ['operator', 'sender'] as const
 const instant = z.string().describe('ISO 8601 UTC.')
 

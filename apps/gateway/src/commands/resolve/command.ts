@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
-import { printResolved } from './view.ts'
+
+const loadView = () => import('./view.ts')
 
 /** Shows what a peer finds behind an address. */
 export function addResolveCommand(program: Command, { openClient, output }: CommandContext): void {
@@ -8,5 +9,7 @@ export function addResolveCommand(program: Command, { openClient, output }: Comm
     .command('resolve <address>')
     .description('show what a peer finds behind an address, and what is wrong there; exit code 1: faults, 2: not found')
     .option('--json', 'print JSON, for programs')
-    .action(async (address: string, options: CommonOptions) => printResolved(openClient, output(options), address))
+    .action(async (address: string, options: CommonOptions) =>
+      (await loadView()).printResolved(openClient, output(options), address),
+    )
 }

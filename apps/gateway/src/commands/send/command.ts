@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
-import { printCatalogue, sendSimulated } from './view.ts'
 
 interface SendOptions extends CommonOptions {
   readonly via?: string
@@ -11,6 +10,8 @@ interface SendOptions extends CommonOptions {
   readonly thread?: string
   readonly list?: true
 }
+
+const loadView = () => import('./view.ts')
 
 /** Tries the gateway from the simulation. */
 export function addSendCommand(program: Command, { openClient, output }: CommandContext): void {
@@ -28,7 +29,7 @@ export function addSendCommand(program: Command, { openClient, output }: Command
     .option('--json', 'print JSON, for programs')
     .action(async (text: string | undefined, { list, json, ...options }: SendOptions) =>
       list
-        ? printCatalogue(openClient, output({ json: json === true }), options)
-        : sendSimulated(openClient, output({ json: json === true }), { ...options, text }),
+        ? (await loadView()).printCatalogue(openClient, output({ json: json === true }), options)
+        : (await loadView()).sendSimulated(openClient, output({ json: json === true }), { ...options, text }),
     )
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
-import { liftSuppression, printSuppressions } from './view.ts'
+
+const loadView = () => import('./view.ts')
 
 /** Addresses that get no mail any more. */
 export function addSuppressionCommands(program: Command, { openClient, output }: CommandContext): void {
@@ -11,9 +12,13 @@ export function addSuppressionCommands(program: Command, { openClient, output }:
     .command('list <agent>', { isDefault: true })
     .description('list the suppressions of one agent (default)')
     .option('--json', 'print JSON, for programs')
-    .action(async (agent: string, options: CommonOptions) => printSuppressions(openClient, output(options), agent))
+    .action(async (agent: string, options: CommonOptions) =>
+      (await loadView()).printSuppressions(openClient, output(options), agent),
+    )
   suppressions
     .command('lift <agent> <address>')
     .description('lift a suppression: the agent may mail the address again')
-    .action(async (agent: string, peer: string) => liftSuppression(openClient, output({}), { agent, peer }))
+    .action(async (agent: string, peer: string) =>
+      (await loadView()).liftSuppression(openClient, output({}), { agent, peer }),
+    )
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
-import { printSwarmUsage } from './view.ts'
+
+const loadView = () => import('./view.ts')
 
 /** What a swarm keeps for all of its conversations. */
 export function addSwarmUsageCommand(program: Command, { openClient, output }: CommandContext): void {
@@ -8,5 +9,7 @@ export function addSwarmUsageCommand(program: Command, { openClient, output }: C
     .command('swarm-usage <agent>')
     .description('show how much a swarm keeps for all conversations, and how much it may keep')
     .option('--json', 'print JSON, for programs')
-    .action(async (agent: string, options: CommonOptions) => printSwarmUsage(openClient, output(options), agent))
+    .action(async (agent: string, options: CommonOptions) =>
+      (await loadView()).printSwarmUsage(openClient, output(options), agent),
+    )
 }
