@@ -38,6 +38,7 @@ const readers: Readonly<Record<string, readonly string[]>> = {
   messages: ['--json'],
   show: ['{message}', '--json'],
   'deliveries list': ['--json'],
+  refusals: ['--json'],
   'keys list': ['--json'],
   'followers list': ['echo', '--json'],
   'suppressions list': ['echo', '--json'],
@@ -53,10 +54,10 @@ const readers: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** What needs no gateway, or stands beside its files. */
-const local = ['init', 'dev', 'start', 'config', 'backup', 'restore']
+const local = ['mcp', 'init', 'dev', 'start', 'config', 'backup', 'restore']
 /** What changes something by the same API, or needs the simulation. */
 const changing =
-  /^(?:send|post|edit|delete-post|forget|vacuum|import|\w+ (?:retry|drop|dismiss|rotate|accept|reject|lift|grant|decline|revoke|answer|show))$/
+  /^(?:send|replay|post|edit|delete-post|forget|vacuum|import|\w+ (?:retry|drop|dismiss|rotate|accept|reject|lift|grant|decline|revoke|answer|show))$/
 
 function listCommands(command: Command, names: readonly string[] = []): readonly string[] {
   if (command.commands.length === 0) return [names.join(' ')]
