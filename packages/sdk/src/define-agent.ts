@@ -6,8 +6,15 @@ export interface AgentModule extends Agent {
    * Called once: when the gateway stops, or when the last turn of a version of the module has ended that `postern dev` has replaced.
    *
    * @example
-   * const database = openDatabase()
-   * export default defineAgent({ handle: message => answer(message, database), close: () => database.close() })
+   * import { DatabaseSync } from 'node:sqlite'
+   * import { defineAgent } from 'postern'
+   *
+   * const orders = new DatabaseSync('orders.db')
+   *
+   * export default defineAgent({
+   *   handle: () => `There are ${orders.prepare('select count(*) as n from orders').get()?.n} orders.`,
+   *   close: () => orders.close(),
+   * })
    */
   close?(): void | Promise<void>
 }

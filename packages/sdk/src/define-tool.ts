@@ -21,7 +21,7 @@ export interface TypedTool<Schema extends JsonSchema> {
    * Runs the tool. It returns JSON or text. The gateway logs what it throws; the model learns only that it failed.
    *
    * @example
-   * run: ({ day }) => ({ open: hours[day] ?? 'nine to six' })
+   * run: ({ day }) => ({ open: day === 'Sunday' ? 'closed' : 'nine to six' })
    */
   run(args: ArgumentsOf<Schema>, context: ToolContext): unknown
   /**
