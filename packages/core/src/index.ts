@@ -169,13 +169,6 @@ export type {
 export { bindLog, isoTime, makeId, randomHex } from './ports/platform/platform.ts'
 export type { Admitted, Intake, TurnBudget, TurnQuota } from './ports/records/intake.ts'
 export type {
-  DeliveryPage,
-  ListPeriod,
-  ListWindow,
-  MessagePage,
-  RefusalPage,
-} from './ports/records/list-filter.ts'
-export type {
   AgentNote,
   KeptNote,
   NoteBody,
@@ -185,7 +178,7 @@ export type {
   TurnNote,
 } from './ports/records/note.ts'
 export { formatTurnId, isTurnNews } from './ports/records/note.ts'
-export type { Page } from './ports/records/page.ts'
+export type { DeliveryPage, ListPeriod, ListWindow, MessagePage, Page, RefusalPage } from './ports/records/page.ts'
 export type {
   Forgetting,
   Forgotten,

@@ -4,8 +4,8 @@ import { writeRunFile } from '../../src/platform/run-file.ts'
 import { openOperatorClient } from '../../src/running/operator-client.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { describeTestConfig, eventually, openTestGateway, operatorToken } from '../setup/gateway.ts'
-import type { EventReader, OperatorEvent } from '../setup/read-events.ts'
-import { openEvents } from '../setup/read-events.ts'
+import type { EventReader, OperatorEvent } from './read-events.ts'
+import { openEvents } from './read-events.ts'
 
 let gateway: TestGateway
 const readers: EventReader[] = []

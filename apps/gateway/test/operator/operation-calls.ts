@@ -1,5 +1,5 @@
 /** What is there when the operations are called. */
-export interface CalledWorld {
+interface CalledRecords {
   /** Number of a message that was answered. */
   readonly message: string
   /** Id of its delivery. */
@@ -24,7 +24,7 @@ const agent = 'desk'
 const all = { agent, channel: 'activitypub', sender: 'alice', ...period }
 
 /** A call of each operation with every parameter that it declares. */
-export function listOperationCalls({ message, delivery, requirement }: CalledWorld): readonly OperationCall[] {
+export function listOperationCalls({ message, delivery, requirement }: CalledRecords): readonly OperationCall[] {
   const thread = message
   const word = { outcome: 'granted', arguments: { order: '17' }, remember: 'once' }
   return [

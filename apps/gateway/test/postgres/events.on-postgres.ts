@@ -1,7 +1,7 @@
 import type { Cluster } from '@postern/testing/postgres-cluster'
 import { createCluster } from '@postern/testing/postgres-cluster'
 import { afterEach, expect, test } from 'vitest'
-import type { OperatorEvent } from '../setup/read-events.ts'
+import type { OperatorEvent } from '../operator/read-events.ts'
 import type { Pair } from './pair.ts'
 import { openPair } from './pair.ts'
 

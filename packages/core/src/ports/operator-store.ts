@@ -1,5 +1,4 @@
-import type { DeliveryPage, ListPeriod, ListWindow, MessagePage, RefusalPage } from './records/list-filter.ts'
-import type { Page } from './records/page.ts'
+import type { DeliveryPage, ListPeriod, ListWindow, MessagePage, Page, RefusalPage } from './records/page.ts'
 import type { DeliveryRecord, MessageRecord, MessageSummary, Refusal, StoreCounts } from './records/records.ts'
 
 /** Lists of which one page looks at a bounded number of rows, each with the number of rows. */

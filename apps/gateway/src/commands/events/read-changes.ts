@@ -7,7 +7,7 @@ export interface EventFilter {
 }
 
 /** A change with the record as it is now. */
-export interface ReadChange extends Change {
+interface ReadChange extends Change {
   readonly record: object
 }
 

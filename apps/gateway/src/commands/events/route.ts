@@ -7,7 +7,7 @@ import { handleOperation } from '../../api/operation.ts'
 import { createChangeRing } from './change-ring.ts'
 import { eventOperations } from './operations.ts'
 import type { EventStore } from './read-changes.ts'
-import { streamEvents } from './stream.ts'
+import { streamChanges } from './stream.ts'
 
 interface EventRouteOptions {
   readonly store: EventStore & Pick<NoticeStore, 'listen'>
@@ -32,7 +32,7 @@ export function createEventRoutes({ store, leaving, now }: EventRouteOptions): r
       const signal = AbortSignal.any([leaving, context.req.raw.signal, ending.signal])
       const { agent, channel, kind: kinds = changeKinds, after } = query
       const lastId = context.req.header('last-event-id') ?? after
-      const events = streamEvents({ ring, store, now, agent, channel, kinds, lastId, signal })
+      const events = streamChanges({ ring, store, now, agent, channel, kinds, lastId, signal })
       open += 1
       const body = toByteStream(events, () => {
         open -= 1

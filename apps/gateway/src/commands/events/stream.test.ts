@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createChangeRing } from './change-ring.ts'
 import type { EventStore } from './read-changes.ts'
 import { readChanges } from './read-changes.ts'
-import { streamEvents } from './stream.ts'
+import { streamChanges } from './stream.ts'
 
 /** A ring, and what tells it of changes. */
 function openRing(capacity?: number) {
@@ -59,7 +59,7 @@ test('a reader that falls behind what is held is told to read anew, and goes on 
   const { ring, tell } = openRing(10)
   const ending = new AbortController()
   const kinds = ['message'] as const
-  const events = streamEvents({ ring, store, kinds, signal: ending.signal, now: () => 1_000_000 })
+  const events = streamChanges({ ring, store, kinds, signal: ending.signal, now: () => 1_000_000 })
   expect((await events.next()).value).toMatch(/^event: ready\n/)
   for (let message = 1; message <= 50; message += 1) tell({ message: [message] })
   expect((await events.next()).value).toMatch(/^event: reload\n/)

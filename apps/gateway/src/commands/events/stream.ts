@@ -26,7 +26,7 @@ const mostAtOnce = 200
  * Events as text, as long as the reader takes them. Nothing is kept for a slow reader but its place: it hears of each record once, as it is
  * then, and of what is gone from the ring by `reload`.
  */
-export async function* streamEvents(options: EventStreamOptions): AsyncGenerator<string> {
+export async function* streamChanges(options: EventStreamOptions): AsyncGenerator<string> {
   const { ring, store, kinds, lastId, signal, now, agent, channel } = options
   const known = lastId === undefined ? ring.newest() : ring.findPlace(lastId)
   let place = known ?? ring.newest()
