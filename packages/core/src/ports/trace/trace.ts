@@ -64,7 +64,7 @@ export type TurnOutcome =
 export interface GivenMessage {
   /** Entries of the thread that its history was made of: their seqs, oldest first. */
   readonly history: readonly number[]
-  /** SHA-256 of the exact message, but for its raw bytes, as canonical JSON; base64url. */
+  /** SHA-256 of the exact message, but for its raw bytes, as JSON; base64url. */
   readonly digest: string
 }
 
