@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { StartedGateway } from '../../src/testing/index.ts'
 import { startGateway } from '../../src/testing/index.ts'
 
@@ -67,16 +67,23 @@ test('every tool says what it does and what it takes', async () => {
   })
 })
 
-test('a message that is sent is listed and shown, and why says what became of it', async () => {
+test('a message that is sent is listed and shown, and why says what became of it', { timeout: 60_000 }, async () => {
   const sent = await ask('send_test_message', { via: 'email', to: 'echo', text: 'hello by mail' })
   expect(sent.reply.text).toContain('hello by mail')
-  const { items } = await ask('list_messages', { limit: 1 })
-  expect(items).toMatchObject([{ via: 'email', state: 'answered' }])
+  // The answer may be read before the gateway has settled its delivery.
+  const items = await vi.waitFor(
+    async () => {
+      const page = await ask('list_messages', { limit: 1 })
+      expect(page.items).toMatchObject([{ via: 'email', state: 'answered' }])
+      return page.items
+    },
+    { timeout: 20_000 },
+  )
   const id = String(items[0].id)
   expect(JSON.stringify(await ask('show_message', { id }))).toContain('hello by mail')
   const { explanations } = await ask('why', { id })
   expect(explanations[0]).toMatchObject({ kind: 'message', agent: 'echo' })
-  expect(await ask('replay_message', { id })).toMatchObject({ outcome: 'same' })
+  await vi.waitFor(async () => expect((await ask('replay_message', { id })).outcome).toBe('same'), { timeout: 20_000 })
   expect((await ask('list_deliveries')).items.length).toBeGreaterThan(0)
 })
 
