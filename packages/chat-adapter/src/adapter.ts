@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { AgentAction, NormalizedMessage, Part } from '@postern/core'
+import { parseJsonText } from '@postern/core'
 import type { Adapter, ChatInstance, EmojiValue, WebhookOptions } from 'chat'
 import { NotImplementedError } from 'chat'
 import type { HeldAnswer } from './held-answer.ts'
@@ -67,7 +68,7 @@ export function createPosternAdapter(options: PosternAdapterOptions = {}): Poste
       if (!isSignedWebhook(request.headers, body, { secret, now: now() })) return new Response(null, { status: 401 })
       const { chat, turns } = open
       if (!chat) return new Response(null, { status: 503 })
-      return answerWebhook(JSON.parse(body) as NormalizedMessage, { chat, adapter: this, turns, webhook })
+      return answerWebhook(parseJsonText(body) as NormalizedMessage, { chat, adapter: this, turns, webhook })
     },
     ...createPosting(open),
     // Chat SDK keeps the history itself (`persistThreadHistory`).

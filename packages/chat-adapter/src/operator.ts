@@ -1,4 +1,5 @@
 import type { AgentAction } from '@postern/core'
+import { parseJsonText } from '@postern/core'
 
 /** Where the gateway takes what a bot says of its own. */
 export interface PosternOperator {
@@ -15,10 +16,21 @@ export async function performForBot({ url, token }: PosternOperator, agent: stri
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify({ acts: [act] }),
   })
-  const said = (await answer.json().catch(() => ({}))) as {
-    readonly detail?: string
-    readonly done?: readonly { readonly id?: string }[]
-  }
+  const said = readAnswer(await answer.text())
   if (!answer.ok) throw new Error(said.detail ?? `The gateway answered ${answer.status}`)
   return said.done?.[0]?.id ?? ''
+}
+
+interface ActsAnswer {
+  readonly detail?: string
+  readonly done?: readonly { readonly id?: string }[]
+}
+
+/** Empty for what is no JSON: a proxy's page. */
+function readAnswer(text: string): ActsAnswer {
+  try {
+    return parseJsonText(text) as ActsAnswer
+  } catch {
+    return {}
+  }
 }

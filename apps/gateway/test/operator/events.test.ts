@@ -78,6 +78,8 @@ test.each(['nonsense', '000000000000-7-1', `ffffffffffff-1-${Date.UTC(2020, 0, 1
 )
 
 test('a reader that has seen an event of another gateway goes on by its time', async () => {
+  // It is told so only by a gateway that was there at that time.
+  await new Promise(resolve => setTimeout(resolve, 1_200))
   const id = await post('of a moment ago')
   await gateway.show(id)
   await new Promise(resolve => setTimeout(resolve, 50))

@@ -15,7 +15,8 @@ export function describeAgentFault(error: unknown): AgentFault {
   }
 }
 
-const frame = /^\s+at (?:.*\()?(?:file:\/\/)?(?<file>[^\s()]+):(?<line>\d+):\d+\)?$/
+/** A module that was loaded anew has a query behind its path. */
+const frame = /^\s+at (?:.*\()?(?:file:\/\/)?(?<file>[^\s()?]+)(?:\?[^\s()?]*)?:(?<line>\d+):\d+\)?$/
 const foreign = /^node:|[/\\]node_modules[/\\]/
 
 /** The first line of the stack that is neither Node's nor a library's. */

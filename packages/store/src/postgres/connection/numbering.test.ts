@@ -21,9 +21,9 @@ test.each([
   expect(readNumberedInsert(sql)).toBeUndefined()
 })
 
-test('entries, conversations and tasks are numbered here', async () => {
+test('entries, refusals, conversations and tasks are numbered here', async () => {
   const tables = (await collectPortedStatements()).flatMap(sql => readNumberedInsert(sql)?.table ?? [])
-  expect(new Set(tables)).toEqual(new Set(['messages', 'tasks', 'threads', 'transcript_threads']))
+  expect(new Set(tables)).toEqual(new Set(['messages', 'refusals', 'tasks', 'threads', 'transcript_threads']))
 })
 
 test('sequences are read once and moved on at the end, or before the server numbers rows itself', () => {
