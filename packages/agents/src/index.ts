@@ -6,7 +6,12 @@ export { agentConfigSchema } from './config.ts'
 export type { AgentKind, AgentPlatform, AgentStores, HumanOperators, OperatorQuestion } from './kind/agent-kind.ts'
 export { kinds as agentKinds } from './kinds.ts'
 export { describeLoadFault } from './modules/load-fault.ts'
-export { importOperatorModule, listOperatorModules, renewOperatorModules } from './modules/operator-modules.ts'
+export {
+  importOperatorModule,
+  listOperatorModules,
+  renewOperatorModules,
+  withNewOperatorModules,
+} from './modules/operator-modules.ts'
 export type { AgentDeps, AgentDepsOptions } from './open.ts'
 export { openAgents } from './open.ts'
 export type { AgentChange, ReplacedAgent } from './residents.ts'

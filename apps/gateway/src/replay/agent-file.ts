@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { dirname, resolve, sep } from 'node:path'
 import type { AgentDepsOptions } from '@postern/agents'
-import { openAgents, renewOperatorModules } from '@postern/agents'
+import { openAgents, withNewOperatorModules } from '@postern/agents'
 import type { RunningAgent } from '@postern/core'
 import { ConfigError, Rejection } from '@postern/core'
 import type { Config } from '../config/schema.ts'
@@ -25,11 +25,10 @@ interface AgentFileDeps {
 export async function openAgentFile(name: string, file: string, deps: AgentFileDeps): Promise<ReplayAgent> {
   const { config, opening } = deps
   const use = findInProject(file, listRoots(config.agents[name], opening.baseDir), opening.baseDir)
-  renewOperatorModules()
   try {
-    const agents = await openAgents(
-      { agents: { [name]: { ...keepCommon(config.agents[name]), use } }, default_agent: name },
-      opening,
+    const agent = { ...keepCommon(config.agents[name]), use }
+    const agents = await withNewOperatorModules(() =>
+      openAgents({ agents: { [name]: agent }, default_agent: name }, opening),
     )
     const running = agents.findRunning(name)
     if (!running) throw new Error(`the agent "${name}" was not opened`)

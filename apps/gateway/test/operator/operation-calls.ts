@@ -36,7 +36,7 @@ export function listOperationCalls({ message, delivery, requirement }: CalledRec
     { id: 'listDeliveries' },
     { id: 'listDeliveries', query: { agent, channel: 'email', ...period, state: 'dead', text: 'x', ...page } },
     { id: 'findDelivery', parameters: { id: delivery } },
-    { id: 'changeDelivery', parameters: { id: delivery, action: 'retry' }, status: 404 },
+    { id: 'changeDelivery', parameters: { id: '987654321', action: 'retry' }, status: 404 },
     { id: 'listRefusals' },
     { id: 'listRefusals', query: { ...all, code: 'unsigned', text: 'Cannot', ...page } },
     { id: 'listRequirements', query: { ...all, state: 'open', approver: 'operator', text: 'back', ...page } },

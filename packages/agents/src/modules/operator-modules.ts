@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { readFileSync } from 'node:fs'
 import type { LoadFnOutput, LoadHookContext, LoadHookSync, ResolveHookSync } from 'node:module'
 import { registerHooks } from 'node:module'
@@ -8,15 +9,26 @@ import { compileFunction } from 'node:vm'
 /** URLs of the operator's own files, in the order in which they were loaded. Libraries are not among them. */
 const operatorModules = new Set<string>()
 let isHooked = false
-/** How often modules were renewed. */
+/** Each time that modules are loaded anew has a number. */
+let lastGeneration = 0
+/** What is loaded now is of this one. */
 let generation = 0
+/** What is loaded anew for one purpose alone. */
+const ownGeneration = new AsyncLocalStorage<number>()
 
 /**
  * From now on each module is loaded anew, with all that it imports. Modules that run keep what they have. For development: the former ones
  * stay in memory.
  */
 export function renewOperatorModules(): void {
-  generation += 1
+  lastGeneration += 1
+  generation = lastGeneration
+}
+
+/** Loads anew what `work` imports; whatever else is loaded stays of its generation. */
+export function withNewOperatorModules<T>(work: () => Promise<T>): Promise<T> {
+  lastGeneration += 1
+  return ownGeneration.run(lastGeneration, work)
 }
 
 /**
@@ -26,7 +38,8 @@ export function renewOperatorModules(): void {
 export function importOperatorModule(url: string): Promise<unknown> {
   if (!isHooked) registerHooks({ resolve, load })
   isHooked = true
-  const versioned = generation === 0 ? url : `${url}?generation=${generation}`
+  const number = ownGeneration.getStore() ?? generation
+  const versioned = number === 0 ? url : `${url}?generation=${number}`
   operatorModules.add(versioned)
   return import(versioned)
 }
