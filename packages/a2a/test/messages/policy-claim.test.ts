@@ -38,3 +38,8 @@ test.each([0, 7])('the phase %d of a plan reaches the agent', async phase_id => 
   await gateway.say('go', { metadata: { mentionable: { phase_id } } })
   expect(gateway.heard.at(-1)).toMatchObject({ phase_id })
 })
+
+test.each([-1, 1.5, '1'])('the phase %j of a plan is refused', async phase_id => {
+  const { body } = await gateway.say('go', { metadata: { mentionable: { phase_id } } })
+  expect(body.error).toMatchObject({ code: -32602 })
+})
