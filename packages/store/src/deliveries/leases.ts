@@ -189,7 +189,7 @@ export function createSettle(
     async settle(delivery, settlement) {
       // A copy of a post for many that goes out once more after a power cut is the same document: peers know it again.
       const isCheap = delivery.broadcast !== undefined && settlement.state === 'sent'
-      const touches = [`delivery ${delivery.id}`]
+      const touches = () => [`delivery ${delivery.id}`]
       const settled = await (isCheap ? writeLightly : write)(batch => settleDelivery(batch, delivery, settlement), {
         touches,
       })

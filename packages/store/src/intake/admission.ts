@@ -186,7 +186,10 @@ export function createAdmission(
       const rawBlob = bytes.byteLength > inlineLimit ? await digestBlob(bytes) : undefined
       const draft = draftIntake(intake, correlationId, rawBlob)
       const admitted = await files.hold(draft.blobs, () =>
-        write(batch => admitDraft(batch, draft), { size: draft.entry.content.length, touches: listTouched(draft) }),
+        write(batch => admitDraft(batch, draft), {
+          size: draft.entry.content.length,
+          touches: () => listTouched(draft),
+        }),
       )
       if (typeof admitted === 'string') throw refuseIntake(admitted)
       return admitted

@@ -172,20 +172,24 @@ export function openPostgresDatabase(
   }
 
   /** Each leaves what it does to a batch of its own, which counts once, however often it is run. */
-  function runWave(wave: readonly Share[], batch: Batch, results: Map<Share, unknown>): void {
-    const operations = wave.map(({ touches = [], operation }) => ({
-      names: touches,
+  function runWave(
+    wave: ReturnType<typeof planWaves<Share>>[number],
+    batch: Batch,
+    results: Map<Share, unknown>,
+  ): void {
+    const operations = wave.map(({ member, names }) => ({
+      names,
       operation() {
         const own = createBatch({ ...lockstep, hasCompany: lockstep.isRunning() })
-        return { result: operation(own), own }
+        return { result: member.operation(own), own }
       },
     }))
     const [only] = operations
     const ended = operations.length === 1 && only ? [only.operation()] : lockstep.run(operations, flush)
-    for (const [at, share] of wave.entries()) {
+    for (const [at, { member }] of wave.entries()) {
       const { result, own } = ended[at] ?? {}
       if (own) mergeBatch(batch, own)
-      results.set(share, result)
+      results.set(member, result)
     }
   }
 

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { planWaves } from './waves.ts'
 
 const plan = (...operations: readonly (string | undefined)[]) =>
-  planWaves(operations.map((names, at) => ({ at, touches: names?.split(' ') }))).map(wave => wave.map(({ at }) => at))
+  planWaves(operations.map((names, at) => ({ at, touches: () => names?.split(' ') }))).map(wave =>
+    wave.map(({ member }) => member.at),
+  )
 
 test('operations that touch nothing in common share a wave', () => {
   expect(plan('a', 'b c', 'd')).toEqual([[0, 1, 2]])

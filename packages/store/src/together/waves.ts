@@ -1,22 +1,30 @@
 export interface Touching {
-  /** Names of what an operation reads and changes: it may run beside others that name none of them. Absent: nothing runs beside it. */
-  readonly touches?: readonly string[] | undefined
+  /**
+   * Names of what an operation reads and changes: it may run beside others that name none of them. Nothing runs beside one without names. An engine
+   * that runs operations one after another does not ask.
+   */
+  readonly touches?: (() => readonly string[] | undefined) | undefined
+}
+
+interface WaveMember<T> {
+  readonly member: T
+  readonly names: readonly string[]
 }
 
 /** Puts operations in waves. Those of one wave touch nothing in common; of two that do, the earlier is in an earlier wave. */
-export function planWaves<T extends Touching>(operations: readonly T[]): readonly (readonly T[])[] {
-  const waves: T[][] = []
+export function planWaves<T extends Touching>(operations: readonly T[]): readonly (readonly WaveMember<T>[])[] {
+  const waves: WaveMember<T>[][] = []
   /** The last wave that touches it. */
   const last = new Map<string, number>()
   let first = 0
-  for (const operation of operations) {
-    const { touches } = operation
-    const at = touches ? Math.max(first, ...touches.map(name => (last.get(name) ?? -1) + 1)) : waves.length
-    const wave = waves[at]
-    if (wave) wave.push(operation)
-    else waves.push([operation])
-    if (!touches) first = waves.length
-    for (const name of touches ?? []) last.set(name, at)
+  for (const member of operations) {
+    const names = member.touches?.()
+    const at = names ? Math.max(first, ...names.map(name => (last.get(name) ?? -1) + 1)) : waves.length
+    const wave = waves[at] ?? []
+    waves[at] = wave
+    wave.push({ member, names: names ?? [] })
+    if (!names) first = waves.length
+    for (const name of names ?? []) last.set(name, at)
   }
   return waves
 }

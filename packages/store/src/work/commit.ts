@@ -143,7 +143,7 @@ export function createCommit(
     async commit(turn, answer) {
       const draft = draftAnswer(answer, turn.content.recipient)
       const committed = await files.hold(blobsOf(answer), () =>
-        write(batch => commitDraft(batch, turn, draft), { touches: listCommitted(turn, answer) }),
+        write(batch => commitDraft(batch, turn, draft), { touches: () => listCommitted(turn, answer) }),
       )
       refuseLostLease(committed, `turn ${turn.message}`)
     },

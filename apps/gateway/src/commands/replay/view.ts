@@ -5,6 +5,7 @@ import { toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener, OperatorClient } from '../client.ts'
 import { CommandError } from '../client.ts'
 import type { Output } from '../context.ts'
+import { readWhen } from '../read-when.ts'
 import { replayOperations } from './operations.ts'
 
 export interface ReplayWords {
@@ -82,22 +83,11 @@ function readManner({ agent, now, call }: ReplayWords) {
 
 function readRange({ since, until, channel, to }: ReplayWords) {
   return {
-    ...(since !== undefined && { since: readInstant(since, '--since') }),
-    ...(until !== undefined && { until: readInstant(until, '--until') }),
+    ...(since !== undefined && { since: readWhen(since) }),
+    ...(until !== undefined && { until: readWhen(until) }),
     ...(channel !== undefined && { channel }),
     ...(to !== undefined && { agent: to }),
   }
-}
-
-const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
-
-/** A time ago, or an instant. @throws CommandError */
-function readInstant(text: string, option: string): string {
-  const { count, unit = '' } = /^(?<count>\d{1,6})(?<unit>[mhd])$/.exec(text)?.groups ?? {}
-  const at = count === undefined ? Date.parse(text) : Date.now() - Number(count) * (unitMs[unit] ?? 0)
-  if (Number.isNaN(at))
-    throw new CommandError(`cannot replay: ${option} must be as 30m, 12h, 7d or an ISO 8601 instant`)
-  return new Date(at).toISOString()
 }
 
 function readCount(text = '1000'): number {

@@ -10,53 +10,38 @@ import { checkOwnAddresses } from './own-addresses.ts'
 const group = 'discovery'
 const timeoutMs = 25_000
 
+/** What `postern resolve` says of each of our addresses, in the rows whose ids begin so. */
+function judgeAddresses(rows: readonly string[], words: Pick<Check, 'id' | 'what' | 'fix'>): Check {
+  return { ...words, group, needs: ['gateway', 'peers'], timeoutMs, run: deps => checkOwnAddresses(deps, rows) }
+}
+
 /** How peers find the agents. The first ones are what `postern resolve` says of each address. */
 export const discoveryChecks: readonly Check[] = [
-  {
+  judgeAddresses(['address.', 'webfinger.'], {
     id: 'discovery.webfinger',
-    group,
     what: 'WebFinger answers for each address, with the links that peers follow.',
     fix: 'Let the proxy pass `/.well-known/webfinger` of the domain on to the gateway.',
-    needs: ['gateway', 'peers'],
-    timeoutMs,
-    run: deps => checkOwnAddresses(deps, ['address.', 'webfinger.']),
-  },
-  {
+  }),
+  judgeAddresses(['actor.'], {
     id: 'discovery.actor',
-    group,
     what: 'The actor of each address can be fetched, with its key and inbox.',
     fix: 'Let the proxy pass `/agents/` on to the gateway, with the `Accept` field as it is.',
-    needs: ['gateway', 'peers'],
-    timeoutMs,
-    run: deps => checkOwnAddresses(deps, ['actor.']),
-  },
-  {
+  }),
+  judgeAddresses(['card.'], {
     id: 'discovery.agent_card',
-    group,
     what: 'The agent card of each address can be fetched, and says the same as WebFinger.',
     fix: 'Let the proxy pass `/.well-known/agent-card/` on to the gateway.',
-    needs: ['gateway', 'peers'],
-    timeoutMs,
-    run: deps => checkOwnAddresses(deps, ['card.']),
-  },
-  {
+  }),
+  judgeAddresses(['a2a.'], {
     id: 'discovery.calls',
-    group,
     what: 'The A2A cards of each address and of the host can be used, and their signatures hold.',
     fix: 'Let the proxy pass `/.well-known/` and `/agents/` on to the gateway.',
-    needs: ['gateway', 'peers'],
-    timeoutMs,
-    run: deps => checkOwnAddresses(deps, ['a2a.']),
-  },
-  {
+  }),
+  judgeAddresses(['page.', 'directory.'], {
     id: 'discovery.pages',
-    group,
     what: 'The page of each agent and the directory name the agent to people and to search engines.',
     fix: 'Let the proxy pass `/agents/` and `/.well-known/mentionable-agents.json` on to the gateway.',
-    needs: ['gateway', 'peers'],
-    timeoutMs,
-    run: deps => checkOwnAddresses(deps, ['page.', 'directory.']),
-  },
+  }),
   {
     id: 'discovery.host_meta',
     group,
