@@ -1,0 +1,72 @@
+import { posix } from 'node:path'
+import type { Token } from 'markdown-it'
+import MarkdownIt from 'markdown-it'
+import type { MarkdownPage } from '../pages.ts'
+import { blankFrontMatter } from '../prose/passages.ts'
+import { listAnchors } from './headings.ts'
+
+interface FoundLink {
+  readonly line: number
+  readonly target: string
+}
+
+/** Pages that are read from another place: the README of the npm package stands at its root. */
+const readFrom: Readonly<Record<string, string>> = { 'apps/gateway/bin/README.md': 'README.md' }
+
+const parser = new MarkdownIt({ html: true })
+
+/** Relative links and pictures that lead nowhere, and anchors that no heading has. `files` are all of the repository. */
+export function checkLinks(pages: readonly MarkdownPage[], files: readonly string[]): readonly string[] {
+  const known = new Set(files.flatMap(file => [file, ...listFolders(file)]))
+  const anchors = new Map(pages.map(({ path, text }) => [path, listAnchors(text)]))
+  return pages.flatMap(({ path, text }) =>
+    listLinks(text).flatMap(({ line, target }) => {
+      const fault = findLinkFault(readFrom[path] ?? path, target, { known, anchors })
+      return fault === undefined ? [] : [`${path}:${line}  link  "${target}"  (${fault})`]
+    }),
+  )
+}
+
+interface KnownTargets {
+  readonly known: ReadonlySet<string>
+  readonly anchors: ReadonlyMap<string, ReadonlySet<string>>
+}
+
+function findLinkFault(path: string, target: string, { known, anchors }: KnownTargets): string | undefined {
+  if (/^[a-z][a-z0-9+.-]*:/i.test(target)) return undefined
+  const [file = '', anchor] = target.split('#')
+  if (file.startsWith('/')) return 'write a path relative to the page: the repository has no such root'
+  const place = file === '' ? path : posix.join(posix.dirname(path), decodeURI(file)).replace(/\/$/, '')
+  if (place.startsWith('..')) return 'it leaves the repository'
+  if (place !== '.' && !known.has(place)) return `${place} is not there`
+  if (anchor === undefined || !place.endsWith('.md')) return undefined
+  const headings = anchors.get(place)
+  return !headings || headings.has(decodeURIComponent(anchor)) ? undefined : `${place} has no heading for it`
+}
+
+/** Links and pictures of a page, in Markdown or as HTML. */
+export function listLinks(markdown: string): readonly FoundLink[] {
+  const found: FoundLink[] = []
+  let line = 1
+  const visit = (token: Token) => {
+    if (token.type === 'softbreak') line += 1
+    for (const target of listTargets(token)) found.push({ line, target })
+    token.children?.forEach(visit)
+  }
+  for (const token of parser.parse(blankFrontMatter(markdown), {})) {
+    if (token.map) line = token.map[0] + 1
+    visit(token)
+  }
+  return found
+}
+
+function listTargets({ type, content, attrs }: Token): readonly string[] {
+  if (/^html/.test(type))
+    return [...content.matchAll(/\b(?:href|src|srcset)="([^"]+)"/g)].map(([, target = '']) => target)
+  return (attrs ?? []).filter(([name]) => name === 'href' || name === 'src').map(([, target]) => String(target))
+}
+
+function listFolders(file: string): readonly string[] {
+  const folder = posix.dirname(file)
+  return folder === '.' ? [] : [folder, ...listFolders(folder)]
+}

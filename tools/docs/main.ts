@@ -1,0 +1,50 @@
+/** `npm run docs:check`: prose and links of the documentation. `-- --help` says the rules. Ends with 1 when one is broken. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { checkLinks } from './links/check-links.ts'
+import { listRepositoryFiles, readMarkdownPages } from './pages.ts'
+import { checkProse } from './prose/check-prose.ts'
+import { proseRules } from './prose/rules.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const help = `npm run docs:check [-- <path or folder> …] [-- --all]
+
+Checks every Markdown file of the repository (without fixtures and the changelog), or those at the given paths.
+One fault is  file:line  rule  "words"  (fix)  with its sentence below it. Code blocks, quotations (> …) and HTML are not read;
+a code span is one word; what stands in quotation marks is somebody else's.
+
+${Object.entries(proseRules)
+  .map(([name, meaning]) => `  ${name.padEnd(14)} ${meaning}`)
+  .join('\n')}
+  ${'link'.padEnd(14)} a relative link names a file or a folder that is there, and its anchor a heading
+
+tools/docs/prose/exempt.txt lists pages that have not been rewritten: their prose is not checked. Remove a page when you rewrite it.
+--all checks these, too.`
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { all: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } },
+})
+
+const isWanted = (path: string) =>
+  positionals.length === 0 || positionals.some(given => `${path}/`.startsWith(`${given.replace(/^\.\/|\/$/g, '')}/`))
+
+function findFaults(): readonly string[] {
+  const pages = readMarkdownPages(root)
+  const exempt = readFileSync(join(root, 'tools/docs/prose/exempt.txt'), 'utf8').split('\n').filter(Boolean)
+  const faults = [
+    ...checkProse(
+      pages.filter(({ path }) => isWanted(path)),
+      values.all ? [] : exempt.filter(isWanted),
+    ),
+    ...checkLinks(pages, listRepositoryFiles(root)).filter(fault => isWanted(fault.split(':')[0] ?? '')),
+  ]
+  console.log(faults.length === 0 ? `${pages.length} pages keep the rules of prose and links.` : faults.join('\n'))
+  if (faults.length > 0) console.log(`${faults.length} faults; npm run -s docs:check -- --help says the rules.`)
+  return faults
+}
+
+if (values.help) console.log(help)
+else process.exitCode = findFaults().length === 0 ? 0 : 1

@@ -1,0 +1,58 @@
+import type { Token } from 'markdown-it'
+import MarkdownIt from 'markdown-it'
+
+/** A piece of prose that belongs together: a paragraph, a heading, a cell. */
+export interface Passage {
+  readonly kind: 'text' | 'heading' | 'cell'
+  /** Line of the file where it begins, from 1. */
+  readonly line: number
+  /** Its words; a line break stays, and each code span is one character of Unicode's private use area. */
+  readonly text: string
+  /** The code spans, in order of their characters. */
+  readonly codes: readonly string[]
+}
+
+const firstCode = 0xe000
+const parser = new MarkdownIt({ html: true })
+
+/** The prose of a Markdown file. Code, HTML, front matter and quotations (`>`) are not prose of ours. */
+export function readPassages(markdown: string): readonly Passage[] {
+  const found: Passage[] = []
+  const open: string[] = []
+  let line = 1
+  for (const token of parser.parse(blankFrontMatter(markdown), {})) {
+    if (token.map) line = token.map[0] + 1
+    if (token.nesting === 1) open.push(token.tag)
+    if (token.nesting === -1) open.pop()
+    if (token.type === 'inline' && !open.includes('blockquote'))
+      found.push({ kind: kindOf(open.at(-1) ?? ''), line, ...readInline(token.children ?? []) })
+  }
+  return found.filter(({ text }) => text.trim() !== '')
+}
+
+/** Text as its author wrote it. */
+export function restoreCodes(text: string, codes: readonly string[]): string {
+  return text.replace(/[\uE000-\uF8FF]/g, character => `\`${codes[character.charCodeAt(0) - firstCode] ?? ''}\``)
+}
+
+/** Lines keep their numbers. */
+export function blankFrontMatter(markdown: string): string {
+  return markdown.replace(/^---\n[\s\S]*?\n---\n/, head => head.replace(/[^\n]/g, ''))
+}
+
+function kindOf(tag: string): Passage['kind'] {
+  if (/^h\d$/.test(tag)) return 'heading'
+  return tag === 'td' || tag === 'th' ? 'cell' : 'text'
+}
+
+function readInline(tokens: readonly Token[]): { readonly text: string; readonly codes: readonly string[] } {
+  const codes: string[] = []
+  const text = tokens.map(({ type, content }) => {
+    if (type === 'text') return content
+    if (type === 'softbreak' || type === 'hardbreak') return '\n'
+    if (type !== 'code_inline') return ''
+    codes.push(content)
+    return String.fromCharCode(firstCode + codes.length - 1)
+  })
+  return { text: text.join(''), codes }
+}

@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest'
+import { checkProse } from './check-prose.ts'
+import { readPassages } from './passages.ts'
+import { findPassive } from './passive.ts'
+import { findProseFaults } from './rules.ts'
+import { splitSentences } from './sentences.ts'
+import { findBannedWord } from './words.ts'
+
+const words = (count: number) => Array.from({ length: count }, (_, index) => `word${index}`).join(' ')
+const rulesOf = (markdown: string, path = 'docs/start/page.md') =>
+  findProseFaults(path, markdown).map(({ line, rule, found }) => [line, rule, found])
+
+describe('findProseFaults()', () => {
+  test.each([
+    ['a sentence of 26 words', `# Title\n\n${words(26)}.\n`, [3, 'long-sentence', '26 words']],
+    ['a long cell', `| a | b |\n| --- | --- |\n| one | ${words(26)} |\n`, [3, 'long-cell', '26 words']],
+    ['a metaphor', 'Each agent has a door.\n', [1, 'word', 'door']],
+    ['a former name in a heading', '# The shelf\n', [1, 'word', 'shelf']],
+    ['a man', 'The sender writes, and\nhe waits.\n', [1, 'word', 'he']],
+    ['passive voice', 'One line.\n\nThe message is quickly sent.\n', [3, 'passive', 'is quickly sent']],
+    ['a state with its cause', 'The sender is verified by the gateway.\n', [1, 'passive', 'is verified']],
+    ['a clause as the subject', 'Who writes to the agent gets an answer.\n', [1, 'clause-first', 'Who']],
+  ])('finds %s', (_, markdown, fault) => {
+    expect(rulesOf(markdown)).toEqual([fault])
+  })
+
+  test('finds a guide of more than 800 words, whose code does not count, and no such page elsewhere', () => {
+    const page = `---\ntitle: x\n---\n\n${`W${words(20)}.\n`.repeat(41)}\n\`\`\`sh\n${words(900)}\n\`\`\`\n`
+    expect(rulesOf(page, 'docs/guides/page.md')).toEqual([[1, 'long-page', '820 words']])
+    expect(rulesOf(page)).toEqual([])
+  })
+
+  test.each([
+    ['25 words', `${words(25)}.\n`],
+    ['code', 'Run `it is sent by his door`.\n\n```\nHe is sent away by the door.\n```\n'],
+    ['HTML', '<p>He is sent.</p>\n\n<!-- He is sent. -->\n'],
+    ['a quotation', 'It prints "he is sent".\n\n> He is sent.\n'],
+    ['a state', 'The sender is verified. The flag is set by default.\n'],
+    ['a question, and a heading', '# What you see\n\nWhat do you see?\n'],
+    ['words of the field', 'ActivityPub has the double knock. A chat room has people.\n'],
+    ['a list', '- **address**: a name and a domain\n- `key`: text\n'],
+  ])('finds nothing in %s', (_, markdown) => {
+    expect(rulesOf(markdown)).toEqual([])
+  })
+
+  test('shows the sentence as it stands, and the line where it begins', () => {
+    const [fault] = findProseFaults('README.md', 'First one\nends here. The `x y` is\nsent away.\n')
+    expect(fault).toMatchObject({ line: 2, shown: 'The `x y` is sent away.' })
+  })
+})
+
+test('a page that is exempt may have faults, and has to leave the list when it has none', () => {
+  const pages = [
+    { path: 'docs/old.md', text: 'It is sent.\n' },
+    { path: 'docs/new.md', text: 'The gateway sends it.\n' },
+    { path: 'docs/other.md', text: 'It is sent.\n' },
+  ]
+  expect(checkProse(pages, ['docs/old.md', 'docs/new.md', 'docs/gone.md'])).toEqual([
+    'docs/other.md:1  passive  "is sent"  (say who does it: subject, verb, object)\n    It is sent.',
+    'tools/docs/prose/exempt.txt: remove docs/new.md, which has no fault or is not there',
+    'tools/docs/prose/exempt.txt: remove docs/gone.md, which has no fault or is not there',
+  ])
+})
+
+test.each([
+  ['it was not found', 'was not found'],
+  ['it gets lost by the peer', 'gets lost'],
+  ['mails that have been dropped', 'been dropped'],
+  ['it isn’t kept', 'isn’t kept'],
+  ['it is then, and only then, sent', undefined],
+  ['it is indeed red', undefined],
+  ['the agent is able to answer', undefined],
+  ['a well-formed request is well-formed', undefined],
+  ['it is signed by default', undefined],
+])('in "%s" the passive is %j', (text, found) => {
+  expect(findPassive(text)).toBe(found)
+})
+
+test.each([
+  ['chat rooms', undefined],
+  ['has room for one', 'has room'],
+  ['the history', undefined],
+  ['a household name', undefined],
+  ['the ways in', 'ways in'],
+  ['mended', 'mended'],
+])('in "%s" the banned word is %j', (text, found) => {
+  expect(findBannedWord(text)?.found).toBe(found)
+})
+
+test.each([
+  ['One, e.g. Two. Three', ['One, e.g. Two.', 'Three']],
+  ['See `a.b. C`. Then (RFC 9421 §3.1) go.', ['See `a.b. C`.', 'Then (RFC 9421 §3.1) go.']],
+  ['Version 1.0 is out! `x` follows.', ['Version 1.0 is out!', '`x` follows.']],
+  ['no end, no capital. but more', ['no end, no capital. but more']],
+])('the sentences of %j', (markdown, sentences) => {
+  expect(
+    readPassages(markdown)
+      .flatMap(splitSentences)
+      .map(({ shown }) => shown),
+  ).toEqual(sentences)
+})
