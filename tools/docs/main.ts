@@ -1,4 +1,4 @@
-/** `npm run docs:check`: prose and links of the documentation. `-- --help` says the rules. Ends with 1 when one is broken. */
+/** `npm run docs:check`: prose, links and sidebar of the documentation. `-- --help` says the rules. Ends with 1 when one is broken. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,6 +7,7 @@ import { checkLinks } from './links/check-links.ts'
 import { listRepositoryFiles, readMarkdownPages } from './pages.ts'
 import { checkProse } from './prose/check-prose.ts'
 import { proseRules } from './prose/rules.ts'
+import { findOrphans } from './site/sections.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const help = `npm run docs:check [-- <path or folder> …] [-- --all]
@@ -19,6 +20,8 @@ ${Object.entries(proseRules)
   .map(([name, meaning]) => `  ${name.padEnd(14)} ${meaning}`)
   .join('\n')}
   ${'link'.padEnd(14)} a relative link names a file or a folder that is there, and its anchor a heading
+  ${'orphan'.padEnd(14)} the README.md of a folder of docs/ links each of its pages: the sidebar of the site is made of these links,
+  ${''.padEnd(14)} in their order, under the headings (##) above them
 
 tools/docs/prose/exempt.txt lists pages that have not been rewritten: their prose is not checked. Remove a page when you rewrite it.
 --all checks these, too.`
@@ -39,7 +42,10 @@ function findFaults(): readonly string[] {
       pages.filter(({ path }) => isWanted(path)),
       values.all ? [] : exempt.filter(isWanted),
     ),
-    ...checkLinks(pages, listRepositoryFiles(root)).filter(fault => isWanted(fault.split(':')[0] ?? '')),
+    ...[
+      ...checkLinks(pages, listRepositoryFiles(root)),
+      ...findOrphans(join(root, 'docs'), path => exempt.includes(path)),
+    ].filter(fault => isWanted(fault.split(':')[0] ?? '')),
   ]
   console.log(faults.length === 0 ? `${pages.length} pages keep the rules of prose and links.` : faults.join('\n'))
   if (faults.length > 0) console.log(`${faults.length} faults; npm run -s docs:check -- --help says the rules.`)

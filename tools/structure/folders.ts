@@ -1,8 +1,8 @@
 import { posix } from 'node:path'
 
 const maxFiles = 15
-/** Rows of a table in files of their own, and what others wrote. */
-const isExempt = (folder: string) => /(^|\/)(schema|fixtures|rows|decisions)(\/|$)/.test(folder) || folder === '.'
+/** Rows of a table in files of their own, what others wrote, and pages, which a README lists in groups. */
+const isExempt = (folder: string) => /^docs\/|(^|\/)(schema|fixtures|rows)(\/|$)/.test(folder) || folder === '.'
 
 /** Folders with more files than somebody takes in at a glance. */
 export function findLargeFolders(paths: readonly string[]): readonly string[] {

@@ -4,12 +4,16 @@ import MarkdownIt from 'markdown-it'
 /** A piece of prose that belongs together: a paragraph, a heading, a cell. */
 export interface Passage {
   readonly kind: 'text' | 'heading' | 'cell'
+  /** Of a heading: 1 to 6; else 0. */
+  readonly level: number
   /** Line of the file where it begins, from 1. */
   readonly line: number
   /** Its words; a line break stays, and each code span is one character of Unicode's private use area. */
   readonly text: string
   /** The code spans, in order of their characters. */
   readonly codes: readonly string[]
+  /** Its HTML tags, as they stand. */
+  readonly tags: readonly string[]
 }
 
 const firstCode = 0xe000
@@ -25,7 +29,7 @@ export function readPassages(markdown: string): readonly Passage[] {
     if (token.nesting === 1) open.push(token.tag)
     if (token.nesting === -1) open.pop()
     if (token.type === 'inline' && !open.includes('blockquote'))
-      found.push({ kind: kindOf(open.at(-1) ?? ''), line, ...readInline(token.children ?? []) })
+      found.push({ ...describeTag(open.at(-1) ?? ''), line, ...readInline(token.children ?? []) })
   }
   return found.filter(({ text }) => text.trim() !== '')
 }
@@ -40,13 +44,14 @@ export function blankFrontMatter(markdown: string): string {
   return markdown.replace(/^---\n[\s\S]*?\n---\n/, head => head.replace(/[^\n]/g, ''))
 }
 
-function kindOf(tag: string): Passage['kind'] {
-  if (/^h\d$/.test(tag)) return 'heading'
-  return tag === 'td' || tag === 'th' ? 'cell' : 'text'
+function describeTag(tag: string): Pick<Passage, 'kind' | 'level'> {
+  if (/^h\d$/.test(tag)) return { kind: 'heading', level: Number(tag[1]) }
+  return { kind: tag === 'td' || tag === 'th' ? 'cell' : 'text', level: 0 }
 }
 
-function readInline(tokens: readonly Token[]): { readonly text: string; readonly codes: readonly string[] } {
+function readInline(tokens: readonly Token[]): Pick<Passage, 'text' | 'codes' | 'tags'> {
   const codes: string[] = []
+  const tags = tokens.filter(({ type }) => type === 'html_inline').map(({ content }) => content)
   const text = tokens.map(({ type, content }) => {
     if (type === 'text') return content
     if (type === 'softbreak' || type === 'hardbreak') return '\n'
@@ -54,5 +59,5 @@ function readInline(tokens: readonly Token[]): { readonly text: string; readonly
     codes.push(content)
     return String.fromCharCode(firstCode + codes.length - 1)
   })
-  return { text: text.join(''), codes }
+  return { text: text.join(''), codes, tags }
 }

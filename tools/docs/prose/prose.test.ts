@@ -19,6 +19,7 @@ describe('findProseFaults()', () => {
     ['a man', 'The sender writes, and\nhe waits.\n', [1, 'word', 'he']],
     ['passive voice', 'One line.\n\nThe message is quickly sent.\n', [3, 'passive', 'is quickly sent']],
     ['a state with its cause', 'The sender is verified by the gateway.\n', [1, 'passive', 'is verified']],
+    ['a name in angle brackets', 'Run it with <name>.<br>\n', [1, 'tag', '<name>']],
     ['a clause as the subject', 'Who writes to the agent gets an answer.\n', [1, 'clause-first', 'Who']],
   ])('finds %s', (_, markdown, fault) => {
     expect(rulesOf(markdown)).toEqual([fault])

@@ -27,6 +27,7 @@ export const proseRules = {
   'long-page': `a page of docs/guides has at most ${maxPageWords} words, without its code`,
   word: 'no metaphors, no former names (tools/docs/prose/words.ts), no "he"',
   passive: 'active voice: somebody does something (tools/docs/prose/passive.ts says what it finds)',
+  tag: 'no tag that HTML does not have: `<name>` is code, or the page loses it',
   'clause-first': 'no sentence begins with "Who …", "What …" or "Of those …"; questions and headings may',
 }
 
@@ -42,9 +43,25 @@ export function findProseFaults(path: string, markdown: string): readonly ProseF
       fix: 'move it into a paragraph below the table',
       shown: restoreCodes(text, codes),
     }))
+  const tags = passages.flatMap(({ line, text, codes, tags: found }) =>
+    found
+      .filter(tag => !knownTag.test(tag))
+      .map(tag => ({
+        line,
+        rule: 'tag' as const,
+        found: tag,
+        fix: 'write it as code',
+        shown: restoreCodes(text, codes),
+      })),
+  )
   const sentences = passages.flatMap(splitSentences).flatMap(findSentenceFaults)
-  return [...findLongPage(path, markdown), ...[...cells, ...sentences].sort((one, other) => one.line - other.line)]
+  return [
+    ...findLongPage(path, markdown),
+    ...[...cells, ...tags, ...sentences].sort((one, other) => one.line - other.line),
+  ]
 }
+
+const knownTag = /^<(?:!--|\/?(?:a|br|code|details|div|em|img|kbd|p|picture|source|span|strong|sub|summary|sup)\b)/i
 
 function findSentenceFaults(sentence: Sentence): readonly ProseFault[] {
   const { kind, line, text, shown } = sentence

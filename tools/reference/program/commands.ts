@@ -75,7 +75,12 @@ function formatOptions(options: readonly Option[]): string {
 
 function describeChoice(description: string, choices: readonly string[] | undefined): string {
   const listed = choices ? `one of ${choices.map(formatInlineCode).join(', ')}` : ''
-  return [description, listed].filter(Boolean).join('; ')
+  return [showPlaceholders(description), listed].filter(Boolean).join('; ')
+}
+
+/** Markdown takes `<name>` for a tag, and loses it. */
+function showPlaceholders(description: string): string {
+  return description.replace(/(?<=^|\s)[^\s`]*<\w+>[^\s`]*/g, formatInlineCode)
 }
 
 function asSentence(text: string): string {

@@ -1,0 +1,88 @@
+import { fileURLToPath } from 'node:url'
+import type { DefaultTheme, UserConfig } from 'vitepress'
+import { slugify } from '../links/headings.ts'
+import { writeExtraFiles } from './extra-files.ts'
+import { useRepositoryLinks } from './links.ts'
+import { readRepositoryUrl } from './repository.ts'
+import type { Section } from './sections.ts'
+import { readSections } from './sections.ts'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+
+/** The site of docs/. It loads nothing from another host, while it is built and while it is read. */
+export function createSiteConfig(): UserConfig<DefaultTheme.Config> {
+  const repository = readRepositoryUrl(root)
+  const sections = readSections(`${root}docs`)
+  return {
+    title: 'Postern',
+    description:
+      'One address for an agent, reachable by ActivityPub, A2A, email and chat, with every sender’s proof checked',
+    lang: 'en',
+    cleanUrls: false,
+    lastUpdated: false,
+    head: [['link', { rel: 'icon', href: '/favicon.svg', type: 'image/svg+xml' }]],
+    // A README is what a repository shows of a folder, and an index what a site does.
+    rewrites: path => path.replace(/(^|\/)README\.md$/, '$1index.md'),
+    markdown: {
+      anchor: { slugify },
+      toc: { slugify },
+      theme: { light: 'github-light-high-contrast', dark: 'github-dark' },
+      config: parser => {
+        useRepositoryLinks(parser, { root, repository })
+        keepText(parser)
+      },
+    },
+    themeConfig: {
+      nav: sections.map(section => ({
+        text: section.title,
+        link: firstLinkOf(section),
+        activeMatch: `^/${section.folder}/`,
+      })),
+      sidebar: sections.map(describeSection),
+      outline: { level: [2, 3] },
+      search: { provider: 'local', options: { miniSearch: { searchOptions: { boostDocument: weighPage } } } },
+      ...(repository && { editLink: { pattern: `${repository}/edit/main/docs/:path`, text: 'Edit this page' } }),
+      docFooter: { prev: 'Previous', next: 'Next' },
+    },
+    buildEnd: ({ outDir }) => writeExtraFiles({ root, outDir, sections }),
+  }
+}
+
+function firstLinkOf({ index, groups }: Section): string {
+  return `/${index ?? linkOf(groups[0]?.pages[0]?.path ?? '')}`
+}
+
+function linkOf(path: string): string {
+  return path.replace(/\.md$/, '')
+}
+
+/** Folded, but for the first two: what a new reader looks for. */
+function describeSection({ title, folder, index, groups }: Section): DefaultTheme.SidebarItem {
+  const pagesOf = (pages: Section['groups'][number]['pages']) =>
+    pages.map(({ path, title: text }) => ({ text, link: `/${linkOf(path)}` }))
+  const items: DefaultTheme.SidebarItem[] = groups.flatMap((group): DefaultTheme.SidebarItem[] =>
+    group.title === '' ? pagesOf(group.pages) : [{ text: group.title, items: pagesOf(group.pages) }],
+  )
+  return {
+    text: title,
+    collapsed: folder !== 'start' && folder !== 'guides',
+    ...(index && { link: `/${index}` }),
+    items,
+  }
+}
+
+/** Tasks before tables of keys, and these before the records of why. */
+function weighPage(id: string): number {
+  if (/\/(start|guides)\//.test(id)) return 3
+  return /\/(conformance|decisions)\//.test(id) ? 0.3 : 1
+}
+
+type RenderRule = (tokens: readonly { readonly content: string }[], index: number, ...rest: unknown[]) => string
+
+/** Vue would read `{{ }}` of a text as its own. */
+function keepText(parser: { readonly renderer: { readonly rules: object } }): void {
+  const rules = parser.renderer.rules as Record<string, RenderRule>
+  const render = rules.text
+  if (!render) throw new Error('Cannot set up the site: the Markdown parser has no rule for text')
+  rules.text = (...given) => render(...given).replaceAll('{{', '&#123;&#123;')
+}

@@ -1,0 +1,67 @@
+import { cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { readPassages, restoreCodes } from '../prose/passages.ts'
+import type { Section } from './sections.ts'
+
+interface ExtraFileOptions {
+  readonly root: string
+  readonly outDir: string
+  readonly sections: readonly Section[]
+}
+
+/** What programs read: llms.txt, llms-full.txt, each page as Markdown, and the JSON of docs/reference. */
+export function writeExtraFiles({ root, outDir, sections }: ExtraFileOptions): void {
+  const docs = join(root, 'docs')
+  const pages = sections.flatMap(({ groups }) => groups.flatMap(group => group.pages))
+  for (const path of [...pages.map(page => page.path), ...globSync('reference/*.json', { cwd: docs })]) {
+    mkdirSync(dirname(join(outDir, path)), { recursive: true })
+    cpSync(join(docs, path), join(outDir, path))
+  }
+  const read = (path: string) => readFileSync(join(docs, path), 'utf8')
+  writeFileSync(join(outDir, 'llms.txt'), listForModels(sections, read))
+  writeFileSync(join(outDir, 'llms-full.txt'), joinForModels(sections, read))
+}
+
+type ReadPage = (path: string) => string
+
+/** By https://llmstxt.org: a title, a summary, and a list of pages for each section. */
+export function listForModels(sections: readonly Section[], read: ReadPage): string {
+  const parts = sections.map(({ title, groups }) => {
+    const lines = groups
+      .flatMap(group => group.pages)
+      .map(({ path, title: name }) => `- [${name}](/${path}): ${summarize(read(path))}`)
+    return `## ${recordFolders.has(title) ? 'Optional: ' : ''}${title}\n\n${lines.join('\n')}`
+  })
+  return `${[intro, ...parts].join('\n\n')}\n`
+}
+
+const intro = `# Postern
+
+> Postern is a gateway that gives an agent one address, \`@agent@domain\`, which ActivityPub, A2A, email and a web chat reach. It checks the proof of every sender.
+
+/llms-full.txt has the pages of Start, Guides, Explanation and Reference in one file.`
+
+/** Long, and of use to those who change the gateway itself. */
+const recordFolders: ReadonlySet<string> = new Set(['Conformance', 'Decisions'])
+
+export function joinForModels(sections: readonly Section[], read: ReadPage): string {
+  const pages = sections
+    .filter(({ title }) => !recordFolders.has(title))
+    .flatMap(({ groups }) => groups.flatMap(group => group.pages))
+  return `${pages
+    .map(
+      ({ path }) =>
+        `<!-- ${path} -->\n\n${read(path)
+          .replace(/^---\n[\s\S]*?\n---\n/, '')
+          .trim()}`,
+    )
+    .join('\n\n')}\n`
+}
+
+/** The first sentence of a page. */
+function summarize(markdown: string): string {
+  const first = readPassages(markdown).find(({ kind }) => kind === 'text')
+  if (!first) return ''
+  const flat = first.text.replace(/\s+/g, ' ')
+  return restoreCodes(/^.*?[.!?:](?=\s|$)/.exec(flat)?.[0] ?? flat, first.codes)
+}

@@ -1,0 +1,16 @@
+/** `npm run docs`: builds the site into docs/.vitepress/dist. `-- --open` shows it while its pages change; `-- --preview` serves what is built. */
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { build, createServer, serve } from 'vitepress'
+
+const docs = fileURLToPath(new URL('../../../docs', import.meta.url))
+const { values } = parseArgs({
+  options: { open: { type: 'boolean', default: false }, preview: { type: 'boolean', default: false } },
+})
+
+if (values.open) {
+  const server = await createServer(docs, { open: true })
+  await server.listen()
+  server.printUrls()
+} else if (values.preview) await serve({ root: docs })
+else await build(docs)

@@ -1,0 +1,106 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import { listLinks } from '../links/check-links.ts'
+import { readPassages, restoreCodes } from '../prose/passages.ts'
+
+/** A folder of docs/ as the site lists it. */
+export interface Section {
+  readonly title: string
+  readonly folder: string
+  /** Path of its first page from docs/, without the end `.md`; none if the folder has no README.md. */
+  readonly index?: string
+  readonly groups: readonly PageGroup[]
+}
+
+interface PageGroup {
+  /** The heading of its README that the pages stand under; empty for those before the first one. */
+  readonly title: string
+  readonly pages: readonly ListedPage[]
+}
+
+interface ListedPage {
+  readonly title: string
+  /** From docs/, with `.md`. */
+  readonly path: string
+}
+
+/** The folders of docs/ that the site lists, in order. */
+const folders: Readonly<Record<string, string>> = {
+  start: 'Start',
+  guides: 'Guides',
+  reference: 'Reference',
+  explanation: 'Explanation',
+  conformance: 'Conformance',
+  decisions: 'Decisions',
+}
+
+/**
+ * The sections of the site. A folder's README.md says which pages it has, in which order and under which headings: it links each of them.
+ * A folder without one is listed by the names of its files.
+ */
+export function readSections(docs: string): readonly Section[] {
+  return Object.entries(folders)
+    .filter(([folder]) => existsSync(join(docs, folder)))
+    .map(([folder, title]) => readSection(docs, folder, title))
+}
+
+function readSection(docs: string, folder: string, title: string): Section {
+  const readme = `${folder}/README.md`
+  if (existsSync(join(docs, readme))) return { title, folder, index: `${folder}/`, groups: readGroups(docs, readme) }
+  const pages = globSync('*.md', { cwd: join(docs, folder) }).sort()
+  return { title, folder, groups: [{ title: '', pages: pages.map(name => readPage(docs, `${folder}/${name}`)) }] }
+}
+
+/** The pages that a README links, by the headings above the links. */
+function readGroups(docs: string, readme: string): readonly PageGroup[] {
+  const text = readFileSync(join(docs, readme), 'utf8')
+  const headings = readPassages(text).filter(({ kind, level }) => kind === 'heading' && level > 1)
+  const groups = [{ title: '', line: 0 }, ...headings.map(({ text: title, line }) => ({ title, line }))]
+  const seen = new Set<string>()
+  return groups
+    .map(({ title, line }, index) => {
+      const end = groups[index + 1]?.line ?? Number.POSITIVE_INFINITY
+      const paths = listLinks(text)
+        .filter(link => link.line > line && link.line < end)
+        .map(({ target }) => posix.join(posix.dirname(readme), target.replace(/#.*$/, '')))
+      const own = paths.filter(path => isPageOf(docs, readme, path) && !seen.has(path) && seen.add(path))
+      return { title, pages: own.map(path => readPage(docs, path)) }
+    })
+    .filter(({ pages }) => pages.length > 0)
+}
+
+function isPageOf(docs: string, readme: string, path: string): boolean {
+  return posix.dirname(path) === posix.dirname(readme) && /(?<!README)\.md$/.test(path) && existsSync(join(docs, path))
+}
+
+function readPage(docs: string, path: string): ListedPage {
+  return { path, title: readTitle(readFileSync(join(docs, path), 'utf8')) ?? path }
+}
+
+/** The first heading of a page, as plain text. */
+export function readTitle(markdown: string): string | undefined {
+  const heading = readPassages(markdown).find(({ kind }) => kind === 'heading')
+  return heading && restoreCodes(heading.text, heading.codes).replaceAll('`', '')
+}
+
+/** Pages of a folder that its README does not link, and pages outside of every folder of the site. */
+export function findOrphans(docs: string, isExempt: (path: string) => boolean): readonly string[] {
+  const listed = new Set(
+    readSections(docs).flatMap(({ groups }) => groups.flatMap(({ pages }) => pages.map(({ path }) => path))),
+  )
+  return globSync('**/*.md', { cwd: docs, exclude: name => /^(\.vitepress|node_modules)$/.test(name) })
+    .map(path => path.replaceAll('\\', '/'))
+    .filter(path => !listed.has(path) && !/^(\w+\/)?README\.md$/.test(path) && !isExempt(`docs/${path}`))
+    .sort()
+    .map(
+      path =>
+        `docs/${path}:1  orphan  "${readTitle(readFileSync(join(docs, path), 'utf8')) ?? path}"  (${adviceFor(path)})`,
+    )
+}
+
+function adviceFor(path: string): string {
+  const folder = posix.dirname(path)
+  return folder in folders
+    ? `link it in docs/${folder}/README.md, where the sidebar takes its pages from`
+    : `move it into one of ${Object.keys(folders).join(', ')}`
+}
