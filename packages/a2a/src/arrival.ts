@@ -22,7 +22,7 @@ export interface CallArrival {
 
 export function recordCallArrival({ call, senderEvidence, claim }: ResolvedMessage): Json {
   const { binding, version, caller } = call
-  const { scopes: _, ...who } = caller
+  const { scopes: _, usedKey: _key, ...who } = caller
   const hasEvidence = senderEvidence.accepted.length > 0 || senderEvidence.proofs.length > 0
   const arrival = {
     binding,

@@ -10,12 +10,17 @@ const neverKept: ReadonlySet<string> = new Set(['authorization', 'proxy-authoriz
 
 /** The signed part of a request without its body, to verify it once more: its target and the fields that count. */
 export function recordRequest({ target, headers }: SignedRequest, { covered }: Pick<RequestProof, 'covered'>): Json {
-  const names = new Set([...alwaysKept, ...covered.map(name => name.toLowerCase())])
-  const kept = [...names].flatMap(name => {
-    const value = /^[a-z0-9-]+$/.test(name) && !neverKept.has(name) ? headers.get(name) : null
-    return value === null ? [] : [[name, value] as const]
-  })
-  return { target, headers: Object.fromEntries(kept) }
+  const kept: Record<string, string> = {}
+  const keep = (name: string) => {
+    const value = headers.get(name)
+    if (value !== null) kept[name] = value
+  }
+  alwaysKept.forEach(keep)
+  for (const component of covered) {
+    const name = component.toLowerCase()
+    if (/^[a-z0-9-]+$/.test(name) && !neverKept.has(name)) keep(name)
+  }
+  return { target, headers: kept }
 }
 
 /** The request again. Undefined when it is no record of one. */

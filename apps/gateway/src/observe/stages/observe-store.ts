@@ -1,7 +1,7 @@
-import type { Admitted, Delivery, Intake, IntakeTrace, Settlement, Turn, TurnAttempt } from '@postern/core'
+import type { Admitted, Delivery, Intake, IntakeTrace, Settlement, Turn, TurnAttempt, VerifyStep } from '@postern/core'
 import { findDestinationHost } from '@postern/core'
 import type { GatewayStore } from '@postern/store'
-import type { MessageStage, StageListener } from './stage.ts'
+import type { MessageStage, StageDetails, StageListener } from './stage.ts'
 
 /** What a store does when a stage ends. */
 type Observed = Pick<GatewayStore, 'admit' | 'commit' | 'release' | 'settle'>
@@ -61,39 +61,38 @@ interface IntakeEnd {
 }
 
 function describeIntake(
-  { trace, agent, message, proofs = [] }: Intake,
+  { trace, agent, message: { received_via: via }, proofs = [] }: Intake,
   { admitted, correlationId, at, isFirst }: IntakeEnd,
 ): readonly MessageStage[] {
   // What the gateway writes to itself has not come in.
   if (!trace) return []
   const { received_at: startAt, steps } = trace
-  const common = { via: message.received_via, correlationId }
-  const checkedAt = startAt + Math.max(0, ...steps.map(({ after, ms }) => after + ms))
-  const admit: MessageStage = {
-    ...common,
-    name: 'admit',
-    key: `admit ${admitted.message}`,
-    startAt: Math.min(checkedAt, at),
-    endAt: at,
-    attributes: { agent, message: admitted.message, outcome: admitted.outcome },
+  const common = { via, correlationId }
+  const stages: MessageStage[] = []
+  let checkedAt = startAt
+  if (isFirst) {
+    const describe = () => {
+      const isProven = proofs.some(({ verdict }) => verdict === 'pass')
+      const caller = isProven ? trace.caller : undefined
+      return { key: 'receive', attributes: { proven: isProven }, caller }
+    }
+    stages.push({ ...common, name: 'receive', startAt, endAt: Math.max(startAt, at), describe })
   }
-  if (!isFirst) return [admit]
-  const isProven = proofs.some(({ verdict }) => verdict === 'pass')
-  const receive: MessageStage = {
-    ...common,
-    name: 'receive',
-    key: 'receive',
-    startAt,
-    endAt: Math.max(startAt, at),
-    attributes: { proven: isProven },
-    ...(isProven && trace.caller !== undefined && { caller: trace.caller }),
+  for (const [index, step] of steps.entries()) {
+    const begunAt = startAt + step.after
+    const endAt = begunAt + step.ms
+    checkedAt = Math.max(checkedAt, endAt)
+    if (!isFirst) continue
+    stages.push({ ...common, name: 'verify', startAt: begunAt, endAt, describe: () => describeCheck(step, index) })
   }
-  const checks = steps.map(({ kind, verdict, key_from, after, ms }, index): MessageStage => {
-    const attributes = { check: kind, verdict, ...(key_from !== undefined && { key_from }) }
-    const begunAt = startAt + after
-    return { ...common, name: 'verify', key: `verify ${index}`, startAt: begunAt, endAt: begunAt + ms, attributes }
-  })
-  return [receive, ...checks, admit]
+  const { message, outcome } = admitted
+  const describe = () => ({ key: `admit ${message}`, attributes: { agent, message, outcome } })
+  stages.push({ ...common, name: 'admit', startAt: Math.min(checkedAt, at), endAt: at, describe })
+  return stages
+}
+
+function describeCheck({ kind, verdict, key_from }: VerifyStep, index: number): StageDetails {
+  return { key: `verify ${index}`, attributes: { check: kind, verdict, ...(key_from !== undefined && { key_from }) } }
 }
 
 /** Outcomes of a turn that are nobody's fault. */
@@ -106,37 +105,44 @@ function describeTurn(
 ): readonly MessageStage[] {
   if (!attempt) return []
   const { agent, message, via, correlationId } = turn
-  const { leased_at, called_at, first_output_at, ended_at, outcome, tools = [], error } = attempt
+  const { leased_at, ended_at } = attempt
   const common = { via, correlationId }
-  const attributes = { agent, message, attempt: attempt.attempt }
-  const queue: MessageStage | undefined =
-    admittedAt === undefined
-      ? undefined
-      : { ...common, name: 'queue', key: `queue ${message}`, startAt: admittedAt, endAt: leased_at, attributes }
-  const run: MessageStage = {
-    ...common,
-    name: 'turn',
+  const stages: MessageStage[] = []
+  const describeAs = (key: string) => () => ({ key, attributes: { agent, message, attempt: attempt.attempt } })
+  if (admittedAt !== undefined)
+    stages.push({
+      ...common,
+      name: 'queue',
+      startAt: admittedAt,
+      endAt: leased_at,
+      describe: describeAs(`queue ${message}`),
+    })
+  const describeRun = () => describeAttempt(turn, attempt)
+  stages.push(
+    { ...common, name: 'turn', startAt: leased_at, endAt: ended_at, describe: describeRun },
+    {
+      ...common,
+      name: 'commit',
+      startAt: Math.min(ended_at, at),
+      endAt: at,
+      describe: describeAs(`commit ${message} ${turn.token}`),
+    },
+  )
+  return stages
+}
+
+function describeAttempt(turn: Turn, attempt: TurnAttempt): StageDetails {
+  const { leased_at, called_at, first_output_at, outcome, tools = [], error } = attempt
+  return {
     key: turnKey(turn),
-    startAt: leased_at,
-    endAt: ended_at,
     attributes: {
-      ...attributes,
-      outcome,
+      ...{ agent: turn.agent, message: turn.message, attempt: attempt.attempt, outcome },
       ...(called_at !== undefined && { called_after_ms: called_at - leased_at }),
       ...(first_output_at !== undefined && called_at !== undefined && { first_output_ms: first_output_at - called_at }),
       ...(tools.length > 0 && { tool_calls: tools.length }),
     },
-    ...(!well.has(outcome) && { fault: error?.name ?? outcome }),
+    fault: well.has(outcome) ? undefined : (error?.name ?? outcome),
   }
-  const commit: MessageStage = {
-    ...common,
-    name: 'commit',
-    key: `commit ${message} ${turn.token}`,
-    startAt: Math.min(ended_at, at),
-    endAt: at,
-    attributes,
-  }
-  return [...(queue ? [queue] : []), run, commit]
 }
 
 /** A turn that is taken up again is another stage. */
@@ -149,23 +155,17 @@ function describeDelivery(delivery: Delivery, settlement: Settlement): readonly 
   if (!settlement.attempt) return []
   const { via, correlationId, id, attempt, agent, to } = delivery
   const { at, ms, status } = settlement.attempt
-  const host = findDestinationHost(to)
-  return [
-    {
-      name: 'deliver',
-      via,
-      correlationId,
+  const describe = () => {
+    const host = findDestinationHost(to)
+    return {
       key: `deliver ${id} ${delivery.token}`,
-      startAt: at,
-      endAt: at + ms,
       attributes: {
-        agent,
-        attempt,
-        outcome: settlement.state,
+        ...{ agent, attempt, outcome: settlement.state },
         ...(host !== undefined && { host }),
         ...(status !== undefined && { status }),
       },
-      ...(settlement.state !== 'sent' && { fault: settlement.state }),
-    },
-  ]
+      fault: settlement.state === 'sent' ? undefined : settlement.state,
+    }
+  }
+  return [{ name: 'deliver', via, correlationId, startAt: at, endAt: at + ms, describe }]
 }

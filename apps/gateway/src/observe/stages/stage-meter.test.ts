@@ -3,7 +3,7 @@ import type { MessageStage } from './stage.ts'
 import { createStageMeter, stageBounds } from './stage-meter.ts'
 
 const lasting = (ms: number, via = 'a2a'): MessageStage => ({
-  ...{ name: 'turn', via, correlationId: 'c', key: 'k', attributes: {} },
+  ...{ name: 'turn', via, correlationId: 'c', describe: () => ({ key: 'k', attributes: {} }) },
   ...{ startAt: 1_000, endAt: 1_000 + ms },
 })
 

@@ -13,6 +13,11 @@ export interface StageHistogram {
   readonly sum: number
 }
 
+interface Counted {
+  readonly counts: number[]
+  sum: number
+}
+
 export interface StageMeter {
   count(stage: MessageStage): void
   list(): readonly StageHistogram[]
@@ -20,26 +25,32 @@ export interface StageMeter {
 
 /** Labels are names of stages and of channels, so there are few. */
 export function createStageMeter(): StageMeter {
-  const histograms = new Map<
-    string,
-    { stage: MessageStage['name']; via: MessageStage['via']; counts: number[]; sum: number }
-  >()
+  const channels = new Map<MessageStage['via'], Map<MessageStage['name'], Counted>>()
+
+  function histogramOf({ name, via }: MessageStage): Counted {
+    const counted = channels.get(via)?.get(name)
+    if (counted) return counted
+    const histogram = { counts: Array<number>(stageBounds.length + 1).fill(0), sum: 0 }
+    const stages = channels.get(via) ?? new Map<MessageStage['name'], Counted>()
+    channels.set(via, stages.set(name, histogram))
+    return histogram
+  }
+
   return {
-    count({ name, via, startAt, endAt }) {
-      const seconds = Math.max(0, endAt - startAt) / 1000
-      const key = `${name} ${via}`
-      const found = histograms.get(key)
-      const histogram = found ?? { stage: name, via, counts: Array(stageBounds.length + 1).fill(0), sum: 0 }
-      if (!found) histograms.set(key, histogram)
-      const index = stageBounds.findIndex(bound => seconds <= bound)
-      const at = index < 0 ? stageBounds.length : index
+    count(stage) {
+      const seconds = Math.max(0, stage.endAt - stage.startAt) / 1000
+      const histogram = histogramOf(stage)
+      let at = 0
+      while (at < stageBounds.length && seconds > (stageBounds[at] ?? 0)) at += 1
       histogram.counts[at] = (histogram.counts[at] ?? 0) + 1
       histogram.sum += seconds
     },
     list: () =>
-      [...histograms.values()].map(({ stage, via, counts, sum }) => {
-        let total = 0
-        return { stage, via, sum, cumulative: counts.map(count => (total += count)) }
-      }),
+      [...channels].flatMap(([via, stages]) =>
+        [...stages].map(([stage, { counts, sum }]) => {
+          let total = 0
+          return { stage, via, sum, cumulative: counts.map(count => (total += count)) }
+        }),
+      ),
   }
 }

@@ -9,10 +9,15 @@ export interface MessageStage {
   readonly via: ChannelName
   /** What all stages of one message have in common. */
   readonly correlationId: string
-  /** Tells it apart from others of the same name and message. */
-  readonly key: string
   readonly startAt: number
   readonly endAt: number
+  /** Called for traces only: every message has ten stages, and most gateways just count them. */
+  describe(): StageDetails
+}
+
+export interface StageDetails {
+  /** Tells it apart from others of the same name and message. */
+  readonly key: string
   /** For the operator alone. No words of anybody, no address of a person. */
   readonly attributes: Readonly<Record<string, string | number | boolean>>
   /** Why it failed, as a short code; absent when it did not. */

@@ -69,10 +69,11 @@ const sampled = 1
 const kindOf: Readonly<Partial<Record<MessageStage['name'], number>>> = { receive: kinds.server, deliver: kinds.client }
 
 function describeSpan(
-  { name, via, correlationId, key, startAt, endAt, attributes, fault, caller }: MessageStage,
+  { name, via, correlationId, startAt, endAt, describe }: MessageStage,
   traceId: string,
   origin: Pick<ReadableSpan, 'resource' | 'instrumentationScope'>,
 ): ReadableSpan {
+  const { key, attributes, fault, caller } = describe()
   const contextOf = (of: string) => ({ traceId, spanId: spanIdOf(correlationId, of), traceFlags: sampled })
   const link = caller === undefined ? undefined : parseTraceparent(caller)
   const named = Object.entries(attributes).map(([each, value]) => [`postern.${each}`, value])

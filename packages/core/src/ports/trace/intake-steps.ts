@@ -48,14 +48,13 @@ export function createIntakeSteps(platform: Pick<Platform, 'now'>): IntakeSteps 
     now,
     note({ kind, verdict, key_id }, since, used, until = now()) {
       if (steps.length >= maxSteps) return
-      const keyDigest = used?.key?.digest
       if (used?.key) keys.set(used.key.digest, used.key)
       steps.push({
         kind,
         verdict,
-        ...(key_id !== undefined && { key_id: key_id.slice(0, maxKeyId).toWellFormed() }),
-        ...(used && { key_from: used.from }),
-        ...(keyDigest !== undefined && { key_digest: keyDigest }),
+        key_id: key_id?.slice(0, maxKeyId).toWellFormed(),
+        key_from: used?.from,
+        key_digest: used?.key?.digest,
         after: roundMs(since),
         ms: roundMs(until - since),
       })

@@ -41,10 +41,14 @@ export function describeGiven(content: NormalizedMessage, parts: readonly Part[]
 type Given = Omit<NormalizedMessage, 'raw'>
 
 function toGiven(content: NormalizedMessage, parts: readonly Part[], { view }: Past): Given {
-  // `raw` is read where it is needed, for it is rebuilt from bytes.
-  const members = Object.keys(content).filter(name => name !== 'raw' && name !== 'policy_resolution')
-  const told = Object.fromEntries(members.map(name => [name, content[name as keyof NormalizedMessage]]))
-  return { ...told, parts, history: view.turns } as unknown as Given
+  const given: Record<string, unknown> = {}
+  for (const name of Object.keys(content)) {
+    // `raw` is read where it is needed, for it is rebuilt from bytes.
+    if (name !== 'raw' && name !== 'policy_resolution') given[name] = content[name as keyof NormalizedMessage]
+  }
+  given.parts = parts
+  given.history = view.turns
+  return given as unknown as Given
 }
 
 /**
@@ -52,8 +56,9 @@ function toGiven(content: NormalizedMessage, parts: readonly Part[], { view }: P
  * as much for every message, and does not take whatever a message may hold.
  */
 function digestGiven(given: Given): string {
-  const members = Object.keys(given).sort()
-  return hash('sha256', JSON.stringify(members.map(name => [name, given[name as keyof Given]])), 'base64url')
+  const sorted: Record<string, unknown> = {}
+  for (const name of Object.keys(given).sort()) sorted[name] = given[name as keyof Given]
+  return hash('sha256', JSON.stringify(sorted), 'base64url')
 }
 
 /** A message as an agent was given it, built again. */
