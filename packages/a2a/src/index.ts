@@ -1,5 +1,5 @@
 import type { Channel, ChannelContext } from '@postern/core'
-import { createSender, loadOptional } from '@postern/core'
+import { createSender, loadOptional, renderUnsent } from '@postern/core'
 import type { ChannelModule } from '@postern/http'
 import { joinTokenRules } from '@postern/http/tokens'
 import type { Hono } from 'hono'
@@ -20,7 +20,7 @@ import { createOwnKeyRing } from './keys/ring.ts'
 import { createKeySetRoute } from './keys/routes.ts'
 import { createOperations } from './operations/create-operations.ts'
 import { guardOperations } from './operations/guard.ts'
-import { addressTask, describeTask, renderDelivery } from './render.ts'
+import { addressTask, describeTask, previewTaskTarget, renderDelivery } from './render.ts'
 import { createCallReplay } from './replay.ts'
 import { createA2aRoutes } from './routes.ts'
 import { a2aDescriptor } from './speaker.ts'
@@ -69,6 +69,8 @@ export function openA2a(whole: A2aConfig, gateway: ChannelContext): Channel<Hono
   return {
     ...sender,
     routes: endpoint.routes,
+    preview: ({ turn, response }) =>
+      renderUnsent(sender, { turn: { ...turn, target: previewTaskTarget(response) }, response }),
     replay: createCallReplay(config, gateway),
     isAnnounced: true,
     openPaths: ['a2a', 'agents'],

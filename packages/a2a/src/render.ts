@@ -23,6 +23,11 @@ export function addressTask({ turn }: AnsweredTurn) {
   return { deliveries: [{ to: `task:${id}`, target: turn.target, pulled: true }], aliases: [] }
 }
 
+/** The task that an answer would be in, had a peer asked for it. */
+export function previewTaskTarget({ id, thread_id }: NormalizedResponse): Json {
+  return { id, context: thread_id } satisfies TaskTarget
+}
+
 /**
  * Approximate characters of a notification; subscribers fetch the rest. A task may have ten subscribers, and the operator's list keeps all
  * of it.

@@ -1,10 +1,11 @@
 import type { Channel, ChannelContext } from '@postern/core'
-import { createSender, defaultMaxMentions } from '@postern/core'
+import { createSender, defaultMaxMentions, renderUnsent } from '@postern/core'
 import { createKeyIntroductions } from './actors/key-introductions.ts'
 import type { ChannelDeps } from './channel-deps.ts'
 import type { ActivityPubConfig } from './config.ts'
 import { createFindBytes, deliverActivity } from './deliver.ts'
 import { findHost } from './format/iri.ts'
+import { previewReplyTarget } from './format/reply-target.ts'
 import { addressAction, expandToFollowers } from './outbox/address-action.ts'
 import { addressAnswer } from './outbox/address-answer.ts'
 import { createDeletedActors } from './peers/deleted-actors.ts'
@@ -14,7 +15,7 @@ import { createUnreachableInboxes } from './peers/unreachable-inboxes.ts'
 import { createDeliveryRenderer, describeOutgoing } from './posts/outgoing.ts'
 import { activityPubDescriptor } from './speaker.ts'
 
-type Outgoing = ReturnType<typeof createSender> & Pick<Channel, 'addressAction' | 'expand'>
+type Outgoing = ReturnType<typeof createSender> & Pick<Channel, 'addressAction' | 'expand' | 'preview'>
 
 /** The way out: signed posts and activities to the inboxes of peers. */
 export function createOutbound(
@@ -33,15 +34,18 @@ export function createOutbound(
     findBytes: createFindBytes(deps),
     onGone: createUnreachableInboxes({ store, deletedActors, platform }),
   }
+  const sender = createSender({
+    descriptor: activityPubDescriptor,
+    address: answered => addressAnswer(answered, addressing),
+    render: createDeliveryRenderer({ origin, fileAddress, showRequirement }, now),
+    describe: describeOutgoing,
+    deliver: (wire, delivery) =>
+      foreignInboxes.watchDelivery(delivery, () => deliverActivity(wire, delivery, delivering)),
+  })
   return {
-    ...createSender({
-      descriptor: activityPubDescriptor,
-      address: answered => addressAnswer(answered, addressing),
-      render: createDeliveryRenderer({ origin, fileAddress, showRequirement }, now),
-      describe: describeOutgoing,
-      deliver: (wire, delivery) =>
-        foreignInboxes.watchDelivery(delivery, () => deliverActivity(wire, delivery, delivering)),
-    }),
+    ...sender,
+    preview: ({ turn, response }) =>
+      renderUnsent(sender, { turn: { ...turn, target: previewReplyTarget(turn.content) }, response }),
     addressAction: action => addressAction(action, addressing),
     expand: (_, relations) => expandToFollowers(relations),
   }

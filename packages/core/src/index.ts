@@ -145,7 +145,7 @@ export type { CurrentMessage, FoundResponse, LookupStore, ResponseContext } from
 export type { ChangeKind, ChangeNotice, NoticeStore, WorkKind } from './ports/notice-store.ts'
 export { changeKinds, workKinds } from './ports/notice-store.ts'
 export type { OnceStore } from './ports/once-store.ts'
-export type { OperatorStore } from './ports/operator-store.ts'
+export type { MessageTiming, OperatorStore, WaitingHost } from './ports/operator-store.ts'
 export { windowedLists } from './ports/operator-store.ts'
 export type { OverdueStore } from './ports/overdue-store.ts'
 export type { OwnThreadStore, PeopleStore } from './ports/people-store.ts'
@@ -303,6 +303,7 @@ export {
   readRemember,
   rememberedPlace,
 } from './requirements/remembered-decision.ts'
+export { renderUnsent } from './requirements/render-unsent.ts'
 export { actionUrl, createRequirementList } from './requirements/requirement-list.ts'
 export { describeObjection, refuseClaim, refuseResolution } from './requirements/requirement-refusals.ts'
 export { createResolutionIntake, describeResolution, resolutionIdOf } from './requirements/resolution-intake.ts'

@@ -1,12 +1,12 @@
 import type { Channel, ChannelContext } from '@postern/core'
-import { createSender, defaultMaxHops, Rejection } from '@postern/core'
+import { createSender, defaultMaxHops, Rejection, renderUnsent } from '@postern/core'
 import type { EmailConfig } from './config.ts'
 import { deliverMail } from './deliver.ts'
 import { addressMail } from './out/addressing/address.ts'
 import { scopeOfMailbox } from './out/addressing/audience.ts'
 import { addressDirectMessage } from './out/addressing/direct-message.ts'
 import { addressMailNotice } from './out/addressing/notice.ts'
-import { retargetToAuthor } from './out/addressing/target.ts'
+import { previewMailTarget, retargetToAuthor } from './out/addressing/target.ts'
 import { createMailBackground } from './out/background.ts'
 import { createDkimSigner } from './out/dkim/signer.ts'
 import { sendProbe } from './out/probe.ts'
@@ -22,6 +22,7 @@ type Outgoing = Pick<
   | 'address'
   | 'addressDirectMessage'
   | 'prepare'
+  | 'preview'
   | 'fetchBackground'
   | 'publishedKeys'
   | 'rotateKeys'
@@ -47,14 +48,17 @@ export function openMailOutbound(
   const signer = createDkimSigner({ store, domain: agents.domain, selector, now: () => platform.now() })
   const rendering = { agents, config, fileAddress, showRequirement, maxHops }
   const delivering = { gateway: { admission, store, platform }, agents, signer, config, openTokens }
+  const sender = createSender({
+    descriptor: emailDescriptor,
+    address: answered => addressMail(answered, { agents, maxHops }),
+    render: delivery => renderMail(delivery, rendering),
+    describe: describeMail,
+    deliver: (wire, delivery) => deliverMail(wire, delivery, delivering),
+  })
   return {
-    ...createSender({
-      descriptor: emailDescriptor,
-      address: answered => addressMail(answered, { agents, maxHops }),
-      render: delivery => renderMail(delivery, rendering),
-      describe: describeMail,
-      deliver: (wire, delivery) => deliverMail(wire, delivery, delivering),
-    }),
+    ...sender,
+    preview: ({ turn, response }) =>
+      renderUnsent(sender, { turn: { ...turn, target: previewMailTarget(turn.content) }, response }),
     addressDirectMessage: post => addressDirectMessage(post, { agents, allowed: config.write_to }),
     // Bytes of answers are stored once, under their digest: attached from there, or linked when they are too large.
     addressesFiles: true,

@@ -17,7 +17,7 @@ import { boundTranscript } from './history/bounded-transcript.ts'
 import { findWebThread } from './history/web-thread.ts'
 import { webDescriptor } from './identity/descriptor.ts'
 import { readChatKey } from './identity/owner-key.ts'
-import { addressRun, describeResponse, renderResponse } from './render.ts'
+import { addressRun, describeResponse, renderResponse, showChatAnswer } from './render.ts'
 import { createWebRoutes } from './routes.ts'
 import { createRunReplay } from './runs/replay.ts'
 import { openS3Bytes } from './s3/open-s3.ts'
@@ -96,6 +96,8 @@ export async function openWeb(config: WebConfig, context: WebContext): Promise<C
   return {
     ...sender,
     routes,
+    isReadAsPreview: true,
+    preview: ({ response }) => [showChatAnswer(response, gateway.fileAddress)],
     replay: createRunReplay(deps),
     ...(config.enabled && { entrance: { label: 'chat', path: '/api/v1/agent/runs' } }),
     async findThread(owner, key) {

@@ -1,5 +1,7 @@
 import type { AnsweredTurn, Delivery, Json, NormalizedResponse } from '@postern/core'
 import { parseJsonText } from '@postern/core'
+import type { FileAddress } from './parts/write-block.ts'
+import { listFiles, writeBlocks } from './parts/write-block.ts'
 
 /** The client reads the answer from the store, so a committed answer is delivered. */
 export function addressRun({ turn }: AnsweredTurn) {
@@ -16,6 +18,18 @@ export function renderResponse({ response }: Delivery): NormalizedResponse | nul
 
 export function describeResponse(response: NormalizedResponse | null): Json {
   return parseJsonText(JSON.stringify(response)) as Json
+}
+
+/** The message of AG-UI that a client shows for it. */
+export function showChatAnswer({ id, parts }: NormalizedResponse, fileAddress: FileAddress): Json {
+  const files = listFiles(parts, fileAddress)
+  const message = {
+    id,
+    role: 'assistant',
+    content: writeBlocks(parts, fileAddress),
+    ...(files.length > 0 && { files }),
+  }
+  return parseJsonText(JSON.stringify(message)) as Json
 }
 
 function runOf(target: unknown): string {

@@ -3,11 +3,14 @@ import type { Hono, MiddlewareHandler } from 'hono'
 import type { OperatorRoute } from '../api/operation.ts'
 import { createBanRoutes } from '../commands/bans/route.ts'
 import { createDoctorRoutes, createProxyRoutes } from '../commands/doctor/route.ts'
+import { createMessageDocumentRoutes } from '../commands/documents/route.ts'
 import { createEventRoutes } from '../commands/events/route.ts'
+import { createHostRoutes } from '../commands/hosts/route.ts'
 import { requireOperator } from '../commands/operator-token.ts'
 import { createOutcomeRoutes } from '../commands/outcomes/route.ts'
 import { createOwnerRoutes } from '../commands/people/owners-route.ts'
 import { createQuestionRoutes } from '../commands/questions/route.ts'
+import { createRateRoutes } from '../commands/rates/route.ts'
 import { createReplayRoutes } from '../commands/replay/route.ts'
 import { createOperatorRoutes } from '../commands/routes.ts'
 import type { ListedSetting } from '../commands/status/listed-setting.ts'
@@ -106,14 +109,15 @@ export function createApp(foundation: Foundation, options: AppOptions): Hono {
   return app
 }
 
-interface OperatorPart extends Pick<AppOptions, 'extraOperations' | 'meter' | 'paused' | 'leaving' | 'listSettings'> {
+interface OperatorPart
+  extends Pick<AppOptions, 'extraOperations' | 'meter' | 'paused' | 'leaving' | 'listSettings' | 'activity'> {
   readonly operatorOnly: MiddlewareHandler
   findApp(): Hono
 }
 
 function openOperatorRoutes(
   foundation: Foundation,
-  { operatorOnly, extraOperations, findApp, meter, paused, leaving, listSettings }: OperatorPart,
+  { operatorOnly, extraOperations, findApp, meter, paused, leaving, listSettings, activity }: OperatorPart,
 ): Hono {
   const { config, store, channels, agents, attachments, requirements, operators, platform } = foundation
   return createOperatorRoutes({
@@ -122,6 +126,9 @@ function openOperatorRoutes(
       ...createReplayRoutes(openReplay(foundation)),
       ...createEventRoutes({ store, leaving, now: platform.now }),
       ...createWhyRoutes({ store, agents, agentConfigs: config.agents, now: () => platform.now() }),
+      ...createHostRoutes({ store, listLeftAlone: activity.listLeftAlone }),
+      ...createRateRoutes({ store, channels, now: platform.now }),
+      ...createMessageDocumentRoutes({ store, channels }),
       ...createOutcomeRoutes({ store, agentConfigs: config.agents, now: platform.now }),
       ...createQuestionRoutes(operators),
       ...createBanRoutes(store.records),

@@ -11,7 +11,7 @@ interface AgentNames {
 const maxAsked = 2_048
 
 /**
- * What an operator may mean: `3`, `#3`, `d3` (a delivery), the peer's id (Message-ID, activity, A2A message or task), an id of ours, an address
+ * What an operator may mean: `3`, `#3`, `d3` (a delivery), `r3` (a refusal), the peer's id (Message-ID, activity, A2A message or task), an id of ours, an address
  * or an agent's name. @throws Rejection `malformed`
  */
 export function parseWhyWords(asked: string, agents: AgentNames): WhyWords {
@@ -24,6 +24,8 @@ export function parseWhyWords(asked: string, agents: AgentNames): WhyWords {
   }
   const message = /^#(\d{1,15})$/.exec(text)?.[1]
   if (message) return { ids: [], message: Number(message) }
+  const refusal = /^r(?:efusal)?[ :#]*(\d{1,15})$/i.exec(text)?.[1]
+  if (refusal) return { ids: [], refusal: Number(refusal) }
   const delivery = /^d(?:elivery)?[ :#]*(\d{1,15})$/i.exec(text)?.[1]
   const number = /^\d{1,15}$/.test(text) ? Number(text) : undefined
   return {

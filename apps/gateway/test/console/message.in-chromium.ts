@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ConsoleGateway, ConsolePage } from './console-gateway.ts'
@@ -44,21 +46,84 @@ test('an agent that failed is named with its error and the fix', async () => {
   expect(await why().locator('.fix').textContent()).toMatch(/agent/)
 })
 
-test('one answer is shown as mail, post, task and chat; the tabs move by the arrows', async () => {
+test('one answer is shown as mail, post, task and chat, as the gateway writes each; the tabs move by the arrows', async () => {
   await opened.show(`message/${await numberOf('open')}`)
+  const before = (await gateway.gateway.store.listDeliveries({ limit: 50 })).length
   const tabs = page.getByRole('tablist', { name: 'The answer by channel' })
+  const panel = page.locator('.previews [role=tabpanel]')
   await tabs.getByRole('tab', { name: 'mail' }).waitFor()
   expect(await tabs.getByRole('tab', { selected: true }).textContent()).toBe('mail')
+  await panel.getByText('As it was sent.').waitFor()
   const frame = page.locator('iframe')
   expect(await frame.getAttribute('sandbox')).toBe('')
   expect(await page.frameLocator('iframe').locator('strong').textContent()).toBe('open')
   await tabs.getByRole('tab', { name: 'mail' }).press('ArrowRight')
   await page.getByText('TASK_STATE_COMPLETED').waitFor()
+  await panel.getByText('As the gateway would send it').waitFor()
   await tabs.getByRole('tab', { name: 'task' }).press('ArrowRight')
   await expect.poll(() => page.locator('.bubble').count()).toBe(2)
+  await tabs.getByRole('tab', { name: 'chat' }).press('ArrowRight')
+  await panel.getByText('https://alice.test/@alice', { exact: true }).waitFor()
+  // The mention at its beginning is the channel's own doing.
+  expect(await page.frameLocator('iframe').locator('p').first().textContent()).toMatch(/^@alice We are open on Sunday/)
+  expect((await gateway.gateway.store.listDeliveries({ limit: 50 })).length).toBe(before)
+})
+
+test('the four stand side by side', async () => {
+  await page.getByRole('button', { name: 'Side by side' }).click()
+  const dialog = page.getByRole('dialog', { name: 'The answer side by side' })
+  for (const name of ['post', 'mail']) {
+    const shown = dialog.getByRole('region', { name, exact: true }).frameLocator('iframe').locator('strong')
+    await expect.poll(() => shown.textContent()).toBe('open')
+  }
+  await dialog.getByRole('region', { name: 'task', exact: true }).getByText('"artifactId"').waitFor()
+  await dialog.getByRole('region', { name: 'chat', exact: true }).locator('.bubble strong').waitFor()
+  await dialog.getByRole('button', { name: 'Close' }).click()
+})
+
+/** What a shell hands to curl: its words, and what it reads. */
+async function runShell(command: string): Promise<{ readonly words: readonly string[]; readonly input: Buffer }> {
+  const curl = 'curl() { printf "%s\\0" "$@"; printf "\\0"; case "$*" in *"@-"*|*"--upload-file -"*) cat;; esac; }'
+  const { stdout } = await promisify(execFile)('sh', ['-c', `${curl}; ${command}`], { encoding: 'buffer' })
+  const end = stdout.indexOf('\0\0')
+  return { words: stdout.subarray(0, end).toString().split('\0'), input: stdout.subarray(end + 2) }
+}
+
+async function copyCurl(text: string): Promise<string> {
+  await opened.show(`message/${await numberOf(text)}`)
+  await page.getByRole('region', { name: 'Message and answer' }).getByText(text).first().waitFor()
+  await page.evaluate(() => navigator.clipboard.writeText(''))
+  await page.getByRole('button', { name: 'Copy as curl' }).click()
+  const readClipboard = () => page.evaluate(() => navigator.clipboard.readText())
+  await expect.poll(readClipboard).toContain('curl')
+  return readClipboard()
+}
+
+const rawOf = async (text: string) =>
+  Buffer.from((await gateway.gateway.store.findArrival(await numberOf(text)))?.raw ?? [])
+
+test('a command for curl sends the very bytes of a mail, to whom they came', async () => {
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  const { words, input } = await runShell(await copyCurl('open'))
+  expect(input.equals(await rawOf('open'))).toBe(true)
+  expect(words).toEqual(
+    expect.arrayContaining(['--mail-from', '--mail-rcpt', 'desk@agents.test', 'smtp://127.0.0.1:25']),
+  )
+})
+
+test('a command for curl sends a request with its signature, and runs nothing that stands in it', async () => {
+  const text = `it's "$HOME" $(echo run) \`echo run\` \\`
+  await gateway.simulation.send({ via: 'activitypub', to: 'desk', text })
+  const { words } = await runShell(await copyCurl("it's"))
+  const body = words[words.indexOf('--data-binary') + 1]
+  expect(body).toBe((await rawOf("it's")).toString())
+  expect(body).toContain('$(echo run)')
+  expect(words.find(word => word.startsWith('signature: '))).toContain('mastodon.test')
+  expect(words).toContain(`${gateway.url}/agents/desk/inbox`)
 })
 
 test('the raw mail is shown byte for byte', async () => {
+  await opened.show(`message/${await numberOf('When are you open')}`)
   await page.getByRole('tab', { name: 'raw .eml' }).click()
   await expect
     .poll(() => page.getByLabel('raw mail').textContent())
@@ -66,6 +131,8 @@ test('the raw mail is shown byte for byte', async () => {
 })
 
 test('a redacted trace has the stages, and neither a person nor their words', async () => {
+  await opened.show(`message/${await numberOf('When are you open')}`)
+  await expect.poll(() => why().textContent()).toMatch(/^Answered.*alice\.test/)
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: 'Redacted trace' }).click(),

@@ -1,4 +1,4 @@
-import type { Delivery, Json, Visibility } from '@postern/core'
+import type { Delivery, Json, NormalizedMessage, Visibility } from '@postern/core'
 import type { Revision } from './revision.ts'
 
 /**
@@ -77,6 +77,13 @@ export function readReplyTarget(json: Json): ReplyTarget {
 export function retargetAlone(target: Json): Json | undefined {
   const reply = readReplyTarget(target)
   return reply?.inbox ? toJson({ ...reply, visibility: 'direct' }) : undefined
+}
+
+/** The target of an answer to what came by another channel, as if its sender had written a post to the agent alone. */
+export function previewReplyTarget({ sender: { address } }: Pick<NormalizedMessage, 'sender'>): Json {
+  const [, name = 'sender', host = 'example.org'] = /^@([^@\s]{1,200})@([\w.:-]{1,253})$/.exec(address) ?? []
+  const actor = `https://${host}/@${encodeURIComponent(name)}`
+  return toJson({ actor, address: `@${name}@${host}`, inbox: `${actor}/inbox`, visibility: 'direct' })
 }
 
 /** The data that all deliveries of a broadcast share, beside the data of each one. */

@@ -59,6 +59,8 @@ export function Shell() {
     : (current?.title ?? 'Nothing here')
   useEffect(() => {
     document.title = `${title} · Postern`
+    // On a phone the screens are one line, which is longer than the page.
+    document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
   }, [title])
   useKeys({
     '?': () => {

@@ -162,6 +162,13 @@ export interface Channel<Routes = unknown> {
   address(answered: AnsweredTurn): Addressing
   /** Renders now; delivers when told to. */
   prepare(delivery: Delivery): Prepared
+  /**
+   * The documents that an answer would be here, had its message come by this channel, in the form that operators see. `turn.target` is of another
+   * channel. Nothing is sent or looked up. A channel without it shows none.
+   */
+  preview?(answered: AnsweredTurn): readonly Json[]
+  /** Clients read what `preview` shows: what deliveries hold is written only then. */
+  readonly isReadAsPreview?: true
   /** Which deliveries a deed causes; undefined when this channel has no way to do it. A channel without it has none for any. */
   addressAction?(action: OutgoingAction): Addressing | undefined
   /** A message of the agent's own to those it mentions, on a channel that has no posts; undefined when it may be sent to none of them. Pure. */

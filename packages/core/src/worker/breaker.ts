@@ -24,6 +24,10 @@ export interface LeftAloneHost {
   /** ms */
   readonly until: number
   readonly reason: string
+  /** Until when it is not tried because it does not answer, ms. */
+  readonly openUntil?: number | undefined
+  /** Until when it asked to be left alone (`Retry-After`), ms. */
+  readonly heldUntil?: number | undefined
 }
 
 const reasons = {
@@ -81,8 +85,11 @@ export function createBreaker(
     listLeftAlone() {
       const at = now()
       return [...states.entries()].flatMap(([host, state]) => {
-        const until = Math.max(state.openUntil ?? 0, state.heldUntil)
-        return until > at ? [{ host, until, reason: reasonOf(state, at) }] : []
+        const { openUntil = 0, heldUntil } = state
+        const until = Math.max(openUntil, heldUntil)
+        if (until <= at) return []
+        const causes = { ...(openUntil > at && { openUntil }), ...(heldUntil > at && { heldUntil }) }
+        return [{ host, until, reason: reasonOf(state, at), ...causes }]
       })
     },
   }

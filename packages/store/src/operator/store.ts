@@ -7,6 +7,7 @@ import type { StoreContext } from '../engine/store-context.ts'
 import type { DeliveryControlDeps } from './delivery-control.ts'
 import { createDeliveryControl } from './delivery-control.ts'
 import { createDeliveryList } from './delivery-list.ts'
+import { createFigures } from './figures.ts'
 import { createWindowFinder } from './list-window.ts'
 import type { MessageViewDeps } from './message-view.ts'
 import { createMessageView } from './message-view.ts'
@@ -25,6 +26,7 @@ export function createOperatorStore(
     ...createMessageView(context.db, tables, deliveryList),
     ...createDeliveryControl(context, tables),
     ...createTraceStore(context, tables, deliveryList),
+    ...createFigures(context.db),
     findListWindow: createWindowFinder(context.db),
     listDeliveries: deliveryList.listDeliveries,
     listRefusals: refusals.listRefusals,

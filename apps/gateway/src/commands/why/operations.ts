@@ -43,7 +43,7 @@ export const whyOperation = defineOperation({
     id: z
       .string()
       .describe(
-        'A number (`3`, `#3`; `d3` for a delivery), any id of a peer or of ours, or the address of a sender or an agent; percent-encoded.',
+        'A number (`3`, `#3`; `d3` for a delivery, `r3` for a refusal), any id of a peer or of ours, or the address of a sender or an agent; percent-encoded.',
       ),
   }),
   answer: answerSchema,

@@ -8,8 +8,9 @@ import { onChange } from './live.js'
  * there, so that nothing flickers.
  * @param {string | undefined} path nothing is asked without one
  * @param {readonly string[]} [topics] of the event stream
+ * @param {number} [restMs] changes that come sooner after one are gathered
  */
-export function useAnswer(path, topics = []) {
+export function useAnswer(path, topics = [], restMs = 0) {
   const answer = useSignal(/** @type {any} */ (undefined))
   const error = useSignal(/** @type {Error | undefined} */ (undefined))
   const turn = useSignal(0)
@@ -33,6 +34,21 @@ export function useAnswer(path, topics = []) {
   const refresh = () => {
     turn.value += 1
   }
-  useEffect(() => (topics.length === 0 ? undefined : onChange(topics, refresh)), [topics.join()])
+  useEffect(() => {
+    if (topics.length === 0) return undefined
+    let timer = 0
+    const later = () => {
+      if (restMs === 0) return refresh()
+      timer ||= setTimeout(() => {
+        timer = 0
+        refresh()
+      }, restMs)
+    }
+    const leave = onChange(topics, later)
+    return () => {
+      leave()
+      clearTimeout(timer)
+    }
+  }, [topics.join()])
   return { answer: answer.value, error: error.value, refresh }
 }

@@ -1,24 +1,32 @@
+import { useEffect } from '../../vendor/hooks.js'
 import { span } from '../lib/format.js'
 import { html } from '../lib/html.js'
+import { useAnswer } from '../lib/load.js'
 import { nameChannel } from '../parts/badges.js'
 import { Spark } from '../parts/spark.js'
 
 const channels = ['activitypub', 'a2a', 'email', 'web']
-const bucketMs = 5 * 60_000
-const buckets = 12
-const hourMs = bucketMs * buckets
+/** Also where nothing comes, the hour moves on, ms. */
+const refreshMs = 30_000
+/** The figures of a busy gateway are asked for this often at most, ms. */
+const restMs = 2_000
+
+/** @typedef {{ messages: number, p95_ms?: number }} Span */
 
 /**
- * Rate and latency of each channel in the last hour, of the rows that are loaded; a click filters by it.
- * @param {{ rows: readonly import('../lib/feed.js').FeedRow[], filters: Record<string, string>, change: (filters: Record<string, string>) => void }} props
+ * Rate and latency of each channel in the last hour, as the gateway counts them; a click filters by it.
+ * @param {{ filters: Record<string, string>, change: (filters: Record<string, string>) => void }} props
  */
-export function Strip({ rows, filters, change }) {
-  const now = Date.now()
-  const recent = rows.filter(({ at }) => now - Date.parse(at) < hourMs)
+export function Strip({ filters, change }) {
+  const { answer, refresh } = useAnswer('/operator/api/rates', ['message', 'turn'], restMs)
+  useEffect(() => {
+    const timer = setInterval(refresh, refreshMs)
+    return () => clearInterval(timer)
+  }, [])
   return html`<div class="strip">
     ${channels.map(name => {
-      const own = recent.filter(({ channel }) => channel === name)
-      const { counts, spans, p95 } = measure(own, now)
+      const figures = answer?.channels.find((/** @type {any} */ { channel }) => channel === name)
+      const spans = /** @type {readonly Span[]} */ (figures?.spans ?? [])
       const isOnly = filters.channel === name
       const { channel: _, ...others } = filters
       return html`<button
@@ -31,30 +39,18 @@ export function Strip({ rows, filters, change }) {
         <span class="figures">
           <small class=${`chan ${name}`}>${nameChannel(name)}</small>
           <span>
-            <b>${own.length.toLocaleString('en')}</b>
-            <small class="detail">/h${p95 === undefined ? '' : ` · p95 ${span(p95)}`}</small>
+            <b>${figures === undefined ? '–' : figures.per_hour.toLocaleString('en')}</b>
+            <small class="detail">/h${figures?.p95_ms === undefined ? '' : ` · p95 ${span(figures.p95_ms)}`}</small>
           </span>
         </span>
         <span class=${`chan-line ${name}`} style=${{ color: `var(--${name})` }}>
-          <${Spark} counts=${counts} spans=${spans} label=${`${nameChannel(name)}: messages and time taken over the last hour`} />
+          <${Spark}
+            counts=${spans.map(({ messages }) => messages)}
+            spans=${spans.map(({ p95_ms = 0 }) => p95_ms)}
+            label=${`${nameChannel(name)}: messages and time taken over the last hour`}
+          />
         </span>
       </button>`
     })}
   </div>`
-}
-
-/** @param {readonly import('../lib/feed.js').FeedRow[]} rows @param {number} now */
-function measure(rows, now) {
-  const counts = Array(buckets).fill(0)
-  const spans = Array(buckets).fill(0)
-  const all = []
-  for (const { at, ms } of rows) {
-    const bucket = buckets - 1 - Math.min(buckets - 1, Math.max(0, Math.floor((now - Date.parse(at)) / bucketMs)))
-    counts[bucket] += 1
-    if (ms === undefined) continue
-    spans[bucket] = Math.max(spans[bucket], ms)
-    all.push(ms)
-  }
-  all.sort((left, right) => left - right)
-  return { counts, spans, p95: all[Math.ceil(all.length * 0.95) - 1] }
 }

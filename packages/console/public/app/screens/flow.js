@@ -74,7 +74,7 @@ export function Flow({ status }) {
       </button>
       ${status?.dev && html`<a class="btn primary" href=${linkTo('compose')}>Compose <kbd>c</kbd></a>`}
     </header>
-    <${Strip} rows=${rows} filters=${filters} change=${filter} />
+    <${Strip} filters=${filters} change=${filter} />
     <div class="cols head" aria-hidden="true">
       <span>time</span><span>channel</span><span>sender</span><span class="optional">agent</span
       ><span class="optional">message</span><span>what happened</span><span class="num">took</span><span class="num">sent</span>

@@ -29,9 +29,9 @@ export function Refusal({ id }) {
 
 /** @param {{ refusal: any }} props */
 function Shown({ refusal }) {
-  const { at, via, from, code, reason, endpoint, status, claimed_sender, agent, peer_id } = refusal
-  const { answer } = useAnswer(peer_id === undefined ? undefined : `/operator/api/why/${encodeURIComponent(peer_id)}`)
-  const why = answer?.explanations?.find((/** @type {any} */ { kind }) => kind === 'refusal')
+  const { place, at, via, from, code, reason, endpoint, status, claimed_sender, agent, peer_id } = refusal
+  const { answer } = useAnswer(`/operator/api/why/r${place}`)
+  const why = answer?.explanations?.[0]
   const facts = [
     ['at', at],
     ['channel', via],

@@ -45,12 +45,12 @@ function Configuration() {
       <label class="choice"><input type="checkbox" checked=${isAll.value} onChange=${() => (isAll.value = !isAll.value)} />with defaults</label>
     </div>
     <div class="panel wide" tabindex="0" role="region" aria-label="Values">
-      <table>
+      <table class="stacked">
         <thead><tr><th>key</th><th>value</th><th class="tight">source</th></tr></thead>
         <tbody>
           ${settings.map(
             ({ key, value, source }) =>
-              html`<tr key=${key}><td><code>${key}</code></td><td><code>${JSON.stringify(value)}</code></td><td class="tight"><${Badge} kind=${sources[source] ?? 'muted'}>${source}<//></td></tr>`,
+              html`<tr key=${key}><td><code>${key}</code></td><td class="long"><code>${JSON.stringify(value)}</code></td><td class="tight"><${Badge} kind=${sources[source] ?? 'muted'}>${source}<//></td></tr>`,
           )}
         </tbody>
       </table>
@@ -79,16 +79,9 @@ function Keys() {
     </div>
     <section class="panel" aria-label="Public keys">
       ${keys.map(
-        ({
-          via,
-          purpose,
-          id,
-          algorithm,
-          publicKey,
-          createdAt,
-        }) => html`<div class="item" key=${`${via} ${id} ${purpose}`}>
+        ({ via, purpose, id, algorithm, publicKey, madeAt }) => html`<div class="item" key=${`${via} ${id} ${purpose}`}>
           <${Channel} name=${via} />
-          <div class="grow"><div>${purpose}</div><code class="muted">${id}</code><div class="faint">${[algorithm, createdAt].filter(Boolean).join(' · ')}</div></div>
+          <div class="grow"><div>${purpose}</div><code class="muted">${id}</code><div class="faint">${[algorithm, madeAt].filter(Boolean).join(' · ')}</div></div>
           ${publicKey && html`<${Copy} text=${publicKey} what="public key" />`}
         </div>`,
       )}
@@ -124,10 +117,10 @@ function Reference() {
     <${Problem} error=${error} />
     <p class="muted">Everything here is also for programs, with the operator token. <a class="link" href="/operator/api/openapi.json" target="_blank" rel="noopener">OpenAPI document</a></p>
     <div class="panel wide" tabindex="0" role="region" aria-label="Operations">
-      <table>
+      <table class="stacked">
         <thead><tr><th class="tight">method</th><th>path</th><th>does</th></tr></thead>
         <tbody>
-          ${operations.map(({ path, method, summary }) => html`<tr key=${`${method} ${path}`}><td class="tight"><code>${method}</code></td><td><code>${path}</code></td><td class="muted">${summary}</td></tr>`)}
+          ${operations.map(({ path, method, summary }) => html`<tr key=${`${method} ${path}`}><td class="tight"><code>${method}</code></td><td><code>${path}</code></td><td class="muted long">${summary}</td></tr>`)}
         </tbody>
       </table>
     </div>

@@ -8,6 +8,8 @@ export interface WhyWords {
   /** Our number of a message. */
   readonly message?: number | undefined
   readonly delivery?: number | undefined
+  /** Place of a refusal. */
+  readonly refusal?: number | undefined
   /** The name of an agent. */
   readonly agent?: string | undefined
   /** `@name@domain` of a sender. */

@@ -1,5 +1,7 @@
-import type { Json } from '@postern/core'
+import type { Json, NormalizedMessage } from '@postern/core'
+import { plainTextOf } from '@postern/core'
 import { z } from 'zod'
+import { formatMailbox, parseMailbox } from '../../addresses/mailbox.ts'
 
 /**
  * The data that an answer needs, stored with the message: all of it is proven or harmless, and nothing is looked up
@@ -43,6 +45,22 @@ export type MailTarget = z.infer<typeof mailTargetSchema>
 /** The target as the store keeps it. */
 export function packTarget(target: MailTarget): Json {
   return target as Json
+}
+
+/** Senders of other channels may have no mailbox (RFC 2606 §3). */
+const unknownMailbox = 'sender@example.org'
+const subjectLength = 60
+
+/** The target of an answer to what came by another channel, as if its sender had written a mail. */
+export function previewMailTarget({ sender, parts }: Pick<NormalizedMessage, 'sender' | 'parts'>): Json {
+  const mailbox = parseMailbox(sender.address.replace(/^@/, ''))
+  const [line = ''] = plainTextOf(parts).trim().split('\n')
+  return packTarget({
+    mailbox: mailbox ? formatMailbox(mailbox) : unknownMailbox,
+    ...(sender.display_name && { name: sender.display_name }),
+    subject: line.slice(0, subjectLength).toWellFormed(),
+    references: [],
+  })
 }
 
 /** An answer in the same thread that only its author is mailed; none to a program. */

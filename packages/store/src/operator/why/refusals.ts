@@ -20,7 +20,9 @@ export function createWhyRefusals(db: Database, { flush }: Pick<Refusals, 'flush
     db,
     `${select} lower(claimed_sender) = ?1 OR substr(lower(claimed_sender), 1, length(?2)) = ?2 ${newest}`,
   )
-  const find = ({ ids, sender, agent }: WhyWords): readonly RefusalRow[] => {
+  const atPlace = prepareQuery<RefusalRow>(db, `${select} id = ?`)
+  const find = ({ ids, sender, agent, refusal }: WhyWords): readonly RefusalRow[] => {
+    if (refusal !== undefined) return atPlace.all(refusal)
     const named = ids.length > 0 ? ofId.all(formatJson(ids)) : []
     if (named.length > 0) return named
     if (agent !== undefined) return ofAgent.all(agent)

@@ -1,3 +1,4 @@
+import { isoTime } from '@postern/core'
 import { describe, expect, test } from 'vitest'
 import type { OpenStore } from '../setup/under-test.ts'
 import {
@@ -17,6 +18,7 @@ export function operatorContract(open: OpenStore): void {
     describeMessages(open)
     describeDeliveryPages(open)
     describeCounts(open)
+    describeFigures(open)
   })
 }
 
@@ -147,6 +149,55 @@ function describeCounts(open: OpenStore): void {
       expect(await counts()).toEqual(['1 0 1 0 2', '2 1 0 1 0'])
       await store.dismissDelivery(b.id)
       expect(await counts()).toEqual(['1 0 1 0 2', '2 1 0 0 1'])
+    }),
+  )
+}
+
+function describeFigures(open: OpenStore): void {
+  test(
+    'listWaitingHosts() counts what is open by host, and by the domain of a mailbox, and says when the next is due',
+    withStore(open, async ({ store, now, advance }) => {
+      await store.admit(sketchIntake('m1'), 'c')
+      const turn = await leaseOnlyTurn(store)
+      const inboxes = ['https://busy.test/a', 'https://busy.test/b', 'https://quick.test/c']
+      await store.commit(
+        turn,
+        sketchAnswer(turn, 'hello', [...inboxes, 'ann@mail.test', 'ben@MAIL.test', '@cy@mail.test']),
+      )
+      const queuedAt = now()
+      advance(10)
+      const [a, b, c] = await leaseDeliveries(store)
+      if (!a || !b || !c) throw new Error('expected deliveries')
+      await store.settle(a, { state: 'later', dueAt: now() + 500, error: 'HTTP 503' })
+      await store.settle(b, { state: 'later', dueAt: now() + 900, error: 'HTTP 503' })
+      await store.settle(c, { state: 'sent' })
+      expect(await store.listWaitingHosts(9)).toEqual([
+        { host: 'mail.test', deliveries: 3, failing: 0, oldestAt: queuedAt },
+        { host: 'busy.test', deliveries: 2, failing: 2, oldestAt: queuedAt, nextAt: now() + 500 },
+      ])
+      expect((await store.listWaitingHosts(1)).map(({ host }) => host)).toEqual(['mail.test'])
+    }),
+  )
+  test(
+    'listTimings() says when messages came and how long they took, newest first, none from before',
+    withStore(open, async ({ store, now, advance }) => {
+      const cameAt = (id: string, via: 'a2a' | 'email', at: number) =>
+        sketchIntake(id, inThread(id, { message: { received_via: via, received_at: isoTime(at) } }))
+      await store.admit(cameAt('old', 'a2a', now() - 10_000), 'c')
+      await store.admit(cameAt('m1', 'a2a', now()), 'c')
+      await store.admit(cameAt('m2', 'email', now() + 1), 'c')
+      const since = isoTime(now())
+      const at = now()
+      const turns = await leaseTurns(store)
+      const first = turns.find(({ content }) => content.id === 'm1')
+      if (!first) throw new Error('expected a turn')
+      advance(70)
+      await store.commit(first, sayNothing())
+      expect(await store.listTimings({ since, limit: 9 })).toEqual([
+        { channel: 'email', at: at + 1 },
+        { channel: 'a2a', at, tookMs: 70 },
+      ])
+      expect(await store.listTimings({ since, limit: 1 })).toHaveLength(1)
     }),
   )
 }

@@ -10,11 +10,11 @@ const policy = /** @type {any} */ (globalThis).trustedTypes?.createPolicy('mail-
 
 const head = `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:">`
 
-/** Mail as its reader sees it. @param {{ markup: string }} props */
-export function MailFrame({ markup }) {
+/** Mail, or a post, as its reader sees it. @param {{ markup: string, title?: string }} props */
+export function MailFrame({ markup, title = 'The mail as its reader sees it' }) {
   const frame = useRef(/** @type {HTMLIFrameElement | null} */ (null))
   useLayoutEffect(() => {
     if (frame.current) frame.current.srcdoc = policy.createHTML(`${head}${markup}`)
   }, [markup])
-  return html`<iframe ref=${frame} sandbox="" referrerpolicy="no-referrer" title="The mail as its reader sees it"></iframe>`
+  return html`<iframe ref=${frame} sandbox="" referrerpolicy="no-referrer" title=${title}></iframe>`
 }

@@ -1,0 +1,55 @@
+import type { Channel, Json, MessageRecord, NormalizedResponse, OperatorStore, ReplayStore, Turn } from '@postern/core'
+import { parseAddress, Rejection } from '@postern/core'
+import type { OperatorRoute } from '../../api/operation.ts'
+import { handleOperation } from '../../api/operation.ts'
+import { documentOperations } from './operations.ts'
+
+interface DocumentRouteOptions {
+  readonly store: Pick<OperatorStore, 'findMessage'> & Pick<ReplayStore, 'findArrival'>
+  readonly channels: readonly Pick<Channel, 'descriptor' | 'preview' | 'isReadAsPreview'>[]
+}
+
+/** A message as it came, and its answer as it leaves. */
+export function createMessageDocumentRoutes({ store, channels }: DocumentRouteOptions): readonly OperatorRoute[] {
+  const find = async (id: string, task: string) => {
+    const record = await store.findMessage(id)
+    if (!record) throw new Rejection('no_recipient', `Cannot ${task}: there is no message with this id`)
+    return record
+  }
+  return [
+    handleOperation(documentOperations.received, async ({ parameters: { id } }) => {
+      const { number, message } = await find(id, 'read received bytes')
+      const { raw, arrival = null } = (await store.findArrival(number)) ?? {}
+      if (!raw) throw new Rejection('no_recipient', 'Cannot read received bytes: they are not kept any more')
+      return { message: number, via: message.received_via, bytes: Buffer.from(raw).toString('base64'), beside: arrival }
+    }),
+    handleOperation(documentOperations.previews, async ({ parameters: { id } }) => {
+      const record = await find(id, 'preview answer')
+      const { response } = record
+      return { previews: response ? channels.map(channel => previewBy(channel, record, response)) : [] }
+    }),
+  ]
+}
+
+function previewBy(
+  { descriptor: { name: via }, preview, isReadAsPreview }: DocumentRouteOptions['channels'][number],
+  record: MessageRecord,
+  response: NormalizedResponse,
+) {
+  const sent = record.deliveries.filter(delivery => delivery.via === via && delivery.wire !== null)
+  if (sent.length > 0 && !isReadAsPreview)
+    return { via, is_sent: true, documents: listOnce(sent.map(({ wire }) => wire)) }
+  return { via, is_sent: sent.length > 0, documents: preview?.({ turn: describeTurn(record), response }) ?? [] }
+}
+
+/** Most copies of an answer to many are the same document. */
+function listOnce(documents: readonly Json[]): readonly Json[] {
+  return [...new Map(documents.map(document => [JSON.stringify(document), document])).values()]
+}
+
+function describeTurn({ number, thread, message, flags, correlation_id }: MessageRecord): Turn {
+  return {
+    ...{ message: number, thread, flags, token: 0, attempt: 1, crashes: 0, correlationId: correlation_id },
+    ...{ agent: parseAddress(message.recipient).local, via: message.received_via, content: message, target: null },
+  }
+}

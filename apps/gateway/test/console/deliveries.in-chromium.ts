@@ -1,0 +1,81 @@
+import { disturbances } from '@postern/simulation'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { operatorToken } from '../setup/gateway.ts'
+import type { ConsoleGateway, ConsolePage } from './console-gateway.ts'
+import { openConsoleGateway } from './console-gateway.ts'
+
+let gateway: ConsoleGateway
+let opened: ConsolePage
+let page: Page
+beforeAll(async () => {
+  gateway = await openConsoleGateway()
+  opened = await gateway.openPage()
+  ;({ page } = opened)
+  await opened.show('deliveries')
+  await page.getByText('Everything is delivered').waitFor()
+})
+afterAll(() => gateway.close())
+
+const post = (host: string) =>
+  gateway.simulation.send({ via: 'activitypub', to: 'desk', text: 'Hello', from: `alice@${host}`, timeoutMs: 1 })
+const panelOf = (host: string) => page.getByRole('region', { name: host, exact: true })
+
+interface ListedHost {
+  readonly host: string
+  readonly breaker: string
+  readonly open_until?: string
+  readonly retry_after?: string
+}
+
+async function findListed(host: string): Promise<ListedHost | undefined> {
+  const headers = { authorization: `Bearer ${operatorToken}` }
+  const answer = await fetch(`${gateway.url}/operator/api/hosts`, { headers })
+  return ((await answer.json()) as { hosts: ListedHost[] }).hosts.find(each => each.host === host)
+}
+
+test('a host that asks for time is shown with the instant that it named, and with what waits for it', async () => {
+  const host = 'gotosocial.test'
+  const busy = { answer: { status: 503, headers: { 'retry-after': '3600' } }, method: 'POST' }
+  const endBusy = gateway.simulation.fediverse.disturb(host, busy)
+  await post(host)
+  const panel = panelOf(host)
+  await expect
+    .poll(() => panel.textContent())
+    .toMatch(/asked for time1 delivery · next attempt in \d+ (min|h).*Retry-After: nothing is sent to it before/)
+  expect(await panel.locator('.item').textContent()).toMatch(/503.*1 attempt · next in/)
+  const listed = await findListed(host)
+  expect(listed?.breaker).toBe('closed')
+  expect(Date.parse(listed?.retry_after ?? '') - Date.now()).toBeGreaterThan(3_000_000)
+  endBusy()
+})
+
+test('a host that does not answer is left alone, and the screen says until when', async () => {
+  const host = 'rfc9421.test'
+  const endSilence = gateway.simulation.fediverse.disturb(host, { ...disturbances.down, method: 'POST' })
+  for (let count = 0; count < 6; count += 1) await post(host)
+  const panel = panelOf(host)
+  await expect.poll(() => panel.textContent()).toMatch(/left alone6 deliveries.*One attempt goes out in \d+ min/)
+  expect(await panel.locator('.item').count()).toBe(6)
+  expect(await findListed(host)).toMatchObject({ breaker: 'open', open_until: expect.any(String) })
+  endSilence()
+})
+
+test('an address that gets no mail is listed with the reason, and gets mail again when that is lifted', async () => {
+  const refusal = { code: 550, message: '5.1.1 no such user', at: 'rcpt', times: 1 } as const
+  const endRefusal = gateway.simulation.mail.refuse(refusal)
+  await gateway.simulation.send({ via: 'email', to: 'desk', text: 'Are you there?', timeoutMs: 1 })
+  const panel = page.getByRole('region', { name: 'Suppressed addresses' })
+  await expect.poll(() => panel.locator('.item').textContent()).toMatch(/alice@alice\.test.*from desk: .*550 5\.1\.1/)
+  endRefusal()
+  await panel.getByRole('button', { name: 'Lift the suppression of alice@alice.test' }).click()
+  await expect.poll(() => panel.count()).toBe(0)
+  const dead = page.getByRole('region', { name: 'Dead letters' })
+  await dead.getByRole('checkbox', { name: 'Dead letters' }).check()
+  await dead.getByRole('button', { name: 'Retry 1' }).click()
+  await expect.poll(() => dead.count()).toBe(0)
+  const states = async () =>
+    (await gateway.gateway.store.listDeliveries({ limit: 50 })).filter(({ via }) => via === 'email')
+  await expect.poll(async () => (await states()).map(({ state }) => state)).toEqual(['sent'])
+  expect(opened.faults).toEqual([])
+})

@@ -1,0 +1,69 @@
+import { decodeBase64 } from '../../lib/format.js'
+
+/** @typedef {{ via: string, bytes: string, beside: any }} Received what the gateway has of a message as it came */
+
+/** Fields that curl writes itself, or that are not of the request. */
+const unwritten = new Set(['content-length', 'connection', 'transfer-encoding'])
+
+/**
+ * A command that sends the same bytes once more. What proved the sender is sent as far as the gateway keeps it; tokens are not kept.
+ * @param {Received} received @param {string} agent @param {string} origin of the gateway, as this page reaches it
+ */
+export function writeCurl({ via, bytes, beside }, agent, origin) {
+  const body = readText(bytes)
+  const request = (writers[via] ?? writeRun)({ beside: beside ?? {}, agent, origin })
+  const command = ['curl', '-sSig', ...request.map(quote)]
+  // Bytes that a terminal would act upon, or that no shell keeps, go as base64.
+  if (body === undefined)
+    return `printf %s ${quote(bytes)} | base64 -d | ${[...command, ...feeds[via === 'email' ? 'mail' : 'http']].join(' ')}`
+  return [...command, '--data-binary', quote(body)].join(' ')
+}
+
+const feeds = { mail: ['--upload-file', '-'], http: ['--data-binary', '@-'] }
+const bearer = 'authorization: Bearer TOKEN'
+const json = 'content-type: application/json'
+
+/** @typedef {{ beside: any, agent: string, origin: string }} Asked */
+
+/** @type {Record<string, (asked: Asked) => string[]>} */
+const writers = {
+  activitypub: ({
+    beside: { target = '/inbox', headers = { 'content-type': 'application/activity+json' } },
+    origin,
+  }) => [
+    ...Object.entries(headers)
+      .filter(([name]) => !unwritten.has(name))
+      .flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
+    `${origin}${target}`,
+  ],
+  email: ({ beside: { from = '', to = [] }, origin }) => [
+    ...['--mail-from', from],
+    .../** @type {string[]} */ (to).flatMap(each => ['--mail-rcpt', each]),
+    `smtp://${new URL(origin).hostname}:25`,
+  ],
+  a2a: ({ beside: { binding, version = '1.0' }, agent, origin }) => [
+    ...['-H', json, '-H', bearer, '-H', `A2A-Version: ${version}`],
+    `${origin}/agents/${agent}/a2a${binding === 'HTTP+JSON' ? '/rest/message:send' : ''}`,
+  ],
+}
+
+/** @param {Asked} asked */
+function writeRun({ agent, origin }) {
+  return ['-H', json, '-H', bearer, `${origin}/api/v1/agents/${agent}/runs`]
+}
+
+/** Text on one line without control characters; undefined for anything else. @param {string} bytes base64 */
+function readText(bytes) {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(decodeBase64(bytes))
+    return /[\p{Cc}\p{Cf}\u2028\u2029]/u.test(text) ? undefined : text
+  } catch {
+    return undefined
+  }
+}
+
+/** One word of a shell (POSIX, 2.2.2). Control characters, which a terminal would act upon, are left out. @param {string} text */
+function quote(text) {
+  const safe = text.replace(/[\p{Cc}\p{Cf}]/gu, '')
+  return /^[\w./:@=+-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,48 @@
+import { moment } from '../../lib/format.js'
+import { html } from '../../lib/html.js'
+import { linkTo } from '../../lib/router.js'
+
+/** Addresses that are proven to be of one person. @param {{ links: readonly any[] }} props */
+export function Links({ links }) {
+  if (links.length === 0) return null
+  return html`<section class="panel" aria-label="Linked addresses">
+    <header><h2>Linked addresses</h2><span class="muted">One person, as they have proven themselves</span></header>
+    ${links.map(
+      ({ place, agent, asker, target, asked, confirmed, since }) => html`<div class="item" key=${place}>
+        <span class="grow"><${Address} of=${asker} /> = <${Address} of=${target} /> <span class="muted">with ${agent}</span></span>
+        <span class="muted">
+          by <a class="link" href=${linkTo('message', { subject: asked })}>#${asked}</a> and
+          ${' '}<a class="link" href=${linkTo('message', { subject: confirmed })}>#${confirmed}</a>
+        </span>
+        <span class="muted">${moment(since)}</span>
+      </div>`,
+    )}
+  </section>`
+}
+
+/** @param {{ of: any }} props */
+function Address({ of }) {
+  return html`<a class="link" href=${linkTo('people', { subject: senderOf(of) })}>${of.address}</a>`
+}
+
+/** The address of a linked one, as messages have it. @param {{ via: string, address: string }} linked @returns {string} */
+export function senderOf({ via, address }) {
+  return via === 'web' || address.startsWith('@') ? address : `@${address}`
+}
+
+/**
+ * The address and all that are linked with it, one by one.
+ * @param {string} address @param {readonly any[]} links
+ * @returns {ReadonlySet<string>}
+ */
+export function addressesOf(address, links) {
+  const found = new Set([address])
+  for (let size = 0; size < found.size; ) {
+    size = found.size
+    for (const link of links) {
+      const ends = [senderOf(link.asker), senderOf(link.target)]
+      if (ends.some(end => found.has(end))) for (const end of ends) found.add(end)
+    }
+  }
+  return found
+}

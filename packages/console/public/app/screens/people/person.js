@@ -1,0 +1,142 @@
+import { useEffect } from '../../../vendor/hooks.js'
+import { useSignal } from '../../../vendor/signals.js'
+import { api, withQuery } from '../../lib/api.js'
+import { counted, moment, oneLine } from '../../lib/format.js'
+import { html } from '../../lib/html.js'
+import { readAll } from '../../lib/list.js'
+import { useAnswer } from '../../lib/load.js'
+import { linkTo } from '../../lib/router.js'
+import { Channel, Proven } from '../../parts/badges.js'
+import { saveFile } from '../../parts/copy.js'
+import { Confirm } from '../../parts/dialog.js'
+import { Empty, Problem } from '../../parts/empty.js'
+import { attempt, say } from '../../parts/toast.js'
+import { addressesOf, Links, senderOf } from './links.js'
+
+const pageSize = 200
+
+/** All that one person said, by each channel. @param {{ address: string }} props */
+export function Person({ address }) {
+  const query = { sender: address, limit: pageSize }
+  const { answer, error, refresh } = useAnswer(withQuery('/operator/api/messages', query), ['message', 'turn'], 500)
+  const older = useSignal(/** @type {{ items: readonly any[], next: number | null } | undefined} */ (undefined))
+  const links = useSignal(/** @type {readonly any[]} */ ([]))
+  const isAsking = useSignal(false)
+  const isExporting = useSignal(false)
+  const isOwn = (/** @type {any} */ { sender }) => sender === address
+  const newest = /** @type {readonly any[]} */ (answer?.items ?? []).filter(isOwn)
+  const last = newest.at(-1)?.message ?? Number.POSITIVE_INFINITY
+  const messages = [...newest, ...(older.value?.items ?? []).filter(({ message }) => message < last)]
+  const next = older.value ? older.value.next : (answer?.next ?? null)
+  useEffect(() => {
+    readLinks(address).then(
+      found => (links.value = found),
+      () => undefined,
+    )
+  }, [address])
+  const more = () =>
+    attempt(async () => {
+      const page = await api(withQuery('/operator/api/messages', { ...query, after: next ?? undefined }))
+      older.value = { items: [...(older.value?.items ?? []), ...page.items.filter(isOwn)], next: page.next }
+    })
+  const exportAll = async () => {
+    isExporting.value = true
+    await attempt(async () => {
+      const { name, text, count } = await writeExport(address)
+      saveFile(name, text, 'application/json')
+      say(`${counted(count, 'message')} exported`)
+    })
+    isExporting.value = false
+  }
+  const forgetAll = () =>
+    attempt(async () => {
+      await forget(address, messages)
+      older.value = undefined
+      links.value = await readLinks(address)
+      refresh()
+    }, 'Forgotten')
+  return html`
+    <header class="bar">
+      <a class="muted" href=${linkTo('people')}>People /</a><h1 class="cut">${address}</h1>
+      <span class="grow"></span>
+      <button class="btn" type="button" disabled=${messages.length === 0 || isExporting.value} onClick=${exportAll}>${isExporting.value ? 'Exporting …' : 'Export'}</button>
+      <button class="btn danger" type="button" onClick=${() => (isAsking.value = true)}>Forget</button>
+    </header>
+    <div class="scroll">
+      <div class="page">
+        <${Problem} error=${error} retry=${refresh} />
+        <${Links} links=${links.value} />
+        ${messages.length > 0 ? html`<${Conversations} messages=${messages} />` : answer && html`<${Empty} title="They have not written"><p>Or what they wrote was forgotten.</p><//>`}
+        ${next !== null && html`<button class="btn" type="button" onClick=${more}>Older messages</button>`}
+      </div>
+    </div>
+    ${
+      isAsking.value &&
+      html`<${Confirm}
+        title=${`Forget ${address}?`}
+        text="Deletes all messages, answers and links of this person, of every address that they have linked, with all agents. It cannot be undone."
+        act="Forget"
+        danger=${true}
+        close=${() => (isAsking.value = false)}
+        run=${forgetAll}
+      />`
+    }
+  `
+}
+
+/** The links of a person. @param {string} address */
+async function readLinks(address) {
+  const all = []
+  for await (const link of readAll('/operator/api/people', {})) all.push(link)
+  const own = addressesOf(address, all)
+  return all.filter(({ asker }) => own.has(senderOf(asker)))
+}
+
+/** Everything of all addresses of a person, whole. @param {string} address */
+async function writeExport(address) {
+  const links = await readLinks(address)
+  const addresses = addressesOf(address, links)
+  const records = []
+  for (const each of addresses) {
+    for await (const { message, sender } of readAll('/operator/api/messages', { sender: each })) {
+      if (sender === each) records.push(await api(`/operator/api/messages/${encodeURIComponent(`#${message}`)}`))
+    }
+  }
+  return {
+    name: `${address.replace(/[^\w.-]+/g, '_')}.json`,
+    text: JSON.stringify({ address, addresses: [...addresses], links, records }, null, 2),
+    count: records.length,
+  }
+}
+
+/**
+ * A mailbox is written without the sign at its front, an account with it.
+ * @param {string} address @param {readonly any[]} messages
+ */
+async function forget(address, messages) {
+  const spellings = new Set(messages.map(({ via }) => (via === 'email' ? address.replace(/^@/, '') : address)))
+  if (spellings.size === 0) spellings.add(address)
+  for (const each of spellings) await api('/operator/api/people/forget', { method: 'POST', body: { address: each } })
+}
+
+/** @param {{ messages: readonly any[] }} props */
+function Conversations({ messages }) {
+  return html`${[...Map.groupBy(messages, ({ agent, via }) => `${via} ${agent}`)].map(
+    ([key, list]) => html`<section class="panel" key=${key} aria-label=${`With ${list[0].agent}`}>
+      <header><${Channel} name=${list[0].via} /><h2>with ${list[0].agent}</h2><span class="muted">${counted(list.length, 'message')}</span></header>
+      ${list.map(
+        ({
+          message,
+          preview,
+          state,
+          received_at,
+          verified,
+        }) => html`<a class="item said" key=${message} href=${linkTo('message', { subject: message })}>
+          <span class="muted when">${moment(received_at)}</span>
+          <span class="grow">${oneLine(preview)}</span>
+          <${Proven} verified=${verified} /><span class="muted state">${state}</span>
+        </a>`,
+      )}
+    </section>`,
+  )}`
+}
