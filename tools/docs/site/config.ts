@@ -66,8 +66,7 @@ function describeSection({ title, folder, index, groups }: Section): DefaultThem
   return {
     text: title,
     collapsed: folder !== 'start' && folder !== 'guides',
-    ...(index && { link: `/${index}` }),
-    items,
+    items: index === undefined ? items : [{ text: 'Overview', link: `/${index}` }, ...items],
   }
 }
 

@@ -78,7 +78,7 @@ function readPage(docs: string, path: string): ListedPage {
 }
 
 /** The first heading of a page, as plain text. */
-export function readTitle(markdown: string): string | undefined {
+function readTitle(markdown: string): string | undefined {
   const heading = readPassages(markdown).find(({ kind }) => kind === 'heading')
   return heading && restoreCodes(heading.text, heading.codes).replaceAll('`', '')
 }

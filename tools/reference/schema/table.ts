@@ -29,17 +29,21 @@ export function formatSchemaTable(schema: Schema, options: SchemaTableOptions): 
     )
   }
   return formatMarkdownTable(
-    ['key', 'type', 'default', 'bounds', 'meaning'],
+    ['key', 'value', 'meaning'],
     described
       .filter(({ sentence }) => sentence !== '')
       .map(({ row, sentence }) => [
         formatInlineCode(formatPath(row.path)),
-        formatType(row.type),
-        defaults[formatPath(row.path)] ?? formatDefault(row),
-        row.bounds.join('; '),
+        [formatType(row.type), describeDefault(defaults[formatPath(row.path)] ?? formatDefault(row)), ...row.bounds]
+          .filter(Boolean)
+          .join('; '),
         sentence,
       ]),
   )
+}
+
+function describeDefault(text: string): string {
+  return text === '' || text === 'required' ? text : `default ${text}`
 }
 
 /** `*` is any name, and `[]` follows what is a list. */
