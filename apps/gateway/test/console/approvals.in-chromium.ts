@@ -47,3 +47,25 @@ test('what is declined never runs', async () => {
   expect(operator.takeRings()).toEqual([])
   await page.context().close()
 })
+
+test('what an agent asks of a human is answered in the browser, and the person gets the answer', async () => {
+  const { page, show, faults } = await openPage()
+  const { fediverse } = operator.swarm.gateway.simulation
+  const { objectId } = await fediverse.deliver({
+    to: '@desk@agents.test',
+    text: 'Let me talk to somebody <b>real</b>',
+    from: 'bob@mastodon.test',
+    visibility: 'direct',
+  })
+  await expect.poll(() => page.getByRole('link', { name: /^Waiting/ }).textContent()).toBe('Waiting1')
+  await show('waiting')
+  const form = page.getByRole('form', { name: '@bob@mastodon.test asks human' })
+  await form.getByText('Let me talk to somebody <b>real</b>').waitFor()
+  expect(await form.getByRole('button', { name: 'Answer' }).isDisabled()).toBe(true)
+  await form.getByLabel('Your answer').fill('It is me, Eve.')
+  await form.getByRole('button', { name: 'Answer' }).click()
+  await page.getByText('Nothing waits for you').waitFor()
+  await expect.poll(() => operator.answersTo(objectId).join()).toContain('It is me, Eve.')
+  expect(faults).toEqual([])
+  await page.context().close()
+})

@@ -1,21 +1,20 @@
 import { api } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { rowsOf } from '../lib/list.js'
-import { useAnswer } from '../lib/load.js'
 import { Channel } from '../parts/badges.js'
 import { attempt } from '../parts/toast.js'
 
-/** Who asked to follow an agent that nobody may follow without a yes. */
-export function FollowRequests() {
-  const { answer, refresh } = useAnswer('/operator/api/relations?relation=pending&limit=200', ['message'])
-  const requests = rowsOf(answer, 'relations') ?? []
+/**
+ * Who asked to follow an agent that nobody may follow without a yes.
+ * @param {{ requests?: readonly any[] | undefined, done: () => void }} props
+ */
+export function FollowRequests({ requests = [], done }) {
   if (requests.length === 0) return null
   /** @param {any} request @param {'accept' | 'reject'} verdict */
   const decide = ({ agent, peer }, verdict) =>
     attempt(
       async () => {
         await api(`/operator/api/follow-requests/${verdict}`, { method: 'POST', body: { agent, peer } })
-        refresh()
+        done()
       },
       verdict === 'accept' ? 'Accepted' : 'Rejected',
     )
@@ -24,7 +23,7 @@ export function FollowRequests() {
     ${requests.map(
       request => html`<div class="item" key=${request.place}>
         <${Channel} name=${request.via} />
-        <span class="grow">${request.peer} <span class="muted">asks to follow ${request.agent}</span></span>
+        <span class="grow">${request.target?.address ?? request.peer} <span class="muted">asks to follow ${request.agent}</span></span>
         <button class="btn small" type="button" onClick=${() => decide(request, 'accept')}>Accept</button>
         <button class="btn small danger" type="button" onClick=${() => decide(request, 'reject')}>Reject</button>
       </div>`,

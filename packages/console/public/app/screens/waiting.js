@@ -22,7 +22,9 @@ export function Waiting() {
   const questions = rowsOf(asked.answer, 'questions')?.filter(({ answer }) => answer === undefined)
   const own = requirements?.filter(({ approver }) => approver === 'operator')
   const others = requirements?.filter(({ approver }) => approver !== 'operator')
-  const isEmpty = own?.length === 0 && questions?.length === 0 && others?.length === 0
+  const following = useAnswer('/operator/api/relations?relation=pending&limit=200', ['message'])
+  const follows = rowsOf(following.answer, 'relations')
+  const isEmpty = [own, questions, others, follows].every(list => list?.length === 0)
   return html`
     <header class="bar"><h1>Waiting</h1><span class="muted">What agents may not do or know by themselves</span></header>
     <div class="scroll">
@@ -30,7 +32,7 @@ export function Waiting() {
         <${Problem} error=${required.error ?? asked.error} retry=${required.refresh} />
         ${own?.map(each => html`<${Approval} key=${each.id} id=${each.id} done=${required.refresh} />`)}
         ${questions?.map(each => html`<${Question} key=${each.id} question=${each} done=${asked.refresh} />`)}
-        <${FollowRequests} />
+        <${FollowRequests} requests=${follows} done=${following.refresh} />
         ${others && others.length > 0 && html`<${Others} requirements=${others} />`}
         ${
           isEmpty &&

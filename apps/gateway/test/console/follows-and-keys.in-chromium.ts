@@ -1,0 +1,70 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { ConsoleGateway, ConsolePage } from './console-gateway.ts'
+import { openConsoleGateway } from './console-gateway.ts'
+
+let gateway: ConsoleGateway
+let opened: ConsolePage
+let page: Page
+beforeAll(async () => {
+  gateway = await openConsoleGateway({ activitypub: { follows: 'manual' } })
+  opened = await gateway.openPage()
+  ;({ page } = opened)
+})
+afterAll(() => gateway.close())
+
+const follow = (from: string) => gateway.simulation.fediverse.send({ to: '@desk@agents.test', type: 'Follow', from })
+const listFollowers = async () =>
+  (
+    await gateway.gateway.store.listRelations({ via: 'activitypub', agent: 'desk', relation: 'follower', limit: 9 })
+  ).map(({ peer }) => peer)
+const answersTo = (type: string) =>
+  gateway.simulation.fediverse.received.filter(({ activity }) => activity.type === type).length
+
+test('who asks to follow waits for the operator, and is told of the decision', async () => {
+  await opened.show('waiting')
+  await page.getByText('Nothing waits for you').waitFor()
+  await follow('alice@mastodon.test')
+  await follow('bob@gotosocial.test')
+  const panel = page.getByRole('region', { name: 'Follow requests' })
+  await expect.poll(() => panel.locator('.item').count()).toBe(2)
+  expect(await page.getByText('Nothing waits for you').count()).toBe(0)
+  const alice = panel.locator('.item').filter({ hasText: 'mastodon.test' })
+  await alice.getByRole('button', { name: 'Accept' }).click()
+  await expect.poll(() => panel.locator('.item').count()).toBe(1)
+  await panel.getByRole('button', { name: 'Reject' }).click()
+  await page.getByText('Nothing waits for you').waitFor()
+  expect(await listFollowers()).toEqual([expect.stringContaining('mastodon.test')])
+  await expect.poll(() => [answersTo('Accept'), answersTo('Reject')]).toEqual([1, 1])
+})
+
+test('keys are rotated after a question, and the new ones stand in the list', async () => {
+  await opened.show('settings')
+  await page.getByRole('tab', { name: 'keys' }).click()
+  const panel = page.getByRole('region', { name: 'Public keys' })
+  const listIds = () => panel.locator('.item code').allTextContents()
+  await expect.poll(async () => (await listIds()).length).toBeGreaterThan(2)
+  const before = await listIds()
+  await page.getByRole('button', { name: 'Rotate all' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+  expect(await listIds()).toEqual(before)
+  await page.getByRole('button', { name: 'Rotate all' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click()
+  await page.getByText('There are new keys').waitFor()
+  await expect.poll(async () => (await listIds()).filter(id => !before.includes(id)).length).toBeGreaterThan(0)
+  expect((await listIds()).filter(id => before.includes(id)).length).toBeGreaterThan(0)
+  expect(await panel.textContent()).toMatch(/\d{4}-\d\d-\d\dT/)
+  const { status } = await gateway.simulation.send({ via: 'email', to: 'desk', text: 'after the rotation' })
+  expect(status).toBe('answered')
+})
+
+test('keys that somebody else has are taken back at once', async () => {
+  const panel = page.getByRole('region', { name: 'Public keys' })
+  const before = await panel.locator('.item code').allTextContents()
+  await page.getByRole('button', { name: 'Somebody has a key: revoke' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+  await expect
+    .poll(async () => (await panel.locator('.item code').allTextContents()).filter(id => before.includes(id)).length)
+    .toBeLessThan(before.length)
+  expect(opened.faults).toEqual([])
+})

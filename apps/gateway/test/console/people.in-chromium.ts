@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs'
+import { sketchIntake } from '@postern/testing'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { PeopleTestGateway } from '../setup/people-gateway.ts'
+import { openPeopleGateway } from '../setup/people-gateway.ts'
+import type { ConsolePage } from './console-gateway.ts'
+import { openChromium, openSignedIn } from './console-gateway.ts'
+
+let people: PeopleTestGateway
+let browser: Browser
+let opened: ConsolePage
+beforeAll(async () => {
+  people = await openPeopleGateway()
+  browser = await openChromium()
+  const { gateway } = people
+  opened = await openSignedIn(browser, { url: gateway.url(), code: gateway.gateway().makeSignInCode() })
+})
+afterAll(async () => {
+  await browser.close()
+  await people.close()
+})
+
+interface Exported {
+  readonly addresses: readonly string[]
+  readonly links: readonly unknown[]
+  readonly records: readonly { readonly number: number; readonly message: { readonly sender: { address: string } } }[]
+}
+
+async function exportPerson(address: string): Promise<Exported> {
+  const { page, show } = opened
+  await show(`people/${encodeURIComponent(address)}`)
+  const button = page.getByRole('button', { name: 'Export' })
+  await expect.poll(() => button.isEnabled()).toBe(true)
+  const [download] = await Promise.all([page.waitForEvent('download', { timeout: 90_000 }), button.click()])
+  return JSON.parse(readFileSync(await download.path(), 'utf8')) as Exported
+}
+
+test('an export has every message of a person, however many there are, and none of anybody else', async () => {
+  const { store } = people.gateway.gateway()
+  const many = 520
+  for (let at = 0; at < many; at += 1) await store.admit(sketchIntake(`m${at}`, { disposition: 'keep' }), `c${at}`)
+  const sender = {
+    address: '@ada@peer.test.example',
+    display_name: 'Ada',
+    auth_method: 'none',
+    verified: false,
+  } as const
+  await store.admit(sketchIntake('other', { disposition: 'keep', message: { sender } }), 'c')
+  const { page, show } = opened
+  await show(`people/${encodeURIComponent('@ada@peer.test')}`)
+  await expect.poll(() => page.locator('.item.said').count()).toBe(199)
+  await page.getByRole('button', { name: 'Older messages' }).click()
+  await expect.poll(() => page.locator('.item.said').count()).toBe(399)
+  const { records } = await exportPerson('@ada@peer.test')
+  expect(new Set(records.map(({ number }) => number)).size).toBe(many)
+  expect(new Set(records.map(({ message }) => message.sender.address))).toEqual(new Set(['@ada@peer.test']))
+})
+
+test('addresses that a person has linked are one person: exported together, forgotten together', async () => {
+  await people.linkMail()
+  await people.write('by mail')
+  const alice = '@alice@mastodon.test'
+  const { addresses, links, records } = await exportPerson(alice)
+  expect(addresses.toSorted()).toEqual(['@alice@alice.test', alice])
+  expect(links).toHaveLength(1)
+  const senders = new Set(records.map(({ message }) => message.sender.address))
+  expect([...senders].toSorted()).toEqual(['@alice@alice.test', alice])
+  const { page } = opened
+  const linked = page.getByRole('region', { name: 'Linked addresses' })
+  await linked.getByRole('link', { name: 'alice@alice.test' }).first().waitFor()
+  await page.getByRole('button', { name: 'Forget' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Forget' }).click()
+  await page.getByText('They have not written').waitFor()
+  await expect.poll(() => linked.count()).toBe(0)
+  const left = (await people.gateway.messages()).map(({ sender }) => sender)
+  expect(left.filter(sender => sender.startsWith('@alice'))).toEqual([])
+  expect(opened.faults).toEqual([])
+})
