@@ -7,7 +7,13 @@ interface DocumentOptions {
 }
 
 /** What is copied as it is: from the root, to the same place in the package. */
-const copied = ['LICENSE', 'CHANGELOG.md', 'docs/*.md', 'docs/reference/*.md', 'examples/**/*']
+const copied = [
+  'LICENSE',
+  'CHANGELOG.md',
+  'docs/*.md',
+  'docs/{start,guides,reference,explanation}/**/*.md',
+  'examples/**/*',
+]
 
 /** Copies the documents. Links to what the package does not contain become plain text. */
 export function copyDocuments({ root, folder }: DocumentOptions): void {

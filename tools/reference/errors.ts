@@ -31,7 +31,7 @@ const exceptions = `
 - On JSON-RPC an error of the protocol has the HTTP status 200. An error of the transport keeps its status: 401, 403, 404, 405, 413, 415, 429, 500 or 503.
 - \`rate_limited\` and \`unavailable\` carry \`Retry-After\`, over A2A also \`google.rpc.RetryInfo\`. SMTP names the seconds of \`rate_limited\` in its text.
 - A proof that counts once (a \`jti\`) is \`replayed\` at its second use. A message that comes twice is a duplicate, and no error.
-- Of A2A the table has the error of a code alone; an operation has more precise ones, such as \`TASK_NOT_FOUND\`: [a2a](../a2a.md).
+- Of A2A the table has the error of a code alone; an operation has more precise ones, such as \`TASK_NOT_FOUND\`: [A2A](../explanation/a2a/calling.md).
 `
 
 /** What each code means; a code without a sentence does not compile. */

@@ -3,7 +3,7 @@ export const messageFacts = {
   intro: `
 What an agent reads and what it answers, by the schemas in \`packages/core/src/message\`. The names are those of NormalizedMessage v0.1 of [Mentionable](https://mentionable.dev);
 \`kind\`, \`merged\`, \`phase_id\`, \`previous_phase_id\`, the channel \`web\`, the part \`policy\` and the shape of the response are Postern's own. [agents](../agents.md) has examples,
-[identity](../identity.md) explains who is speaking, and [transcript](../transcript.md) the formats of a conversation.
+[identity](../explanation/identity/overview.md) explains who is speaking, and [transcripts](../explanation/transcripts/formats.md) the formats of a conversation.
 `,
   rules: `
 - \`auth_method\` \`none\` goes with \`verified: false\`. A verified sender has at least one identity with \`proof.type\` \`transport\`.
@@ -39,7 +39,7 @@ iterable streams: A2A and web see it as it comes, email and ActivityPub get one 
 An error of an agent becomes a response with the status \`failed\`, neutral words and a correlation id. The error itself is in the log.
 `,
   evidence: `
-Each channel makes evidence with \`proof.type\` \`transport\` for what it verified ([identity](../identity.md) has subject, issuer and method of each). Mail has the assurance \`address\` if DMARC
+Each channel makes evidence with \`proof.type\` \`transport\` for what it verified ([identity](../explanation/identity/overview.md) has subject, issuer and method of each). Mail has the assurance \`address\` if DMARC
 passes by a signature, else \`domain\`.
 
 Evidence that a connector forwards (A2A \`metadata.mentionable.identity_evidence\`, and

@@ -70,7 +70,7 @@ function readGroups(docs: string, readme: string): readonly PageGroup[] {
 }
 
 function isPageOf(docs: string, readme: string, path: string): boolean {
-  return posix.dirname(path) === posix.dirname(readme) && /(?<!README)\.md$/.test(path) && existsSync(join(docs, path))
+  return path.startsWith(`${posix.dirname(readme)}/`) && /(?<!README)\.md$/.test(path) && existsSync(join(docs, path))
 }
 
 function readPage(docs: string, path: string): ListedPage {
@@ -99,7 +99,7 @@ export function findOrphans(docs: string, isExempt: (path: string) => boolean): 
 }
 
 function adviceFor(path: string): string {
-  const folder = posix.dirname(path)
+  const [folder = ''] = path.split('/')
   return folder in folders
     ? `link it in docs/${folder}/README.md, where the sidebar takes its pages from`
     : `move it into one of ${Object.keys(folders).join(', ')}`

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** A fenced code block of the README or of a page of the docs. */
@@ -13,19 +13,15 @@ export interface CodeBlock {
 
 const root = join(import.meta.dirname, '../../../..')
 
-const pages = [
-  'README.md',
-  ...readdirSync(join(root, 'docs'))
-    .filter(name => name.endsWith('.md'))
-    .map(name => `docs/${name}`),
-]
+const folders = 'docs/{*,{start,guides,explanation}/**/*}.md'
+const pages = ['README.md', ...globSync(folders, { cwd: root }).toSorted()]
 
 export function readCodeBlocks(): readonly CodeBlock[] {
   return pages.flatMap(page => [...listBlocks(page, readFileSync(join(root, page), 'utf8'))])
 }
 
 function* listBlocks(page: string, text: string): Generator<CodeBlock> {
-  for (const { index, groups } of text.matchAll(/^```(?<language>\w+)\n(?<code>[\s\S]*?)^```$/gm)) {
+  for (const { index, groups } of text.matchAll(/^```(?<language>\w+)[^\n]*\n(?<code>[\s\S]*?)^```$/gm)) {
     const line = text.slice(0, index).split('\n').length + 1
     yield { page, line, language: groups?.language ?? '', code: groups?.code ?? '' }
   }

@@ -7,18 +7,20 @@ type BlockName = readonly [page: string, mark: string]
 /** JSON that is the configuration, or a part of it, by where that part belongs. */
 export const configBlocks: readonly (readonly [...BlockName, place: string])[] = [
   ['README.md', '"default_agent": "desk"', ''],
-  ['docs/a2a-trust.md', '"require_at_jwt"', ''],
-  ['docs/a2a-trust.md', '// one/postern.config.json', ''],
-  ['docs/a2a-trust.md', '// two/postern.config.json', ''],
-  ['docs/a2a.md', '"grpc"', ''],
+  ['docs/explanation/identity/a2a.md', '"require_at_jwt"', ''],
+  ['docs/explanation/a2a/elsewhere.md', '// one/postern.config.json', ''],
+  ['docs/explanation/a2a/elsewhere.md', '// two/postern.config.json', ''],
+  ['docs/explanation/a2a/versions.md', '"grpc"', ''],
   ['docs/agents.md', '"use": "openai"', ''],
   ['docs/agents.md', '"use": "swarm"', 'agents/shop'],
   ['docs/agents.md', '"data_limits"', 'agents/shop'],
   ['docs/agents.md', 'server-filesystem', 'agents/model'],
   ['docs/configuration.md', '"checkout_url"', ''],
   ['docs/connectors.md', '"trusted_issuers"', ''],
-  ['docs/identity.md', '"trusted_issuers"', ''],
-  ['docs/identity.md', '"deny"', ''],
+  ['docs/explanation/agents/swarms.md', '"data_limits"', 'agents/shop'],
+  ['docs/explanation/identity/people.md', '"share"', ''],
+  ['docs/explanation/identity/evidence.md', '"trusted_issuers"', ''],
+  ['docs/explanation/identity/access.md', '"deny"', ''],
   ['docs/operating.md', '"telemetry"', ''],
   ['docs/people.md', '"share"', ''],
   ['docs/web.md', '"attachments"', ''],
@@ -30,8 +32,8 @@ export const wireBlocks: readonly BlockName[] = [
   ['docs/connectors.md', 'SendStreamingMessage'],
   ['docs/connectors.md', '"action_label"'],
   ['docs/connectors.md', '"outcome": "granted"'],
-  ['docs/identity.md', '"signed-attestation"'],
-  ['docs/identity.md', '"previous_keys"'],
+  ['docs/explanation/identity/evidence.md', '"signed-attestation"'],
+  ['docs/explanation/identity/evidence.md', '"previous_keys"'],
 ]
 
 export const agentBlocks = {
@@ -41,14 +43,14 @@ export const agentBlocks = {
   asking: ['docs/agents.md', 'requireConsent'],
   tool: ['docs/agents.md', 'opening_hours'],
   swarmTool: ['docs/agents.md', '// ./computes.ts'],
-  refusing: ['docs/identity.md', 'context.refuse'],
+  refusing: ['docs/explanation/identity/access.md', 'context.refuse'],
 } as const satisfies Readonly<Record<string, BlockName>>
 
 export const libraryBlocks = {
-  codecs: ['docs/transcript.md', 'envelopeCodec.read'],
-  swarm: ['docs/transcript.md', 'createSwarm('],
+  codecs: ['docs/explanation/transcripts/formats.md', 'envelopeCodec.read'],
+  swarm: ['docs/explanation/transcripts/swarm-library.md', 'createSwarm('],
   webhook: ['docs/agents.md', 'hmac.compare_digest'],
-  worker: ['docs/email.md', 'setReject'],
+  worker: ['docs/explanation/mail/receiving.md', 'setReject'],
 } as const satisfies Readonly<Record<string, BlockName>>
 
 export const commandBlocks = {
@@ -56,9 +58,9 @@ export const commandBlocks = {
   tests: ['README.md', 'npm install && npm test'],
   first: ['README.md', 'npx postern send'],
   export: ['docs/web.md', 'npx postern export'],
-  call: ['docs/a2a.md', 'message:send'],
+  call: ['docs/explanation/a2a/calling.md', 'message:send'],
   chat: ['docs/web.md', '/api/v1/agent/runs'],
-  pipe: ['docs/email.md', 'to-agents'],
+  pipe: ['docs/explanation/mail/receiving.md', 'to-agents'],
   redirect: ['docs/configuration.md', 'return 302'],
   remote: ['docs/operating.md', 'POSTERN_URL=https'],
   mcp: ['docs/operating.md', '"mcpServers"'],

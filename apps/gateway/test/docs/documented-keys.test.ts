@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { agentKinds } from '@postern/agents'
 import { expect, it } from 'vitest'
@@ -19,8 +19,7 @@ type Key = { readonly path: string; readonly name: string; readonly parent: stri
 
 const docs = join(import.meta.dirname, '../../../../docs')
 
-const sections = readdirSync(docs)
-  .filter(name => name.endsWith('.md'))
+const sections = globSync('**/*.md', { cwd: docs, exclude: ['decisions', 'conformance', 'node_modules', '.vitepress'] })
   .flatMap(name => readFileSync(join(docs, name), 'utf8').split(/^#+ /m))
   .map(listCodeWords)
 

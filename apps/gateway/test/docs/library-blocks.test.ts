@@ -16,7 +16,7 @@ const codeOf = (name: keyof typeof libraryBlocks) => findBlock(libraryBlocks[nam
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../../../..', import.meta.url))
 
-/** What the examples of docs/transcript.md take as given. */
+/** What the examples of docs/explanation/transcripts take as given. */
 const givenToCodecs = `import { aguiCodec, envelopeCodec } from '@postern/transcript'
 let made = 0
 const thread_id = 't', at = '2026-01-02T03:04:05.000Z', newId = () => 'e' + ++made

@@ -1,6 +1,6 @@
 import type { MeasuredChannel } from './measure.ts'
 
-/** The heading of a channel's list in `docs/architecture.md`, and how long the list may be. */
+/** The heading of a channel's list in `docs/explanation/path-files.md`, and how long the list may be. */
 interface PathChannel {
   readonly channel: MeasuredChannel
   readonly title: string

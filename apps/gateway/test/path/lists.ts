@@ -39,7 +39,7 @@ export function correctList(
 /** Its heading and its lines. */
 function findSection(lines: readonly string[], title: string): readonly string[] {
   const start = lines.findIndex(line => /^#{2,3} /.test(line) && line.replace(/^#+ /, '') === title)
-  if (start < 0) throw new Error(`docs/architecture.md has no heading "${title}"`)
+  if (start < 0) throw new Error(`docs/explanation/path-files.md has no heading "${title}"`)
   const length = lines.slice(start + 1).findIndex(line => /^#{1,3} /.test(line))
   return lines.slice(start, length < 0 ? undefined : start + 1 + length)
 }

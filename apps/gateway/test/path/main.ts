@@ -1,5 +1,5 @@
 /**
- * Measures the path of a message and corrects the lists of `docs/architecture.md`: takes out what does not run, and adds what is
+ * Measures the path of a message and corrects the lists of `docs/explanation/path-files.md`: takes out what does not run, and adds what is
  * missing beside the file's neighbours, in the words of its first comment. Prints what it changed.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { openCountedGateway, repository } from './counted-gateway.ts'
 import { correctList } from './lists.ts'
 import { measurePaths } from './measure.ts'
 
-const file = join(repository, 'docs/architecture.md')
+const file = join(repository, 'docs/explanation/path-files.md')
 const gateway = await openCountedGateway()
 const paths = await measurePaths(gateway).finally(() => gateway.close())
 let text = readFileSync(file, 'utf8')

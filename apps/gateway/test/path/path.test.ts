@@ -7,7 +7,7 @@ import { openCountedGateway, repository } from './counted-gateway.ts'
 import { readList } from './lists.ts'
 import { measurePaths } from './measure.ts'
 
-const text = readFileSync(join(repository, 'docs/architecture.md'), 'utf8')
+const text = readFileSync(join(repository, 'docs/explanation/path-files.md'), 'utf8')
 let gateway: CountedGateway
 let paths: Awaited<ReturnType<typeof measurePaths>>
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 describe.each(pathChannels)('the path of a message by $channel', ({ channel, title, maxFiles }) => {
-  test('is the list in docs/architecture.md: nothing is missing, nothing is extra', () => {
+  test('is the list in docs/explanation/path-files.md: nothing is missing, nothing is extra', () => {
     const ran = paths.get(channel) ?? []
     const listed = readList(text, title)
     expect({

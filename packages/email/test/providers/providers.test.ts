@@ -272,7 +272,7 @@ describe('the clock of a webhook', () => {
   }
   const [minute, hour, day] = [60, 3600, 86_400]
 
-  // docs/email.md
+  // docs/explanation/mail/receiving.md
   test.each([
     ['mailgun', -12 * hour + minute, true],
     ['mailgun', -12 * hour - minute, false],

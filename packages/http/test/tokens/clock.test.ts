@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { IssuerTrust, TokenVerifierDeps } from '../../src/tokens/index.ts'
 import { createTokenVerifier, defaultScopes, joinTokenRules } from '../../src/tokens/index.ts'
 
-// The window in which a token and a proof count, to the second, as docs/a2a-trust.md says it.
+// The window in which a token and a proof count, to the second, as docs/explanation/identity/a2a.md says it.
 
 const now = 1_800_000_000
 const origin = 'https://agents.test'

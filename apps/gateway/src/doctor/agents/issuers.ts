@@ -13,7 +13,7 @@ export async function checkTrustedIssuers({ config, outside, now }: DoctorDeps):
   return Promise.all(
     issuers.map(async issuer => {
       const problem = await inspectIssuer(issuer, { fetch: outside.fetch, now })
-      const fix = 'Until then its evidence is left out: see docs/identity.md.'
+      const fix = 'Until then its evidence is left out: see docs/explanation/identity/evidence.md.'
       return about(issuer, problem === undefined ? ok(`the keys of ${issuer} can be read`) : warning(problem, fix))
     }),
   )

@@ -74,7 +74,7 @@ export async function checkSmarthostTls(deps: DoctorDeps): Promise<CheckOutcome>
 export async function checkListener({ config, gateway, isRunning, outside }: DoctorDeps): Promise<CheckOutcome> {
   const { listen } = config.email
   if (!listen) {
-    const fix = 'Set email.listen, email.intake.secret or a provider (docs/email.md).'
+    const fix = 'Set email.listen, email.intake.secret or a provider (docs/explanation/mail/receiving.md).'
     return about('email.listen', takesMail(config) ? ok('mail comes by HTTP') : warning('no mail can come in', fix))
   }
   const server = findListener({ config, gateway })

@@ -9,7 +9,7 @@ import { startOpenDkimSigner } from './opendkim-signer.ts'
 
 const deployed = new URL('../../../../../deploy/postfix/main.cf', import.meta.url)
 
-/** Set up as docs/email.md says, and to run from `tree`. */
+/** Set up as docs/explanation/mail/receiving.md says, and to run from `tree`. */
 export const startPostfix = (tree: string): Promise<MailServer> =>
   runPostfix(tree, { name: 'Postfix', settings: { virtual_transport: `lmtp:inet:127.0.0.1:${mailPorts.ours}` } })
 
