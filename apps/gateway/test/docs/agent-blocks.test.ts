@@ -12,7 +12,6 @@ const codeOf = (name: keyof typeof agentBlocks) => findBlock(agentBlocks[name]).
 
 /** What an example leaves to its reader. */
 const files = {
-  'readme.ts': codeOf('readme'),
   'streaming.ts': `const search = async () => 'Nine to five.'\n${codeOf('streaming')}`,
   'acting.ts': codeOf('acting'),
   'asking.ts': codeOf('asking'),
@@ -31,7 +30,6 @@ describe('agents in the docs', () => {
     const use = (name: string) => ({ use: `${folder}/${name}.ts` })
     gateway = await openTestGateway(() => ({
       agents: {
-        readme: use('readme'),
         streaming: use('streaming'),
         acting: use('acting'),
         refusing: use('refusing'),
@@ -42,7 +40,6 @@ describe('agents in the docs', () => {
   afterAll(() => gateway.close())
 
   it.each([
-    ['readme', 'You said: hello'],
     ['streaming', 'Looking that up… Nine to five.'],
     ['acting', 'From nine to five.'],
     ['refusing', 'Members only.'],

@@ -6,7 +6,6 @@ type BlockName = readonly [page: string, mark: string]
 
 /** JSON that is the configuration, or a part of it, by where that part belongs. */
 export const configBlocks: readonly (readonly [...BlockName, place: string])[] = [
-  ['README.md', '"default_agent": "desk"', ''],
   ['docs/explanation/identity/a2a.md', '"require_at_jwt"', ''],
   ['docs/explanation/a2a/elsewhere.md', '// one/postern.config.json', ''],
   ['docs/explanation/a2a/elsewhere.md', '// two/postern.config.json', ''],
@@ -37,7 +36,6 @@ export const wireBlocks: readonly BlockName[] = [
 ]
 
 export const agentBlocks = {
-  readme: ['README.md', 'You said:'],
   streaming: ['docs/agents.md', 'Looking that up… '],
   acting: ['docs/agents.md', 'untilNine'],
   asking: ['docs/agents.md', 'requireConsent'],
