@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { join } from 'node:path'
-import type { OutputChunk } from 'rolldown'
+import type { OutputChunk, OutputOptions, RolldownBuild, RolldownOutput } from 'rolldown'
 import { rolldown } from 'rolldown'
 import { minifySync } from 'rolldown/utils'
+import { groupByStart } from './files-of-start.ts'
 import { isExternal, packageOf } from './libraries.ts'
 import { bundleWorkerFiles, isThread } from './worker-files.ts'
 
@@ -31,7 +32,19 @@ const entries = {
 const builtins = new Set(builtinModules)
 
 /** Bundles our own packages for the oldest Node that runs them. */
-export async function writeBundle({ root, folder, libraries }: BundleOptions): Promise<Bundle> {
+export async function writeBundle(options: BundleOptions): Promise<Bundle> {
+  const parts = await bundle(options, build => build.generate(outputOptions))
+  const groups = groupByStart(parts, options.root)
+  const codeSplitting = { groups, includeDependenciesRecursively: false }
+  const chunks = await bundle(options, build => build.write({ ...outputOptions, dir: options.folder, codeSplitting }))
+  for (const chunk of chunks) escapeText(join(options.folder, chunk.fileName), chunk)
+  return { imported: listImported(chunks), contained: listContained(chunks) }
+}
+
+async function bundle(
+  { root, libraries }: BundleOptions,
+  output: (build: RolldownBuild) => Promise<RolldownOutput>,
+): Promise<readonly OutputChunk[]> {
   const build = await rolldown({
     cwd: root,
     input: Object.fromEntries(Object.entries(entries).map(([name, path]) => [name, join(root, path)])),
@@ -40,30 +53,27 @@ export async function writeBundle({ root, folder, libraries }: BundleOptions): P
     transform: { target: 'node22.18' },
     // Modules of ours do nothing when they are loaded, so what nobody uses of them is left out. Programs of threads do everything then.
     treeshake: { moduleSideEffects: id => id.includes('/node_modules/') || isThread(id) },
+    // Groups of modules need it; our entries are in groups or used by nothing else, so they get no other exports.
+    preserveEntrySignatures: 'allow-extension',
     plugins: [bundleWorkerFiles()],
     onLog: (level, log, handle) => handle(level === 'warn' ? 'error' : level, log),
   })
   try {
-    const { output } = await build.write({
-      dir: folder,
-      format: 'esm',
-      entryFileNames: '[name].js',
-      chunkFileNames: '[name]-[hash].js',
-      // Words that `--help` lists would come with all of core otherwise.
-      codeSplitting: {
-        groups: [{ name: 'choices', test: /core\/src\/message\/(?:visibility|policy\/remember-scope)\.ts$/ }],
-      },
-      // Functions keep their names for the lines of a stack.
-      minify: { compress: false, mangle: { toplevel: false, keepNames: true }, codegen: { removeWhitespace: true } },
-      comments: { legal: true, annotation: false, jsdoc: false },
-    })
-    const chunks = output.filter((file): file is OutputChunk => file.type === 'chunk')
-    for (const chunk of chunks) escapeText(join(folder, chunk.fileName), chunk)
-    return { imported: listImported(chunks), contained: listContained(chunks) }
+    const { output: files } = await output(build)
+    return files.filter((file): file is OutputChunk => file.type === 'chunk')
   } finally {
     await build.close()
   }
 }
+
+const outputOptions = {
+  format: 'esm',
+  entryFileNames: '[name].js',
+  chunkFileNames: '[name]-[hash].js',
+  // Functions keep their names for the lines of a stack.
+  minify: { compress: false, mangle: { toplevel: false, keepNames: true }, codegen: { removeWhitespace: true } },
+  comments: { legal: true, annotation: false, jsdoc: false },
+} as const satisfies OutputOptions
 
 /** Of more characters beyond ASCII the file is a table of them, which escapes would double. */
 const maxShare = 0.01

@@ -13,14 +13,14 @@ export function isAtLeast(minimum, version = process.versions.node) {
 }
 
 // glibc gives each thread a heap of its own and keeps in them what large messages leave behind: more than 100 MB. With these it gives
-// that back to the system. It reads them only when a process begins; other C libraries do not know them.
+// that back to the system: a threshold that is set does not grow with them, nor does the one for blocks of their own, which is as large.
+// It reads them only when a process begins, so the first line of the program sets them; other C libraries do not know them.
 export const allocator = {
   MALLOC_ARENA_MAX: '2',
-  MALLOC_MMAP_THRESHOLD_: '131072',
   MALLOC_TRIM_THRESHOLD_: '131072',
 }
 
-/** Runs the program in this process, or in one that begins anew with the allocator's settings. */
+/** Runs the program in this process, or in one that begins anew with the allocator's settings, as after `node postern.mjs`. */
 export async function launch(load) {
   const serves = ['start', 'dev'].includes(process.argv[2])
   const isSet = Object.keys(allocator).every(name => name in process.env)
@@ -29,9 +29,10 @@ export async function launch(load) {
     const environment = { ...allocator, ...process.env }
     process.execve(process.execPath, [process.execPath, ...process.execArgv, ...process.argv.slice(1)], environment)
   }
-  // The size is meant for this thread, which has it by now; it would go before the one that a mail parser's thread is given. Here
+  // The sizes are meant for this thread, which has them by now; they would go before the one that a mail parser's thread is given. Here
   // and not later: V8 takes no flags while threads run.
   setFlagsFromString('--max-semi-space-size=0')
+  setFlagsFromString('--min-semi-space-size=0')
   nodeModule.enableCompileCache()
   hideKnownExperiments()
   const { runPostern } = await load()

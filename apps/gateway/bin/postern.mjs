@@ -1,6 +1,6 @@
-#!/usr/bin/env -S node --max-semi-space-size=8
-// Runs the program from its sources, on a Node that can: this one, or the one the project pins as a dependency. The flag on the first
-// line keeps the space for short-lived objects small, for a few per cent of CPU time.
+#!/usr/bin/env -S MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072 node --max-semi-space-size=8 --min-semi-space-size=4
+// Runs the program from its sources, on a Node that can: this one, or the one the project pins as a dependency. The flags on the
+// first line keep the space for short-lived objects small, for a few per cent of CPU time, but not so small that a start fills it ten times.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -16,7 +16,7 @@ if (isAtLeast('24.11')) {
     )
     process.exit(1)
   }
-  const child = spawn(pinned, ['--max-semi-space-size=8', fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+  const child = spawn(pinned, [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: 'inherit',
     env: { ...allocator, ...process.env },
   })

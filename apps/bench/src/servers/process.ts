@@ -17,6 +17,7 @@ interface ServerOptions {
 /** A measured server in a process of its own. */
 export interface ServerProcess {
   readonly port: number
+  readonly pid: number
   /** From spawn to listening, ms. */
   readonly startMs: number
   sample(): Promise<Sample>
@@ -47,6 +48,7 @@ export async function startServer({
   }
   return {
     port: ready.port,
+    pid: child.pid ?? 0,
     startMs: performance.now() - begun,
     async sample() {
       child.send({ kind: 'sample' })

@@ -13,8 +13,12 @@ export interface StartLine {
   readonly rss: number
   /** How much longer the first line takes, or the one that this one is an earlier version of. */
   readonly ratio: number
+  /** The same of the CPU time. */
+  readonly cpuRatio: number
   /** Of that line. */
   readonly besideMs: number
+  /** CPU time of all its threads, ms. */
+  readonly cpuMs: number
 }
 
 /** Starts everything by turns; the first round only fills the compile cache. */
@@ -38,21 +42,25 @@ export async function measureStarts(
       name,
       note,
       startMs: median(launched.map(({ startMs }) => startMs)),
+      cpuMs: median(launched.map(({ cpuMs }) => cpuMs)),
       rss: median(launched.map(({ rss }) => rss)),
       ratio: median(launched.map(({ startMs }, round) => (beside[round]?.startMs ?? Number.NaN) / startMs)),
+      cpuRatio: median(launched.map(({ cpuMs }, round) => (beside[round]?.cpuMs ?? Number.NaN) / cpuMs)),
       besideMs: median(beside.map(({ startMs }) => startMs)),
     }
   })
 }
 
-const headings = ['start', 'to listening, ms', 'beside', 'beside ÷ it', 'RSS MB']
+const headings = ['start', 'to listening, ms', 'beside', 'beside ÷ it', 'CPU ms', 'beside ÷ it', 'RSS MB']
 
 export function formatStarts(lines: readonly StartLine[]): string {
-  const rows = lines.map(({ name, startMs, besideMs, ratio, rss }, index) => [
+  const rows = lines.map(({ name, startMs, besideMs, ratio, cpuMs, cpuRatio, rss }, index) => [
     name,
     startMs.toFixed(0),
     index === 0 ? '' : besideMs.toFixed(0),
     index === 0 ? 'ours' : ratio.toFixed(2),
+    cpuMs.toFixed(0),
+    index === 0 ? 'ours' : cpuRatio.toFixed(2),
     (rss / 1e6).toFixed(0),
   ])
   const notes = lines.map(({ name, note }) => `  ${name}: ${note}`)

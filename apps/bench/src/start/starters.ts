@@ -8,7 +8,7 @@ import type { EarlierTree } from '../harness/earlier-tree.ts'
 import { gatewayHost } from '../ours/describe.ts'
 import { startServer } from '../servers/process.ts'
 import type { Launched } from './launch.ts'
-import { launchProgram } from './launch.ts'
+import { launchProgram, readProcess } from './launch.ts'
 
 /** Something that can be started until it listens. */
 interface Starter {
@@ -104,7 +104,8 @@ async function startPostern({ entry, command }: ProgramStarter): Promise<Launche
   const environment = { NODE_COMPILE_CACHE: compileCache, NODE_ENV: 'production' }
   try {
     return await launchProgram({
-      args: [fileURLToPath(entry), command],
+      program: fileURLToPath(entry),
+      args: [command],
       workingDir,
       environment,
       sign: /listens on http/,
@@ -116,7 +117,7 @@ async function startPostern({ entry, command }: ProgramStarter): Promise<Launche
 
 async function startPeer(entry: URL, setup: unknown): Promise<Launched> {
   const server = await startServer({ entry, setup, core: undefined, environment: { NODE_COMPILE_CACHE: compileCache } })
-  const { rss } = await server.sample()
+  const taken = readProcess(server.pid)
   await server.stop()
-  return { startMs: server.startMs, rss }
+  return { startMs: server.startMs, ...taken }
 }

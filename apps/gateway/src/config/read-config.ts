@@ -74,9 +74,12 @@ function blankComments(text: string): string {
   )
 }
 
+/** A configuration is read once: to compile code for that takes longer than the reading. */
+const once = { jitless: true } as const
+
 /** @throws AggregateError of ConfigErrors, one for each fault */
 export function parseConfig(tree: unknown, schema: z.ZodType<Config> = configSchema): Config {
-  const parsed = schema.safeParse(tree)
+  const parsed = schema.safeParse(tree, once)
   if (parsed.success) return parsed.data
   throw createConfigFaults(toConfigErrors(parsed.error))
 }
@@ -86,7 +89,7 @@ export function parseConfigFile(
   { tree, missing }: ConfigFile,
   findMore: (config: Config) => readonly ConfigError[],
 ): Config {
-  const parsed = configSchema.safeParse(tree)
+  const parsed = configSchema.safeParse(tree, once)
   const found = parsed.success ? findMore(parsed.data) : [...toConfigErrors(parsed.error), ...findMissingSettings(tree)]
   const unset = missing.map(({ error }) => error)
   const faults = [...unset, ...found.filter(({ key }) => !unset.some(error => error.key === key))]

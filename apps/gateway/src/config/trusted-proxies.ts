@@ -1,4 +1,4 @@
-import { BlockList, isIP, isIPv6 } from 'node:net'
+import { BlockList, isIP } from 'node:net'
 import type { Config } from './schema.ts'
 
 export interface TrustedProxies {
@@ -38,6 +38,7 @@ function addNetwork(list: BlockList, network: string): void {
   else list.addSubnet(address, Number(prefix), familyOf(address))
 }
 
+/** Of what is an address: the expression with which Node finds out takes longer to compile than the rest of a start's configuration. */
 function familyOf(address: string): 'ipv4' | 'ipv6' {
-  return isIPv6(address) ? 'ipv6' : 'ipv4'
+  return address.includes(':') ? 'ipv6' : 'ipv4'
 }

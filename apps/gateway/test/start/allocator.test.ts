@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
+import { dirname } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
 const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
-const tell = 'console.log(JSON.stringify([process.pid, process.env.MALLOC_MMAP_THRESHOLD_, process.execArgv[0]]))'
+const tell = 'console.log(JSON.stringify([process.pid, process.env.MALLOC_TRIM_THRESHOLD_, process.execArgv[0]]))'
 const flag = '--max-semi-space-size=8'
 
 /** What each program that this process becomes says of itself; there is no configuration to go on with. */
@@ -20,7 +21,7 @@ async function launch(command: string, environment: NodeJS.ProcessEnv = {}) {
     '--config',
     'none',
   ]
-  const { MALLOC_MMAP_THRESHOLD_: _, ...env } = process.env
+  const { MALLOC_TRIM_THRESHOLD_: _, ...env } = process.env
   const child = spawn(process.execPath, args, { cwd: tmpdir(), env: { ...env, ...environment } })
   child.stderr.resume()
   const [output] = await Promise.all([text(child.stdout), once(child, 'exit')])
@@ -40,7 +41,7 @@ test.runIf(process.platform === 'linux')(
 )
 
 test.runIf(process.platform === 'linux')('what the operator says about memory stays', async () => {
-  const { pid, told } = await launch('start', { MALLOC_MMAP_THRESHOLD_: '1000000' })
+  const { pid, told } = await launch('start', { MALLOC_TRIM_THRESHOLD_: '1000000' })
   expect(told.at(-1)).toEqual([pid, '1000000', flag])
 })
 
@@ -48,3 +49,20 @@ test('a command that does not serve begins once', async () => {
   const { told } = await launch('status')
   expect(told).toHaveLength(1)
 })
+
+test.runIf(process.platform === 'linux')(
+  'the program that a person or a service runs begins once, with all settings',
+  async () => {
+    const { MALLOC_TRIM_THRESHOLD_: _, MALLOC_ARENA_MAX: __, ...env } = process.env
+    const path = `${dirname(process.execPath)}:${env.PATH}`
+    const options = `--import=data:text/javascript,${encodeURIComponent(tell)}`
+    const child = spawn(program, ['start', '--config', 'none'], {
+      cwd: tmpdir(),
+      env: { ...env, PATH: path, NODE_OPTIONS: options },
+    })
+    child.stderr.resume()
+    const [output] = await Promise.all([text(child.stdout), once(child, 'exit')])
+    const lines = output.split('\n').filter(line => line.startsWith('['))
+    expect(lines.map(line => JSON.parse(line))).toEqual([[child.pid, '131072', flag]])
+  },
+)

@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto'
+import type { RunAgentInput } from '@ag-ui/core'
 import type { Blob, Channel, StoredObject } from '@postern/core'
 import { isJsonObject, parseJsonText } from '@postern/core'
 import type { WebAttachments } from '../attachments/attachment-store.ts'
 import { readStoredPlace } from '../attachments/signed-url.ts'
 import type { WebDeps } from '../deps.ts'
-import { readRunInput } from '../input/read-run-input.ts'
+import { loadRunInput } from '../input/load-run-input.ts'
 import type { RunNews } from '../input/reconcile.ts'
 import { normalizeRun } from '../normalize.ts'
 import type { RunArrival } from './arrival.ts'
@@ -22,6 +23,7 @@ export function createRunReplay(opened: WebDeps): NonNullable<Channel['replay']>
     const deps = { ...opened, gateway: { ...opened.gateway, ...moment } }
     const files = await findFiles(kept, deps)
     const document = restoreFiles(parseJsonText(Buffer.from(raw).toString()), files)
+    const { readRunInput } = await loadRunInput()
     const { input } = readRunInput(withoutFormer(document))
     const news = readKnownNews(input.messages, kept)
     const attachments = readOnly(deps.attachments, kept, files)
@@ -44,7 +46,7 @@ function withoutFormer(document: unknown): unknown {
   return { ...document, messages: document.messages.filter(isWhole) }
 }
 
-type Messages = ReturnType<typeof readRunInput>['input']['messages']
+type Messages = RunAgentInput['messages']
 
 function readKnownNews(messages: Messages, { said, calls = [] }: RunArrival): Pick<RunNews, 'said' | 'toolResults'> {
   const isNew = new Set(said)
