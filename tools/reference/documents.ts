@@ -1,9 +1,13 @@
 import { describeLicences, listDependencies, readLock } from '../release/licences.ts'
+import { describeErrors } from './answers/errors.ts'
+import { describeFlags } from './answers/flags.ts'
+import { apiPages } from './api/operations.ts'
 import { describeConfiguration } from './configuration.ts'
-import { describeErrors } from './errors.ts'
-import { describeMessage } from './message.ts'
+import { describeMessage, describeResponsePage } from './message.ts'
 import { describeCommands } from './program/commands.ts'
 import { describeDoctor } from './program/doctor.ts'
+import { describeEnvironment } from './program/environment.ts'
+import { describeMetrics } from './program/metrics.ts'
 import { describePythonTypes } from './python.ts'
 import { describeOpenApi, describeRoutes } from './routes.ts'
 import { describeConfigSchema, describeMessageSchema, describeResponseSchema } from './schema/json-schemas.ts'
@@ -20,7 +24,11 @@ const documents: Readonly<Record<string, Describe>> = {
   'docs/reference/commands.md': () => describeCommands(),
   'docs/reference/doctor.md': () => describeDoctor(),
   'docs/reference/message.md': describeMessage,
+  'docs/reference/response.md': describeResponsePage,
   'docs/reference/errors.md': describeErrors,
+  'docs/reference/flags.md': () => describeFlags(),
+  'docs/reference/metrics.md': () => describeMetrics(),
+  'docs/reference/environment.md': () => describeEnvironment(),
   'docs/reference/licences.md': (_, root) => describeLicences(listDependencies(readLock(root), 'apps/gateway')),
   'apps/gateway/schemas/config.json': describeConfigSchema,
   'apps/gateway/schemas/message.json': describeMessageSchema,
@@ -35,7 +43,12 @@ export async function describeReference(root: string): Promise<ReadonlyMap<strin
     const texts = Object.entries(documents).map(
       async ([path, describe]) => [path, await describe(comments, root)] as const,
     )
-    return new Map(await Promise.all(texts))
+    const described = await Promise.all(texts)
+    const openApi = new Map(described).get('docs/reference/openapi.json') ?? ''
+    return new Map([
+      ...described,
+      ...Object.entries(apiPages).map(([path, describe]) => [path, describe(openApi)] as const),
+    ])
   } finally {
     comments.close()
   }

@@ -18,7 +18,7 @@ const folder = 'packages/core/src/message'
 const historySchema = normalizedMessageSchema.shape.history.unwrap().element
 
 /** Schemas with a section of their own. */
-const named: NamedSchemas = new Map<Schema, string>([
+const sections: NamedSchemas = new Map<Schema, string>([
   [partSchema, '[Part](#parts)'],
   [traceSchema.element, '[tool_call](#tool_call)'],
   [policySchema, '[PolicyPart](#policypart)'],
@@ -33,6 +33,7 @@ const partNames = ['text', 'file', 'link', 'artifact', 'tool_call', 'policy'] as
 
 /** docs/reference/message.md */
 export function describeMessage(comments: Pick<KeyComments, 'find'>): string {
+  const named = sections
   const table = (schema: Schema, file: string, name: string) =>
     formatSchemaTable(schema, { comments, named, source: { file: `${folder}/${file}`, name } })
   return formatPage('Message reference', [
@@ -57,14 +58,28 @@ export function describeMessage(comments: Pick<KeyComments, 'find'>): string {
     '## IdentityEvidence',
     messageFacts.evidence,
     table(identityEvidenceSchema, 'address/identity.ts', 'identityEvidenceSchema'),
-    '## NormalizedResponse',
+  ])
+}
+
+/** docs/reference/response.md */
+export function describeResponsePage(comments: Pick<KeyComments, 'find'>): string {
+  const named: NamedSchemas = new Map(
+    [...sections].map(([schema, link]) => [
+      schema,
+      link.replace('(#', '(message.md#').replace(/message\.md(#action|#tokenusage)/, '$1'),
+    ]),
+  )
+  const table = (schema: Schema, file: string, name: string) =>
+    formatSchemaTable(schema, { comments, named, source: { file: `${folder}/${file}`, name } })
+  return formatPage('Response', [
     messageFacts.response,
+    '## NormalizedResponse',
     table(normalizedResponseSchema, 'response.ts', 'normalizedResponseSchema'),
-    '### What an agent may return',
+    '## What an agent may return',
     table(partialResponseSchema, 'response.ts', 'partialResponseSchema'),
-    '### Action',
+    '## Action',
     table(agentActionSchema, 'agent-action.ts', 'agentActionSchema'),
-    '### TokenUsage',
+    '## TokenUsage',
     table(tokenUsageSchema, 'token-usage.ts', 'tokenUsageSchema'),
   ])
 }
@@ -74,7 +89,7 @@ function describeParts(comments: Pick<KeyComments, 'find'>): readonly string[] {
     const schema = knownPartSchema.options.find(({ shape }) => shape.kind.value === kind)
     if (!schema) throw new Error(`Cannot describe parts of the kind ${kind}: there is no schema`)
     const source = { file: `${folder}/part.ts`, name: `${kind === 'tool_call' ? 'toolCall' : kind}PartSchema` }
-    return [`### \`${kind}\``, formatSchemaTable(schema, { comments, named, source })]
+    return [`### \`${kind}\``, formatSchemaTable(schema, { comments, named: sections, source })]
   })
 }
 

@@ -10,7 +10,7 @@ const messageMembers: Readonly<Record<keyof MessageRecord, string>> = {
   state: '`received`, `working`, `answered`, `failed` or `ignored`',
   flags: 'why it was kept from the agent, or what is odd about it',
   error: 'why it failed',
-  response: '[NormalizedResponse](message.md#normalizedresponse), or `null`',
+  response: '[NormalizedResponse](response.md), or `null`',
   deliveries: 'each delivery, as below',
   duplicates: 'how often the peer sent it again',
   correlation_id: 'the word that its lines in the log share',

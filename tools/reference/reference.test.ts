@@ -1,9 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Hono } from 'hono'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { keptCases } from '../../apps/gateway/src/why/rules/kept.ts'
+import { noticedFlags } from './answers/flags.ts'
 import { findDifferences } from './differences.ts'
 import { describeReference } from './documents.ts'
 import { checkPurposes, listRoutes } from './routes.ts'
@@ -141,4 +143,17 @@ test.each([
   [0, '0'],
 ])('the number %j is shown as %j', (value, shown) => {
   expect(formatNumber(value)).toBe(shown)
+})
+
+test('the page of flags has every flag that a channel or the core writes, and no other', () => {
+  const sources = globSync('packages/{core,activitypub,a2a,email,web,store}/src/**/*.ts', { cwd: root })
+    .filter(path => !path.endsWith('.test.ts'))
+    .map(path => readFileSync(join(root, path), 'utf8'))
+    .join('\n')
+  const written = [...sources.matchAll(/(?:\bflag: |\bflags: \[|Flag = )'([a-z_]+)'/g)].map(([, flag = '']) => flag)
+  const known = [...keptCases.map(([flag]) => flag), ...Object.keys(noticedFlags)]
+  expect(written.length).toBeGreaterThan(30)
+  expect([...new Set(written)].filter(flag => !known.includes(flag))).toEqual([])
+  const isWritten = (flag: string) => new RegExp(`\\b${flag}\\b`).test(sources) || /^unsigned_/.test(flag)
+  expect(known.filter(flag => !isWritten(flag))).toEqual([])
 })

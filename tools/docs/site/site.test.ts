@@ -14,9 +14,9 @@ afterAll(() => rmSync(root, { recursive: true }))
 const pages: Readonly<Record<string, string>> = {
   'README.md': '# Home\n',
   'guides/README.md':
-    '# Guides\n\nBegin with [write](write.md#first).\n\n## Run it\n\n- [deploy](deploy.md)\n- [write](write.md)\n',
+    '# Guides\n\nBegin with [write](write.md#first).\n\n## Run it\n\n- [deploy](more/deploy.md)\n- [write](write.md)\n',
   'guides/write.md': '---\ntitle: x\n---\n# Write an `agent`\n\nYou write a file. It answers.\n',
-  'guides/deploy.md': '# Deploy\n\nYou deploy it.\n',
+  'guides/more/deploy.md': '# Deploy\n\nYou deploy it.\n',
   'guides/lost.md': '# Lost\n',
   'reference/keys.md': '# Keys\n\nAll keys.\n',
   'old.md': '# Old\n',
@@ -39,7 +39,7 @@ test('a README gives the pages of its folder, in order and by its headings; a fo
       index: 'guides/',
       groups: [
         { title: '', pages: [{ title: 'Write an agent', path: 'guides/write.md' }] },
-        { title: 'Run it', pages: [{ title: 'Deploy', path: 'guides/deploy.md' }] },
+        { title: 'Run it', pages: [{ title: 'Deploy', path: 'guides/more/deploy.md' }] },
       ],
     },
     {
@@ -82,7 +82,7 @@ describe('useRepositoryLinks()', () => {
   }
 
   test.each([
-    ['[x](deploy.md#how)', '<a href="deploy.md#how">x</a>'],
+    ['[x](more/deploy.md#how)', '<a href="more/deploy.md#how">x</a>'],
     ['[x](../reference/keys.md)', '<a href="../reference/keys.md">x</a>'],
     ['[x](../decisions/)', '<a href="../decisions/index.md">x</a>'],
     ['[x](../decisions/README.md#y)', '<a href="../decisions/index.md#y">x</a>'],

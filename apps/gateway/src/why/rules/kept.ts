@@ -15,7 +15,7 @@ const loopFix: Fix = {
 }
 
 /** In order: of several flags the first counts. */
-const keptCases: readonly (readonly [flag: string, kept: KeptCase])[] = [
+export const keptCases: readonly (readonly [flag: string, kept: KeptCase])[] = [
   [
     'edit_applied',
     {

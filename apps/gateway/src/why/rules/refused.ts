@@ -23,7 +23,7 @@ const resolveSender = ({ claimed_sender }: Refusal) =>
   claimed_sender?.includes('@') ? `npx postern resolve ${claimed_sender}` : undefined
 
 /** In order: the more precise ones of a code come first. */
-const refusalCases: readonly RefusalCase[] = [
+export const refusalCases: readonly RefusalCase[] = [
   {
     code: 'key_host_down',
     codes: ['unavailable'],

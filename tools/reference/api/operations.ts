@@ -1,0 +1,203 @@
+import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
+
+/** As much of an OpenAPI document as its pages need. */
+interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, JsonNode>> }
+}
+
+interface Operation {
+  readonly operationId: string
+  readonly tags: readonly string[]
+  readonly summary: string
+  readonly description?: string
+  readonly parameters: readonly {
+    readonly name: string
+    readonly in: string
+    readonly required?: boolean
+    readonly description?: string
+    readonly schema: JsonNode
+  }[]
+  readonly requestBody?: { readonly required?: boolean; readonly content: Content }
+  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: Content }>>
+}
+
+type Content = Readonly<Record<string, { readonly schema?: JsonNode }>>
+
+interface JsonNode {
+  readonly $ref?: string
+  readonly type?: string | readonly string[]
+  readonly description?: string
+  readonly format?: string
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly default?: unknown
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly items?: JsonNode
+  readonly properties?: Readonly<Record<string, JsonNode>>
+  readonly additionalProperties?: JsonNode | boolean
+  readonly required?: readonly string[]
+  readonly anyOf?: readonly JsonNode[]
+  readonly oneOf?: readonly JsonNode[]
+  readonly allOf?: readonly JsonNode[]
+}
+
+/** A page for each group of operations, by their tags. */
+const groups: Readonly<Record<string, { readonly title: string; readonly tags: readonly string[] }>> = {
+  messages: {
+    title: 'API: messages and deliveries',
+    tags: ['messages', 'deliveries', 'refusals', 'why', 'outcomes', 'events', 'replay', 'transcript'],
+  },
+  people: {
+    title: 'API: people and requirements',
+    tags: ['requirements', 'questions', 'people', 'owners', 'relations', 'follow-requests', 'suppressions'],
+  },
+  agents: { title: 'API: agents', tags: ['agents', 'resolve', 'probes'] },
+  gateway: {
+    title: 'API: the gateway',
+    tags: ['status', 'settings', 'doctor', 'hosts', 'rates', 'keys', 'proxies', 'vacuum', 'simulation', 'openapi.json'],
+  },
+}
+
+/** Paths of the pages, for each a function that writes it from the document. */
+export const apiPages: Readonly<Record<string, (document: string) => string>> = {
+  ...Object.fromEntries(
+    Object.keys(groups).map(name => [
+      `docs/reference/api-${name}.md`,
+      (document: string) => describeGroup(JSON.parse(document) as OpenApi, name),
+    ]),
+  ),
+  'docs/reference/api-schemas.md': document => describeSchemas(JSON.parse(document) as OpenApi),
+}
+
+const intro = `
+Operations of the operator's API. Each path begins with \`/operator/api\`, and each request carries \`Authorization: Bearer <operator token>\`.
+
+[openapi.json](openapi.json) has the same for programs. [Schemas](api-schemas.md) has the objects that several operations share.
+`
+
+function describeGroup(document: OpenApi, name: string): string {
+  const known = Object.values(groups).flatMap(({ tags }) => tags)
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation, tag: operation.tags[0] ?? '' })),
+  )
+  const strange = operations.find(({ tag }) => !known.includes(tag))
+  if (strange)
+    throw new Error(`Cannot describe ${strange.path}: put its tag "${strange.tag}" into a group of tools/reference/api`)
+  const { title = '', tags = [] } = groups[name] ?? {}
+  const own = tags.flatMap(tag => operations.filter(operation => operation.tag === tag))
+  return formatPage(title, [intro, ...own.flatMap(describeOperation)])
+}
+
+interface ListedOperation {
+  readonly path: string
+  readonly method: string
+  readonly operation: Operation
+}
+
+function describeOperation({ path, method, operation }: ListedOperation): readonly string[] {
+  const { summary, description, parameters, requestBody, responses } = operation
+  const { 200: done, ...errors } = responses
+  return [
+    `## \`${method.toUpperCase()} ${path}\``,
+    summary,
+    ...(description ? [description] : []),
+    ...(parameters.length > 0
+      ? [
+          formatMarkdownTable(
+            ['parameter', 'value', 'meaning'],
+            parameters.map(({ name, in: place, required, schema, description: meaning = '' }) => [
+              formatInlineCode(name),
+              [place, ...(required ? ['required'] : []), ...describeValue(schema)].join('; '),
+              meaning,
+            ]),
+          ),
+        ]
+      : []),
+    ...describeContent('Body', requestBody?.content),
+    ...describeContent('Answer', done?.content),
+    `Errors: ${Object.keys(errors).join(', ')}.`,
+  ]
+}
+
+function describeContent(title: string, content: Content | undefined): readonly string[] {
+  return Object.entries(content ?? {}).flatMap(([media, { schema }]) => {
+    const head = `**${title}**, \`${media}\`${schema && !schema.properties ? `: ${describeType(schema)}` : ''}`
+    return [head, ...(schema?.properties ? [describeMembers(schema)] : [])]
+  })
+}
+
+function describeSchemas({ components }: OpenApi): string {
+  const schemas = Object.entries(components.schemas).sort(([one], [other]) => (one < other ? -1 : 1))
+  return formatPage('API: schemas', [
+    'Objects that several operations of the API share. [Message](message.md) and [Response](response.md) explain the first two in detail.',
+    ...schemas.flatMap(([name, schema]) => [
+      `## ${name}`,
+      ...(schema.description ? [schema.description] : []),
+      schema.properties ? describeMembers(schema) : `It is ${describeType(schema)}.`,
+    ]),
+  ])
+}
+
+function describeMembers({ properties = {}, required = [] }: JsonNode): string {
+  return formatMarkdownTable(
+    ['member', 'value', 'meaning'],
+    listMembers(properties, required).map(({ name, isRequired, node }) => [
+      formatInlineCode(name),
+      [...describeValue(node), ...(isRequired ? [] : ['optional'])].join('; '),
+      node.description ?? '',
+    ]),
+  )
+}
+
+interface ListedMember {
+  readonly name: string
+  readonly isRequired: boolean
+  readonly node: JsonNode
+}
+
+/** Members of members have the names of both. */
+function listMembers(
+  properties: Readonly<Record<string, JsonNode>>,
+  required: readonly string[],
+  prefix = '',
+): readonly ListedMember[] {
+  return Object.entries(properties).flatMap(([key, node]) => {
+    const name = `${prefix}${key}`
+    const inner = node.items?.properties ? node.items : node
+    const step = inner === node ? '.' : '[].'
+    return [
+      { name, isRequired: required.includes(key), node },
+      ...listMembers(inner.properties ?? {}, inner.required ?? [], `${name}${step}`),
+    ]
+  })
+}
+
+function describeValue(node: JsonNode): readonly string[] {
+  const { default: fallback, minimum, maximum } = node
+  const isLarge = (value: number) => Math.abs(value) >= Number.MAX_SAFE_INTEGER
+  return [
+    describeType(node),
+    ...(minimum === undefined || isLarge(minimum) ? [] : [`at least ${minimum}`]),
+    ...(maximum === undefined || isLarge(maximum) ? [] : [`at most ${maximum}`]),
+    ...(fallback === undefined ? [] : [`default \`${JSON.stringify(fallback)}\``]),
+  ]
+}
+
+function describeType(node: JsonNode): string {
+  const { $ref, enum: values, const: value, anyOf, oneOf, allOf, items, type, format, properties } = node
+  if ($ref) return `[${nameOf($ref)}](${'api-schemas.md'}#${nameOf($ref).toLowerCase()})`
+  if (value !== undefined) return `\`${JSON.stringify(value)}\``
+  if (values) return values.map(each => `\`${JSON.stringify(each)}\``).join(' or ')
+  const alternatives = anyOf ?? oneOf ?? allOf
+  if (alternatives) return [...new Set(alternatives.map(describeType))].join(' or ')
+  if (type === 'array') return `list of ${items ? describeType(items) : 'any JSON'}`
+  if (format === 'date-time') return 'time, ISO 8601'
+  if (type === 'object' || properties) return 'object'
+  return type === undefined ? 'any JSON' : [type].flat().join(' or ')
+}
+
+function nameOf(reference: string): string {
+  return reference.split('/').at(-1) ?? ''
+}

@@ -1,0 +1,70 @@
+import type { OperatorStore, WorkStore } from '@postern/core'
+import { createMetrics } from '../../../apps/gateway/src/observe/metrics.ts'
+import { createStageMeter } from '../../../apps/gateway/src/observe/stages/stage-meter.ts'
+import { createTokenMeter } from '../../../apps/gateway/src/observe/token-meter.ts'
+import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
+
+const intro = `
+\`GET /metrics\` answers in the text format of Prometheus. It needs no token: keep it behind your proxy.
+
+Figures of tokens and stages begin at zero when the gateway starts. Counts of messages, deliveries and refusals come from the store, so they survive a restart.
+`
+
+const alerts = `
+## Three alerts to begin with
+
+- \`postern_work_overdue_seconds > 60\` for five minutes: no worker takes work. Look at the log, then at the disk.
+- \`postern_deliveries{state="dead"}\` grows: peers refuse answers. \`npx postern deliveries\` lists them.
+- \`postern_event_loop_delay_seconds > 1\`: an agent module blocks the process. Move it into a process of its own.
+`
+
+/** docs/reference/metrics.md */
+export async function describeMetrics(): Promise<string> {
+  const rows = await readMetrics()
+  return formatPage('Metrics', [
+    intro,
+    formatMarkdownTable(
+      ['metric', 'type', 'labels', 'meaning'],
+      rows.map(({ name, type, help }) => [
+        formatInlineCode(name),
+        type,
+        (labels[name] ?? []).map(formatInlineCode).join(', '),
+        help,
+      ]),
+    ),
+    alerts,
+  ])
+}
+
+/** No empty store shows a label. */
+const labels: Readonly<Record<string, readonly string[]>> = {
+  postern_messages: ['state'],
+  postern_deliveries: ['state'],
+  postern_stopped_total: ['flag'],
+  postern_tokens_total: ['agent', 'model', 'kind'],
+  postern_tokens_part_total: ['agent', 'model', 'kind'],
+  postern_stage_seconds: ['stage', 'channel', 'le'],
+}
+
+interface DescribedMetric {
+  readonly name: string
+  readonly type: string
+  readonly help: string
+}
+
+/** By what the gateway itself renders. */
+async function readMetrics(): Promise<readonly DescribedMetric[]> {
+  const counts = { messages: {}, deliveries: {}, refusals: 0, stopped: { loop_guard: 0, hop_limit: 0 } }
+  const store = { count: async () => counts, nextDue: async () => undefined } as unknown as OperatorStore & WorkStore
+  const metrics = createMetrics(store, { meter: createTokenMeter(), stageMeter: createStageMeter() }, Date.now)
+  try {
+    const text = await metrics.render()
+    return [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \1 (\w+)$/gm)].map(([, name = '', help = '', type = '']) => ({
+      name,
+      type,
+      help,
+    }))
+  } finally {
+    metrics.close()
+  }
+}
