@@ -4,7 +4,7 @@ import { ClosingLineReporter } from './tools/closing-line-reporter.ts'
 /** What needs a browser: `npm run test:console` finds one, and runs these. */
 export default defineConfig({
   test: {
-    include: ['apps/gateway/test/console/*.in-chromium.ts'],
+    include: ['apps/gateway/test/console/**/*.in-chromium.ts'],
     reporters: ['default', new ClosingLineReporter()],
     pool: 'forks',
     // Each has a browser and a gateway of its own.

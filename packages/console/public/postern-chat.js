@@ -5,7 +5,7 @@
  *   <postern-chat endpoint="https://agents.example/api/v1/agents/desk"></postern-chat>
  *
  * Attributes: `endpoint` (the agent's routes), `token` (a bearer token of the person), `thread` (id of the conversation; without it the element
- * makes one and keeps it in the page's session), `label`. Property `headers`: further headers of each request; property `getToken`: a function
+ * makes one and keeps it in the page's session), `label`. Another `endpoint` or `thread` begins anew. Property `headers`: further headers of each request; property `getToken`: a function
  * that gives a fresh token. Parts to style: `log`, `message`, `own`, `form`, `input`, `button`. Event `postern-event`: each AG-UI event.
  * It speaks AG-UI 1.0 (https://docs.ag-ui.com): text, calls of tools, files, interrupts, and links of requirements.
  */
@@ -24,6 +24,7 @@ button[hidden] { display: none; }
 .note { color: var(--chat-quiet); font-size: 12px; align-self: start; overflow-wrap: anywhere; max-width: 100%; }
 .bad { color: var(--chat-bad); }
 .ask { border: 1px solid var(--chat-line); border-radius: 10px; padding: 12px; display: grid; gap: 8px; }
+.ask textarea { font: 12px/1.5 ui-monospace, monospace; width: 100%; flex: none; }
 .ask pre { margin: 0; font-size: 12px; white-space: pre-wrap; overflow-wrap: anywhere; color: var(--chat-quiet); }
 .row { display: flex; gap: 8px; flex-wrap: wrap; align-items: center; }
 form { display: flex; gap: 8px; padding: 10px; border-top: 1px solid var(--chat-line); align-items: end; flex-wrap: wrap; }
@@ -68,8 +69,8 @@ function linkify(text) {
 class PosternChat extends HTMLElement {
   /** Further headers of each request. @type {Record<string, string>} */
   headers = {}
-  /** Gives the person's token when the attribute does not. @type {(() => string | Promise<string>) | undefined} */
-  getToken = undefined
+  /** @type {(() => string | Promise<string>) | undefined} */
+  #getToken = undefined
 
   #log = make('div', { class: 'log', part: 'log', role: 'log', 'aria-live': 'polite', tabindex: '0' })
   #chips = make('div', { class: 'chips', role: 'status' })
@@ -117,11 +118,38 @@ class PosternChat extends HTMLElement {
     )
   }
 
+  static observedAttributes = ['endpoint', 'thread', 'token']
+
+  #isBegun = false
+
   connectedCallback() {
+    this.#isBegun = true
     const label = this.getAttribute('label')
     this.#log.setAttribute('aria-label', label ?? 'Conversation')
     this.#input.placeholder = label ?? 'Write a message'
     void this.#showHistory()
+  }
+
+  /** @param {string} name @param {string | null} before @param {string | null} value */
+  attributeChangedCallback(name, before, value) {
+    if (!this.#isBegun || before === value) return
+    if (name !== 'token') {
+      this.#shown.clear()
+      this.#open.clear()
+      this.#calls.clear()
+      this.#log.replaceChildren()
+    }
+    void this.#showHistory()
+  }
+
+  /** Gives the person's token when the attribute does not; a page may set it when the element is there already. */
+  get getToken() {
+    return this.#getToken
+  }
+
+  set getToken(give) {
+    this.#getToken = give
+    if (this.#isBegun) void this.#showHistory()
   }
 
   /** The conversation: the attribute, or one for this page and this visit. */
@@ -196,7 +224,7 @@ class PosternChat extends HTMLElement {
   /** @param {ChatEvent} event */
   #take(event) {
     this.dispatchEvent(new CustomEvent('postern-event', { detail: event }))
-    const act = Object.hasOwn(this.#acts, event.type) ? this.#acts[event.type] : undefined
+    const act = Object.hasOwn(this.#acts, event?.type) ? this.#acts[event.type] : undefined
     act?.(event)
     this.#log.scrollTop = this.#log.scrollHeight
   }
@@ -210,7 +238,7 @@ class PosternChat extends HTMLElement {
     TEXT_MESSAGE_CONTENT: ({ messageId, delta }) => {
       const open = this.#open.get(messageId)
       if (!open) return
-      open.text += String(delta)
+      open.text += asText(delta)
       open.element.textContent = open.text
     },
     TEXT_MESSAGE_END: ({ messageId }) => {
@@ -220,14 +248,14 @@ class PosternChat extends HTMLElement {
     },
     TOOL_CALL_START: ({ toolCallId, toolCallName }) => {
       this.#calls.set(toolCallId, {
-        element: this.#note(`calls ${toolCallName}`),
-        name: String(toolCallName),
+        element: this.#note(`calls ${asText(toolCallName)}`),
+        name: asText(toolCallName),
         args: '',
       })
     },
     TOOL_CALL_ARGS: ({ toolCallId, delta }) => {
       const call = this.#calls.get(toolCallId)
-      if (call) call.args += String(delta)
+      if (call) call.args += asText(delta)
     },
     TOOL_CALL_RESULT: ({ toolCallId }) => {
       const call = this.#calls.get(toolCallId)
@@ -237,42 +265,54 @@ class PosternChat extends HTMLElement {
       if (name === 'working') this.#note(typeof value === 'string' ? value : JSON.stringify(value))
     },
     RUN_ERROR: ({ message }) => {
-      this.#note(String(message ?? 'The agent could not answer.'), 'bad')
+      this.#note(asText(message) || 'The agent could not answer.', 'bad')
     },
     RUN_FINISHED: ({ outcome }) => {
-      for (const interrupt of outcome?.interrupts ?? []) this.#ask(interrupt)
+      for (const interrupt of listOf(outcome?.interrupts)) this.#ask(interrupt)
     },
     MESSAGES_SNAPSHOT: ({ messages }) => {
-      for (const message of messages ?? []) this.#show(message)
+      for (const message of listOf(messages)) this.#show(message)
     },
   }
 
   /** @param {Interrupt} interrupt */
   #ask(interrupt) {
-    const { id, reason, message = '', metadata = {}, responseSchema, toolCallId } = interrupt
+    const { id, reason, responseSchema } = interrupt
     // A question in words is answered in words.
     if (reason === 'input_required' || this.#shown.has(`ask ${id}`)) return
     this.#shown.add(`ask ${id}`)
-    const box = make('div', { class: 'ask', role: 'group', 'aria-label': metadata.title ?? 'The agent asks' })
-    const title = make('strong', {}, [metadata.title ?? (reason === 'tool_call' ? 'Allow this?' : 'The agent asks')])
-    box.append(title, make('div', {}, linkify(message)))
-    const call = toolCallId === undefined ? undefined : this.#calls.get(toolCallId)
-    if (call) box.append(make('pre', {}, [`${call.name} ${call.args}`]))
-    if (responseSchema) box.append(this.#choices(interrupt, box))
-    else if (isAddress(metadata.url)) {
-      const link = make('a', { href: metadata.url, target: '_blank', rel: 'noopener noreferrer' }, [
-        'Open the page to decide',
-      ])
-      const again = make('button', { type: 'button' }, ['I have decided'])
-      again.addEventListener('click', () => {
-        box.remove()
-        this.#shown.delete(`ask ${id}`)
-        void this.#decideNothing()
-      })
-      box.append(make('div', { class: 'row' }, [link, again]))
-    } else
-      box.append(make('div', { class: 'note' }, [reason === 'postern:operator' ? 'An operator decides this.' : '']))
+    const title = asText(interrupt.metadata?.title) || (reason === 'tool_call' ? 'Allow this?' : 'The agent asks')
+    const box = make('div', { class: 'ask', role: 'group', 'aria-label': title })
+    box.append(make('strong', {}, [title]), make('div', {}, linkify(asText(interrupt.message))))
+    const call = this.#nameCall(interrupt)
+    if (call) box.append(make('pre', {}, [call]))
+    if (responseSchema) box.append(...this.#choices(interrupt, box))
+    else box.append(this.#linkTo(interrupt, box))
     this.#log.append(box)
+  }
+
+  /** The call that is asked about; its arguments stand beside it where they may be changed. @param {Interrupt} interrupt */
+  #nameCall({ metadata, responseSchema, toolCallId }) {
+    const call = toolCallId === undefined ? undefined : this.#calls.get(toolCallId)
+    const name = asText(metadata?.tool)
+    if (responseSchema?.properties?.editedArgs !== undefined) return name
+    if (call) return `${call.name} ${call.args}`
+    return name && `${name} ${JSON.stringify(metadata.arguments ?? {})}`
+  }
+
+  /** What is decided elsewhere. @param {Interrupt} interrupt @param {HTMLElement} box */
+  #linkTo({ id, reason, metadata }, box) {
+    const url = metadata?.url
+    if (!isAddress(url))
+      return make('div', { class: 'note' }, [reason === 'postern:operator' ? 'An operator decides this.' : ''])
+    const attributes = { href: url, target: '_blank', rel: 'noopener noreferrer' }
+    const again = make('button', { type: 'button' }, ['I have decided'])
+    again.addEventListener('click', () => {
+      box.remove()
+      this.#shown.delete(`ask ${id}`)
+      void this.#decideNothing()
+    })
+    return make('div', { class: 'row' }, [make('a', attributes, ['Open the page to decide']), again])
   }
 
   /** A run without news tells what is still open. */
@@ -282,9 +322,17 @@ class PosternChat extends HTMLElement {
     this.#setBusy(false)
   }
 
-  /** @param {Interrupt} interrupt @param {HTMLElement} box */
-  #choices({ id, responseSchema }, box) {
-    const reaches = /** @type {readonly string[]} */ (responseSchema?.properties?.remember?.enum ?? [])
+  /** What may be answered: yes or no, for how long, and for an operator with other arguments. @param {Interrupt} interrupt @param {HTMLElement} box */
+  #choices({ id, responseSchema, metadata }, box) {
+    const given = JSON.stringify(metadata?.arguments ?? {}, null, 2)
+    const edit = /** @type {HTMLTextAreaElement} */ (
+      make('textarea', { 'aria-label': 'Arguments, which you may change', rows: '4' })
+    )
+    edit.value = given
+    const problem = make('div', { class: 'note bad', role: 'alert' })
+    const isEditable = responseSchema?.properties?.editedArgs !== undefined
+    const offered = responseSchema?.properties?.remember?.enum
+    const reaches = Array.isArray(offered) ? offered.map(asText) : []
     const reach = make(
       'select',
       { 'aria-label': 'How long this counts' },
@@ -293,28 +341,38 @@ class PosternChat extends HTMLElement {
     /** @param {boolean} approved */
     const decide = approved => {
       const remember = /** @type {HTMLSelectElement} */ (reach).value
+      const isEdited = approved && isEditable && edit.value !== given
+      const editedArgs = isEdited ? readJson(edit.value) : undefined
+      if (isEdited && editedArgs === undefined) {
+        problem.textContent = 'These arguments are no JSON.'
+        return
+      }
       box.remove()
       this.#note(approved ? 'You allowed it.' : 'You declined it.')
       void this.#decide({
         interruptId: id,
         status: 'resolved',
-        payload: { approved, ...(remember && remember !== 'once' && { remember }) },
+        payload: { approved, ...(isEdited && { editedArgs }), ...(remember && remember !== 'once' && { remember }) },
       })
     }
     const yes = make('button', { type: 'button', class: 'main' }, ['Allow'])
     const no = make('button', { type: 'button' }, ['Decline'])
     yes.addEventListener('click', () => decide(true))
     no.addEventListener('click', () => decide(false))
-    return make('div', { class: 'row' }, [yes, no, ...(reaches.length > 0 ? [reach] : [])])
+    const row = make('div', { class: 'row' }, [yes, no, ...(reaches.length > 0 ? [reach] : [])])
+    return isEditable ? [edit, problem, row] : [row]
   }
 
   /** What was said before. A page without it still works. */
   async #showHistory() {
     if (this.endpoint === '') return
     const path = `/history?${new URLSearchParams({ threadId: this.thread })}`
+    const place = `${this.endpoint} ${this.thread}`
     const answer = await this.#call(path).catch(() => undefined)
     const { messages = [] } = (await answer?.json().catch(() => undefined)) ?? {}
-    for (const message of messages) this.#show(message)
+    // Meanwhile the element may show another conversation.
+    if (place !== `${this.endpoint} ${this.thread}`) return
+    for (const message of listOf(messages)) this.#show(message)
     this.#log.scrollTop = this.#log.scrollHeight
   }
 
@@ -340,7 +398,9 @@ class PosternChat extends HTMLElement {
 
   /** @param {string} path @param {RequestInit} [init] */
   async #call(path, init = {}) {
-    const token = (await this.getToken?.()) ?? this.getAttribute('token')
+    if (!/^https?:$/.test(URL.parse(this.endpoint, location.href)?.protocol ?? ''))
+      throw new Error('The endpoint of this chat is no address of an agent.')
+    const token = (await this.#getToken?.()) ?? this.getAttribute('token')
     const headers = { ...this.headers, ...init.headers, ...(token && { authorization: `Bearer ${token}` }) }
     const isOwn = new URL(this.endpoint, location.href).origin === location.origin
     const target = path.startsWith('/attachments') ? attachmentsOf(this.endpoint) : this.endpoint
@@ -351,7 +411,7 @@ class PosternChat extends HTMLElement {
     })
     if (answer.ok) return answer
     const { detail } = await answer.json().catch(() => ({ detail: undefined }))
-    throw new Error(detail ?? `The chat cannot be reached (${answer.status}).`)
+    throw new Error(asText(detail) || `The chat cannot be reached (${answer.status}).`)
   }
 
   /** @param {string} text @param {boolean} isOwn */
@@ -381,6 +441,25 @@ class PosternChat extends HTMLElement {
 /** @param {string} endpoint */
 function attachmentsOf(endpoint) {
   return endpoint.replace(/\/agents\/[^/]+$/, '/agent')
+}
+
+/** @param {unknown} value what somebody else wrote */
+function asText(value) {
+  return typeof value === 'string' ? value : ''
+}
+
+/** The objects of a list. @param {unknown} value @returns {any[]} */
+function listOf(value) {
+  return Array.isArray(value) ? value.filter(each => typeof each === 'object' && each !== null) : []
+}
+
+/** @param {string} text */
+function readJson(text) {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 /** @param {unknown} url */

@@ -57,8 +57,18 @@ export function describeShop({ swarm }: Pick<OperatorGateway, 'swarm'>): Record<
   return { use: 'openai', base_url: swarm.model.baseUrl, model: 'test-model', prompt: 'I am shop.', ...tools }
 }
 
+interface OperatorGatewayOptions {
+  /** Pages that may call the chat. */
+  readonly origins?: readonly string[]
+  /** Further agents, which may be like the single model. */
+  agents?(shop: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>
+}
+
 /** A swarm (`desk`) and a single model (`shop`), each with a till whose refunds wait for an operator. */
-export async function openOperatorGateway(): Promise<OperatorGateway> {
+export async function openOperatorGateway({
+  origins = [],
+  agents = () => ({}),
+}: OperatorGatewayOptions = {}): Promise<OperatorGateway> {
   const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
   process.env.TILL = till
   const swarm = await openSwarmGateway(
@@ -77,8 +87,10 @@ export async function openOperatorGateway(): Promise<OperatorGateway> {
     agents: {
       desk: describeSwarm(baseUrl, { refunds }),
       shop: describeShop({ swarm }),
+      ...agents(describeShop({ swarm })),
     },
     web: {
+      origins,
       enabled: true,
       trace: true,
       auth: { tokens: [token('ann', annsToken), token('eve', evesToken)] },

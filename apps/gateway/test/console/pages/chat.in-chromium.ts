@@ -1,0 +1,147 @@
+import { hash } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import type { Browser, Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { OperatorGateway } from '../../setup/operator-gateway.ts'
+import { evesToken, openOperatorGateway } from '../../setup/operator-gateway.ts'
+import { shopkeeper } from '../../setup/requirement-steps.ts'
+import { annsToken } from '../../setup/swarm-gateway.ts'
+import { openChromium, watchFaults } from '../console-gateway.ts'
+import type { ServedPages } from './serve-pages.ts'
+import { servePages } from './serve-pages.ts'
+
+const example = fileURLToPath(new URL('../../../../../examples/web-page', import.meta.url))
+
+let operator: OperatorGateway
+let browser: Browser
+let pages: ServedPages
+beforeAll(async () => {
+  browser = await openChromium()
+  const own = 'http://127.0.0.1:8787'
+  pages = await servePages(example, page => page.replaceAll(own, operator.swarm.gateway.url()))
+  operator = await openOperatorGateway({
+    origins: [pages.origin],
+    agents: shop => ({
+      echo: { use: 'builtin:echo' },
+      asking: { ...shop, tool_policies: { refund: { policy: 'preview', remember: 'conversation' } } },
+      store: shopkeeper,
+    }),
+  })
+})
+afterAll(async () => {
+  await browser.close()
+  pages.close()
+  await operator.close()
+})
+
+interface ChatPage {
+  readonly page: Page
+  readonly chat: Locator
+  readonly faults: readonly string[]
+  say(text: string): Promise<void>
+}
+
+/** The example's page, with the chat at another place of the gateway and somebody's token. */
+async function openChatPage(place = '/api/v1/agents/echo', token = annsToken): Promise<ChatPage> {
+  const page = await (await browser.newContext()).newPage()
+  const faults = watchFaults(page)
+  page.on('dialog', dialog => void dialog.accept(token))
+  await page.goto(`${pages.origin}/`)
+  const chat = page.locator('postern-chat')
+  const endpoint = operator.swarm.gateway.url() + place
+  await chat.evaluate((element, url) => element.setAttribute('endpoint', url), endpoint)
+  return {
+    page,
+    chat,
+    faults,
+    async say(text) {
+      await chat.getByRole('textbox', { name: 'Message' }).fill(text)
+      await chat.getByRole('textbox', { name: 'Message' }).press('Enter')
+    },
+  }
+}
+
+const wordsOf = (chat: Locator) => chat.locator('.message').allTextContents()
+
+test('the page of the example chats from an origin of its own, and shows the conversation again after a reload', async () => {
+  const { page, chat, say, faults } = await openChatPage()
+  await say('Hello from https://shop.example')
+  await expect.poll(() => wordsOf(chat)).toEqual(['Hello from https://shop.example', expect.stringContaining('Hello')])
+  expect(await chat.locator('.own a').getAttribute('href')).toBe('https://shop.example')
+  await page.reload()
+  await expect.poll(async () => (await wordsOf(chat)).length).toBe(2)
+  expect(faults).toEqual([])
+  await page.context().close()
+})
+
+test('files are chosen, named beside the words, and reach the agent whole', async () => {
+  const { page, chat, say } = await openChatPage()
+  const buffer = Buffer.from('one,two\n'.repeat(5_000))
+  await chat.locator('input[type=file]').setInputFiles([{ name: 'table.csv', mimeType: 'text/csv', buffer }])
+  await chat.getByText('table.csv').waitFor()
+  await say('Please read this')
+  await expect.poll(() => wordsOf(chat)).toHaveLength(2)
+  const { gateway } = operator.swarm
+  const [newest] = await gateway.messages()
+  const { message } = await gateway.show(`#${newest?.message}`)
+  const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest: hash('sha256', buffer) }
+  expect(message.parts).toContainEqual(
+    expect.objectContaining({ kind: 'file', name: expect.stringMatching(/table\.csv$/), bytes_ref }),
+  )
+  await page.context().close()
+})
+
+test('a call of a tool waits for the person with its arguments; declined it never runs, allowed it runs once', async () => {
+  const { page, chat, say } = await openChatPage('/api/v1/agents/asking')
+  operator.takeRings()
+  await say('My money back, please')
+  const box = chat.locator('.ask')
+  await expect.poll(() => box.textContent()).toMatch(/Give 20.00 back for order 17\?.*refund \{"order":"17"\}/)
+  await box.getByRole('button', { name: 'Decline' }).click()
+  await chat.getByText('You declined it.').waitFor()
+  await expect.poll(async () => (await wordsOf(chat)).at(-1)).toContain('The till says')
+  expect(operator.takeRings()).toEqual([])
+  await say('Again, please')
+  await expect.poll(() => box.count()).toBe(1)
+  await box.getByLabel('How long this counts').selectOption('conversation')
+  await box.getByRole('button', { name: 'Allow' }).click()
+  await expect.poll(async () => (await wordsOf(chat)).at(-1)).toContain('refunded')
+  expect(operator.takeRings()).toEqual(['begun 17', 'done 17'])
+  // It counts for the conversation: nobody is asked once more.
+  await say('And once more, please')
+  await expect.poll(() => operator.takeRings()).toEqual(['begun 17', 'done 17'])
+  expect(await box.count()).toBe(0)
+  await page.context().close()
+})
+
+test('an operator allows a call with other arguments in the same element', async () => {
+  await operator.askForRefund('shop')
+  operator.takeRings()
+  const { page, chat, say } = await openChatPage('/api/v1/operator', evesToken)
+  await say('What waits?')
+  const box = chat.locator('.ask')
+  const args = box.getByLabel('Arguments, which you may change')
+  await expect.poll(() => args.inputValue()).toContain('"order": "17"')
+  await args.fill('{ "order": ')
+  await box.getByRole('button', { name: 'Allow' }).click()
+  await box.getByText('These arguments are no JSON.').waitFor()
+  expect(operator.takeRings()).toEqual([])
+  await args.fill('{ "order": "18" }')
+  await box.getByRole('button', { name: 'Allow' }).click()
+  await expect.poll(() => operator.takeRings()).toEqual(['begun 18', 'done 18'])
+  await page.context().close()
+})
+
+test('what is decided on a page of its own has its link, and the run goes on once that is done', async () => {
+  const { page, chat, say } = await openChatPage('/api/v1/agents/store')
+  await say('pay')
+  const box = chat.locator('.ask')
+  await box.getByText('A cake is not for nothing.').waitFor()
+  const link = box.getByRole('link', { name: 'Open the page to decide' })
+  expect(await link.getAttribute('href')).toMatch(/^https:\/\/agents\.test\/actions\/[\w-]{43}$/)
+  expect(await link.getAttribute('rel')).toContain('noopener')
+  await box.getByRole('button', { name: 'I have decided' }).click()
+  // Nobody has paid: it is asked again.
+  await expect.poll(() => box.getByText('A cake is not for nothing.').count()).toBe(1)
+  await page.context().close()
+})
