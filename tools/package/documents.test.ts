@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
 import { keepLinks } from './documents.ts'
 
-const targets = new Set(['README.md', 'docs/agents.md', 'docs/reference/message.md', 'examples/python/agent.py'])
+const targets = new Set(['README.md', 'docs/guides/model.md', 'docs/reference/message.md', 'examples/python/agent.py'])
 
 test.each([
-  ['[agents](docs/agents.md)', 'README.md', '[agents](docs/agents.md)'],
+  ['[agents](docs/guides/model.md)', 'README.md', '[agents](docs/guides/model.md)'],
   [
-    '[a](agents.md#a-model) [b](reference/message.md)',
-    'docs/web.md',
-    '[a](agents.md#a-model) [b](reference/message.md)',
+    '[a](guides/model.md#settings) [b](reference/message.md)',
+    'docs/README.md',
+    '[a](guides/model.md#settings) [b](reference/message.md)',
   ],
   [
     '[examples](../examples), [one](../examples/python/)',
-    'docs/web.md',
+    'docs/README.md',
     '[examples](../examples), [one](../examples/python/)',
   ],
   [
@@ -26,7 +26,8 @@ test.each([
 
 test.each([
   ['see [why](docs/decisions/0001.md).', 'README.md', 'see why.'],
+  ['![the flow](docs/images/flow.png)', 'README.md', ''],
   ['[code](../packages/core), [rules](conformance/a2a.md#r1)', 'docs/a2a.md', 'code, rules'],
-])('keepLinks() leaves only the words of a link that leads elsewhere: %s', (text, from, kept) => {
+])('keepLinks() leaves only the words of a link that leads elsewhere, and no picture: %s', (text, from, kept) => {
   expect(keepLinks(text, from, targets)).toBe(kept)
 })

@@ -32,13 +32,14 @@ function write(file: string, content: string | Uint8Array): void {
   writeFileSync(file, content)
 }
 
-/** `[text](path)` of a relative path that is in the package stays; of any other one the text does. */
+/** `[text](path)` of a relative path that is in the package stays; of any other one the text does, and of a picture nothing. */
 export function keepLinks(text: string, from: string, targets: ReadonlySet<string>): string {
-  return text.replace(/\[([^\]]*)\]\(([^)\s]+)\)/g, (whole, words: string, link: string) => {
+  return text.replace(/!?\[([^\]]*)\]\(([^)\s]+)\)/g, (whole: string, words: string, link: string) => {
     if (/^(?:[a-z][a-z0-9+.-]*:|#)/i.test(link)) return whole
     const path = normalize(join(dirname(from), link.replace(/#.*$/, ''))).replace(/\/$/, '')
     const isFolder = [...targets].some(target => target.startsWith(`${path}/`))
-    return targets.has(path) || isFolder ? whole : words
+    if (targets.has(path) || isFolder) return whole
+    return whole.startsWith('!') ? '' : words
   })
 }
 

@@ -28,8 +28,7 @@ export const kindSources: readonly (readonly [use: string, source: SchemaName])[
 ]
 
 const intro = `
-Every key of the configuration file, with its type, its default and its bounds. [configuration](../configuration.md) explains them with examples, and says which
-settings \`start\` refuses.
+Every key of the configuration file, with its type, its default and its bounds. [Configure a gateway](../guides/configure.md) explains how to use them.
 
 - The file is \`postern.config.ts\`, \`.js\` or \`.json\` in the working directory. \`--config\` or \`POSTERN_CONFIG\` names another one.
 - A key that is not listed here stops the start. The error names the key, the cause and the fix.
@@ -41,7 +40,7 @@ settings \`start\` refuses.
 
 const useIntro = `
 Each entry of \`agents\` has the keys of this table, and those of its kind. \`use\` says which kind it is: a path such as \`./agents/desk.ts\`, \`builtin:echo\`, \`builtin:help\`,
-\`webhook\`, \`openai\`, \`swarm\`, \`a2a\` or \`ag-ui\`. [agents](../agents.md) explains them.
+\`webhook\`, \`openai\`, \`swarm\`, \`a2a\` or \`ag-ui\`. [The guides](../guides/README.md) explain them.
 `
 
 const limitNote = ' outside of dev mode'

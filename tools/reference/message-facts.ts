@@ -2,7 +2,7 @@
 export const messageFacts = {
   intro: `
 What an agent reads and what it answers, by the schemas in \`packages/core/src/message\`. The names are those of NormalizedMessage v0.1 of [Mentionable](https://mentionable.dev);
-\`kind\`, \`merged\`, \`phase_id\`, \`previous_phase_id\`, the channel \`web\`, the part \`policy\` and the shape of the response are Postern's own. [agents](../agents.md) has examples,
+\`kind\`, \`merged\`, \`phase_id\`, \`previous_phase_id\`, the channel \`web\`, the part \`policy\` and the shape of the response are Postern's own. [The guides](../guides/README.md) have examples,
 [identity](../explanation/identity/overview.md) explains who is speaking, and [transcripts](../explanation/transcripts/formats.md) the formats of a conversation.
 `,
   rules: `
@@ -48,6 +48,6 @@ issuer is known to be trusted. Evidence that fails is left out and logged; the m
 `,
   policy: `
 A \`policy\` part says what the agent requires, or why it refuses. The gateway keeps each requirement with its agent, thread, sender, kind and expiry. It is decided once; whatever does not
-fit is refused. A decision counts only from somebody who is entitled to it. [agents](../agents.md#asking-first) explains it.
+fit is refused. A decision counts only from somebody who is entitled to it. [A guide](../guides/consent-and-payment.md) explains it.
 `,
 } as const

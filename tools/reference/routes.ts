@@ -14,7 +14,7 @@ import { routePurposes } from './route-purposes.ts'
 
 const intro = `
 Every route of the gateway, as its router has it when all channels and mail providers are configured. \`:agent\` and other words after a colon stand for one
-segment of the path, \`*\` for the rest of it. [operating](../operating.md#routes) and the documents of the channels explain them. [openapi.json](openapi.json) describes the operator's API: every operation with its parameters, bodies and answers.
+segment of the path, \`*\` for the rest of it. [The guides](../guides/README.md) show how to use them. [openapi.json](openapi.json) describes the operator's API: every operation with its parameters, bodies and answers.
 
 - An answer that is no success is \`application/problem+json\`, and on A2A an error of its binding: [errors](errors.md).
 - A path that has routes answers a method that none of them takes with 405, or with 404.

@@ -176,7 +176,7 @@ describe('the openai example', () => {
   })
 
   test('stands in the documentation as it is', () => {
-    const documentation = readFileSync(resolve(examples, '../docs/agents.md'), 'utf8')
+    const documentation = readFileSync(resolve(examples, '../docs/guides/model.md'), 'utf8')
     expect(documentation).toContain(text.trim())
   })
 })

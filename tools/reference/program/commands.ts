@@ -3,7 +3,7 @@ import { createProgram } from '../../../apps/gateway/src/main.ts'
 import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
 
 const intro = `
-Every command of \`npx postern\`, with its arguments and options, as \`--help\` prints them. [operating](../operating.md#commands) explains what they do.
+Every command of \`npx postern\`, with its arguments and options, as \`--help\` prints them. [The guides](../guides/README.md) show how to use them.
 
 - Run them in the folder of the project or below it, where \`npx\` finds the program.
 - \`dev\` and \`start\` run a gateway, and \`config print\` reads its configuration. The other commands ask the gateway that runs, by the operator's API.

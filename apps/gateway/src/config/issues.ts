@@ -20,7 +20,7 @@ const fixes: Partial<Record<Issue['code'], (issue: Issue) => string>> = {
 export function toConfigErrors(error: z.ZodError): readonly ConfigError[] {
   return error.issues.flatMap(issue => {
     const path = issue.path.map(String).join('.')
-    const fix = fixes[issue.code]?.(issue) ?? 'Correct it; docs/configuration.md shows every key.'
+    const fix = fixes[issue.code]?.(issue) ?? 'Correct it; docs/reference/configuration.md lists every key.'
     if (issue.code !== 'unrecognized_keys')
       return [new ConfigError(path || 'configuration', lowerFirst(issue.message), fix)]
     return issue.keys.map(key => new ConfigError(path ? `${path}.${key}` : key, 'is not a known key', fix))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 /** A fenced code block of the README or of a page of the docs. */
 export interface CodeBlock {
-  /** From the root of the repository: `docs/agents.md`. */
+  /** From the root of the repository: `docs/guides/model.md`. */
   readonly page: string
   /** Where its first line of code stands. */
   readonly line: number
@@ -34,3 +34,7 @@ export function findBlock([page, mark]: readonly [page: string, mark: string, ..
     throw new Error(`${page}: ${others.length + (found ? 1 : 0)} code blocks have "${mark}"`)
   return found
 }
+
+/** Whether `guides.test.ts` checks a block, by its language, although no list names it. */
+export const isCheckedByLanguage = ({ page, language }: CodeBlock) =>
+  /^docs\/(start|guides)\//.test(page) && /^(ts|json|jsonc|sh|python)$/.test(language)

@@ -1,53 +1,47 @@
 import type { CodeBlock } from './blocks.ts'
-import { readCodeBlocks } from './blocks.ts'
+import { isCheckedByLanguage, readCodeBlocks } from './blocks.ts'
 
 /** Which test runs which block: the page, and words that only this block of the page has. */
 type BlockName = readonly [page: string, mark: string]
 
 /** JSON that is the configuration, or a part of it, by where that part belongs. */
-export const configBlocks: readonly (readonly [...BlockName, place: string])[] = [
-  ['docs/explanation/identity/a2a.md', '"require_at_jwt"', ''],
-  ['docs/explanation/a2a/elsewhere.md', '// one/postern.config.json', ''],
-  ['docs/explanation/a2a/elsewhere.md', '// two/postern.config.json', ''],
-  ['docs/explanation/a2a/versions.md', '"grpc"', ''],
-  ['docs/agents.md', '"use": "openai"', ''],
-  ['docs/agents.md', '"use": "swarm"', 'agents/shop'],
-  ['docs/agents.md', '"data_limits"', 'agents/shop'],
-  ['docs/agents.md', 'server-filesystem', 'agents/model'],
-  ['docs/configuration.md', '"checkout_url"', ''],
-  ['docs/connectors.md', '"trusted_issuers"', ''],
+export const configBlocks: readonly (readonly [...BlockName, place?: 'agents/shop'])[] = [
+  ['docs/explanation/identity/a2a.md', '"require_at_jwt"'],
+  ['docs/explanation/a2a/elsewhere.md', '// one/postern.config.json'],
+  ['docs/explanation/a2a/elsewhere.md', '// two/postern.config.json'],
+  ['docs/explanation/a2a/versions.md', '"grpc"'],
+  ['docs/guides/connectors.md', '"trusted_issuers"'],
   ['docs/explanation/agents/swarms.md', '"data_limits"', 'agents/shop'],
-  ['docs/explanation/identity/people.md', '"share"', ''],
-  ['docs/explanation/identity/evidence.md', '"trusted_issuers"', ''],
-  ['docs/explanation/identity/access.md', '"deny"', ''],
-  ['docs/operating.md', '"telemetry"', ''],
-  ['docs/people.md', '"share"', ''],
-  ['docs/web.md', '"attachments"', ''],
+  ['docs/explanation/identity/people.md', '"share"'],
+  ['docs/explanation/identity/evidence.md', '"trusted_issuers"'],
+  ['docs/explanation/identity/access.md', '"deny"'],
 ]
 
 /** JSON that goes over the wire, by what it shows. */
 export const wireBlocks: readonly BlockName[] = [
-  ['docs/agents.md', '"recipient_capabilities"'],
-  ['docs/connectors.md', 'SendStreamingMessage'],
-  ['docs/connectors.md', '"action_label"'],
-  ['docs/connectors.md', '"outcome": "granted"'],
+  ['docs/guides/webhook.md', '"recipient_capabilities"'],
+  ['docs/guides/test.md', '"mcpServers"'],
+  ['docs/guides/connectors.md', 'SendStreamingMessage'],
+  ['docs/guides/connectors.md', '"action_label"'],
+  ['docs/guides/connectors.md', '"outcome": "granted"'],
   ['docs/explanation/identity/evidence.md', '"signed-attestation"'],
   ['docs/explanation/identity/evidence.md', '"previous_keys"'],
 ]
 
 export const agentBlocks = {
-  streaming: ['docs/agents.md', 'Looking that up… '],
-  acting: ['docs/agents.md', 'untilNine'],
-  asking: ['docs/agents.md', 'requireConsent'],
-  tool: ['docs/agents.md', 'opening_hours'],
-  swarmTool: ['docs/agents.md', '// ./computes.ts'],
+  streaming: ['docs/guides/typescript.md', 'Looking that up… '],
+  acting: ['docs/guides/stream-and-post.md', 'untilNine'],
+  asking: ['docs/guides/consent-and-payment.md', 'requireConsent'],
+  tool: ['docs/guides/tools.md', 'opening_hours'],
+  swarmTool: ['docs/guides/swarm-data.md', '// ./till.ts'],
+  swarmCompute: ['docs/guides/swarm-data.md', '// ./computes.ts'],
   refusing: ['docs/explanation/identity/access.md', 'context.refuse'],
 } as const satisfies Readonly<Record<string, BlockName>>
 
 export const libraryBlocks = {
   codecs: ['docs/explanation/transcripts/formats.md', 'envelopeCodec.read'],
   swarm: ['docs/explanation/transcripts/swarm-library.md', 'createSwarm('],
-  webhook: ['docs/agents.md', 'hmac.compare_digest'],
+  webhook: ['docs/guides/python.md', 'hmac.compare_digest'],
   worker: ['docs/explanation/mail/receiving.md', 'setReject'],
 } as const satisfies Readonly<Record<string, BlockName>>
 
@@ -55,22 +49,46 @@ export const commandBlocks = {
   start: ['README.md', 'npm install && npm start'],
   tests: ['README.md', 'npm install && npm test'],
   first: ['README.md', 'npx postern send'],
-  export: ['docs/web.md', 'npx postern export'],
+  export: ['docs/guides/export.md', 'npx postern export'],
   call: ['docs/explanation/a2a/calling.md', 'message:send'],
-  chat: ['docs/web.md', '/api/v1/agent/runs'],
+  chat: ['docs/guides/chat.md', '/api/v1/agent/runs'],
   pipe: ['docs/explanation/mail/receiving.md', 'to-agents'],
-  redirect: ['docs/configuration.md', 'return 302'],
-  remote: ['docs/operating.md', 'POSTERN_URL=https'],
-  mcp: ['docs/operating.md', '"mcpServers"'],
-  telemetry: ['docs/operating.md', 'npm install @opentelemetry/api'],
+  redirect: ['docs/guides/configure.md', 'return 302'],
+  remote: ['docs/guides/configure.md', 'POSTERN_URL=https'],
+  mcp: ['docs/guides/test.md', '"mcpServers"'],
+  telemetry: ['docs/guides/watch.md', 'npm install @opentelemetry/api'],
 } as const satisfies Readonly<Record<string, BlockName>>
+
+/** Code of programs and libraries that are not in the repository: nothing here can check it. */
+export const foreignBlocks: readonly BlockName[] = [
+  ['docs/start/tutorial.md', 'reverse_proxy'],
+  ['docs/guides/one-server.md', 'reverse_proxy'],
+  ['docs/guides/mail.md', 'virtual_transport'],
+  ['docs/guides/botkit.md', 'bot.onMention'],
+  ['docs/guides/chat-sdk.md', '@chat-adapter/state-memory'],
+  ['docs/guides/chat.md', '<postern-chat'],
+  ['docs/guides/frameworks.md', '@langchain/langgraph'],
+  ['docs/guides/frameworks.md', '@mastra/core'],
+]
 
 /** Blocks that no test runs. */
 export function listUntested(): readonly CodeBlock[] {
   const names: readonly (readonly [string, string, ...unknown[]])[] = [
+    ...foreignBlocks,
     ...configBlocks,
     ...wireBlocks,
     ...[agentBlocks, libraryBlocks, commandBlocks].flatMap(table => Object.values<BlockName>(table)),
   ]
-  return readCodeBlocks().filter(({ page, code }) => !names.some(([of, mark]) => of === page && code.includes(mark)))
+  return readCodeBlocks()
+    .filter(block => !isCheckedByLanguage(block))
+    .filter(({ page, code }) => !names.some(([of, mark]) => of === page && code.includes(mark)))
+}
+
+/** JSON of the pages for users that no list names: parts of a configuration, from its top. */
+export function listGuideConfigs(): readonly CodeBlock[] {
+  const others = [...wireBlocks, ...configBlocks, ...foreignBlocks]
+  return readCodeBlocks()
+    .filter(isCheckedByLanguage)
+    .filter(({ language }) => language.startsWith('json'))
+    .filter(({ page, code }) => !others.some(([of, mark]) => of === page && code.includes(mark)))
 }

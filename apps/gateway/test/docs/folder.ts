@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** A folder with these files, such as a reader of the docs makes. */
+/** A folder with these files, such as a reader of the docs makes; `postern` is installed in it. */
 export function createDocsFolder(files: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'postern-docs-'))
+  symlinkSync(join(import.meta.dirname, '../../../../node_modules'), join(folder, 'node_modules'))
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true })
     writeFileSync(join(folder, name), text)

@@ -5,7 +5,7 @@ import { parseConfig, readConfigFile } from '../../src/config/read-config.ts'
 import { fillAll } from '../../src/dev/fill.ts'
 import { openTestGateway } from '../setup/gateway.ts'
 import { findBlock } from './blocks.ts'
-import { configBlocks, listUntested, wireBlocks } from './cases.ts'
+import { configBlocks, listGuideConfigs, listUntested, wireBlocks } from './cases.ts'
 import { createDocsFolder } from './folder.ts'
 
 it('every code block of the README and the docs has a test that runs it', () => {
@@ -35,37 +35,38 @@ const rest = [
   ['origin', 'https://agents.example'],
   ['operator_token', 'x'.repeat(24)],
   ['agents', { desk: { use: 'builtin:echo' } }],
-  ['agents/shop/use', 'swarm'],
 ] as const
 
-/** What a block is a part of, by its place in `configBlocks`. */
-const wholes: Readonly<Record<string, object>> = {
-  'agents/shop': parseBlock(findBlock(['docs/agents.md', '"use": "swarm"']).code),
-  'agents/model': { use: 'openai', base_url: 'http://127.0.0.1:11434/v1', model: 'llama3.2' },
-}
+/** The swarm that `agents/shop` is a part of. */
+const { shop } = parseBlock(findBlock(['docs/guides/swarm.md', '"use": "swarm"']).code).agents as { shop: object }
 
 describe('configuration in the docs', () => {
-  it.each(configBlocks)('%s with %s is taken as it stands', async (page, mark, place) => {
-    const { code } = findBlock([page, mark])
-    const part = parseBlock(asObject(code))
-    const tree = place === '' ? part : { agents: { shop: { ...wholes[place], ...part } } }
-    const text = JSON.stringify(fillAll(tree, place === '' ? rest.slice(0, 3) : rest))
-    const workingDir = createDocsFolder({
-      'postern.config.json': text,
-      'prompt.md': 'You sell cakes.',
-      'pay-keys.json': JSON.stringify({ keys: [publicKey] }),
-    })
-    const environment = {
-      OPERATOR_TOKEN: 'x'.repeat(24),
-      COLLECTOR_KEY: 'Bearer key',
-      PY_SECRET: 's'.repeat(24),
-      MCP_KEY: 'k'.repeat(24),
-    }
-    const file = await readConfigFile({ environment, workingDir })
-    expect(file.missing).toEqual([])
-    expect(() => parseConfig(file.tree)).not.toThrow()
+  const named = configBlocks.map(([page, mark, place]) => ({ page, mark, place }))
+  it.each(named)('$page with $mark is taken as it stands', async ({ page, mark, place }) => {
+    const part = parseBlock(asObject(findBlock([page, mark]).code))
+    await expectValid(fillAll(place ? { agents: { shop: { ...shop, ...part } } } : part, rest))
   })
+
+  it.each(listGuideConfigs().map(({ page, line, code }) => [`${page}:${line}`, code] as const))(
+    'the part of a configuration at %s is taken as it stands',
+    async (_, code) => expectValid(fillAll(parseBlock(code), rest)),
+  )
 })
+
+async function expectValid(tree: unknown): Promise<void> {
+  const workingDir = createDocsFolder({
+    'postern.config.json': JSON.stringify(tree),
+    'prompt.md': 'You sell cakes.',
+    'blocks.csv': 'spam.example\n',
+    'pay-keys.json': JSON.stringify({ keys: [publicKey] }),
+  })
+  const secret = 's'.repeat(32)
+  const names = JSON.stringify(tree).matchAll(/"env":"(\w+)"/g)
+  const environment = Object.fromEntries([...names].map(([, name = '']) => [name, secret]))
+  const file = await readConfigFile({ environment, workingDir })
+  expect(file.missing).toEqual([])
+  expect(() => parseConfig(file.tree)).not.toThrow()
+}
 
 /** Every path of an example that is not in the real thing; an empty list or object shows nothing. */
 function listStrange(example: unknown, real: unknown, path = ''): readonly string[] {
@@ -84,12 +85,12 @@ describe('JSON on the wire in the docs', () => {
     expect(Object.keys(parseBlock(json)).length).toBeGreaterThan(0)
   })
 
-  it('the message that docs/agents.md shows has no member that an agent does not get', async () => {
+  it('the message that the guide to webhooks shows has no member that an agent does not get', async () => {
     const gateway = await openTestGateway()
     try {
       await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'hello' })
       const { message } = await gateway.show('1')
-      const example = parseBlock(findBlock(['docs/agents.md', '"recipient_capabilities"']).code)
+      const example = parseBlock(findBlock(['docs/guides/webhook.md', '"recipient_capabilities"']).code)
       expect(
         listStrange(example, { ...message, history: [{ role: '', sender: message.sender }, { role: '' }] }),
       ).toEqual([])
@@ -98,8 +99,8 @@ describe('JSON on the wire in the docs', () => {
     }
   })
 
-  it('the call that docs/connectors.md shows reaches an agent', async () => {
-    const { code } = findBlock(['docs/connectors.md', 'SendStreamingMessage'])
+  it('the call that the guide to connectors shows reaches an agent', async () => {
+    const { code } = findBlock(['docs/guides/connectors.md', 'SendStreamingMessage'])
     const [, path] = /^POST https:\/\/agents\.example(\S+)/.exec(code) ?? []
     const gateway = await openTestGateway(() => ({ agents: { desk: { use: 'builtin:echo' } } }))
     try {

@@ -1,8 +1,7 @@
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
+import { findTypeFaults } from './type-faults.ts'
 
 // What an editor shows of the SDK: each `@example` has the types that it uses.
 
@@ -39,32 +38,6 @@ function readExamples(path: string): readonly string[] {
 }
 
 const all = sources.flatMap(path => readExamples(path).map(code => ({ path, code })))
-
-/** Lines of the compiler about the examples: the sources behind them are checked elsewhere. */
-function findTypeFaults(modules: readonly string[]): readonly string[] {
-  const folder = mkdtempSync(join(tmpdir(), 'postern-examples-'))
-  try {
-    symlinkSync(at('node_modules'), join(folder, 'node_modules'))
-    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-    for (const [index, code] of modules.entries()) writeFileSync(join(folder, `example-${index}.ts`), code)
-    const compilerOptions = {
-      paths: {
-        postern: [at('apps/gateway/src/index.ts')],
-        'postern/testing': [at('apps/gateway/src/testing/index.ts')],
-      },
-      typeRoots: [at('node_modules/@types')],
-      types: ['node'],
-      ...{ noUnusedLocals: false, noUnusedParameters: false },
-    }
-    const config = { extends: at('tsconfig.base.json'), compilerOptions, include: ['*.ts'] }
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
-    const tsc = at('node_modules/typescript/bin/tsc')
-    const { stdout } = spawnSync(process.execPath, [tsc, '--noEmit', '-p', folder], { encoding: 'utf8' })
-    return stdout.split('\n').filter(line => /example-\d+\.ts/.test(line))
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
 
 const wrap = ({ path, code }: (typeof all)[number]) =>
   /^import |\nimport /.test(code) ? code : (around[path]?.(code) ?? code)

@@ -141,7 +141,7 @@ async function findNumber(id: string | undefined, { agent, gateway }: Comparing)
   return found?.message
 }
 
-/** Mailboxes that the author has linked with this one (`docs/people.md`). */
+/** Mailboxes that the author has linked with this one (`docs/guides/people.md`). */
 async function listOwnAddresses({ agent, author, isVerified, gateway }: Comparing): Promise<ReadonlySet<string>> {
   const mailbox = formatMailbox(author).toLowerCase()
   const identity = { via: 'email', address: `@${mailbox}`, subject: `mailto:${mailbox}` } as const

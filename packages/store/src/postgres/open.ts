@@ -15,7 +15,7 @@ import type { ConnectionWorkerData, FromConnectionWorker, Outcome, ToConnectionW
 import { byteStoreMethods, captureOutcome, createPendingCalls } from './worker-messages.ts'
 
 export interface PostgresStoreOptions {
-  /** `postgres://user:password@host:port/database`, with `schema`, `sslmode` and the like behind it (docs/configuration.md). */
+  /** `postgres://user:password@host:port/database`, with `schema`, `sslmode` and the like behind it (docs/guides/many-gateways.md). */
   readonly url: string
   /** Milliseconds since the epoch. Gateways of one database should agree on it to a second or so. */
   readonly now: () => number

@@ -1,0 +1,33 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+const root = resolve(import.meta.dirname, '../../../..')
+const at = (path: string) => join(root, path)
+
+/** Lines of the compiler about modules that import `postern`, as `example-<index>.ts`. Faults of the sources behind them are found elsewhere. */
+export function findTypeFaults(modules: readonly string[]): readonly string[] {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-examples-'))
+  try {
+    symlinkSync(at('node_modules'), join(folder, 'node_modules'))
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+    for (const [index, code] of modules.entries()) writeFileSync(join(folder, `example-${index}.ts`), code)
+    const compilerOptions = {
+      paths: {
+        postern: [at('apps/gateway/src/index.ts')],
+        'postern/testing': [at('apps/gateway/src/testing/index.ts')],
+      },
+      typeRoots: [at('node_modules/@types')],
+      types: ['node'],
+      ...{ noUnusedLocals: false, noUnusedParameters: false },
+    }
+    const config = { extends: at('tsconfig.base.json'), compilerOptions, include: ['*.ts'] }
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
+    const tsc = at('node_modules/typescript/bin/tsc')
+    const { stdout } = spawnSync(process.execPath, [tsc, '--noEmit', '-p', folder], { encoding: 'utf8' })
+    return stdout.split('\n').filter(line => /example-\d+\.ts/.test(line))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
