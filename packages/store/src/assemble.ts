@@ -97,7 +97,7 @@ export function assembleStore(parts: StoreDeps): GatewayStore {
     records: createRecordStore(context),
   }
   const refusals = createRefusals(context)
-  const { flush: flushLookups, ...lookups } = createLookups(context)
+  const { flush: flushLookups, ...lookups } = createLookups(context, tables.lookups)
   const { admitNew, ...admission } = createAdmission(context, tables)
   const planResolution = createResolutionPlan(context, tables)
   return {

@@ -18,6 +18,7 @@ import { editContract } from './store/messages/edits.ts'
 import { intakeContract } from './store/messages/intake.ts'
 import { lookupContract } from './store/messages/lookup.ts'
 import { loopContract } from './store/messages/loops.ts'
+import { pastLookupContract } from './store/messages/past-lookups.ts'
 import { quotaContract } from './store/messages/quotas.ts'
 import { threadContract } from './store/messages/threads.ts'
 import { withdrawalContract } from './store/messages/withdrawals.ts'
@@ -55,6 +56,7 @@ const parts: readonly ((open: OpenStore) => void)[] = [
   broadcastEndContract,
   backgroundContract,
   lookupContract,
+  pastLookupContract,
   loopContract,
   taskContract,
   relationContract,

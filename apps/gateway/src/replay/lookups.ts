@@ -1,4 +1,13 @@
-import type { DnsResolver, FetchAnswer, FetchRequest, GuardedFetch, Json, Platform, ReplayStore } from '@postern/core'
+import type {
+  DnsResolver,
+  FetchAnswer,
+  FetchRequest,
+  GuardedFetch,
+  Json,
+  Lookup,
+  Platform,
+  ReplayStore,
+} from '@postern/core'
 import { isJsonObject, parseJsonText, Unavailable, Undeliverable } from '@postern/core'
 
 /** Longer documents are not kept, bytes: none that a proof needs is. */
@@ -12,13 +21,13 @@ type NoteLookup = Pick<ReplayStore, 'noteLookup'>
 /** Notes what is read of other hosts and of DNS, so that a message can be read again as the moment was then. */
 export function noteLookups<Outer extends Outside & Pick<Platform, 'now'>>(platform: Outer, store: NoteLookup): Outer {
   const { fetch, resolveDns, now } = platform
-  const note = (key: string, answer: Json | undefined, owner?: string) => {
-    if (answer !== undefined) store.noteLookup({ key, at: now(), answer, ...(owner !== undefined && { owner }) })
+  const note = (key: string, answer: Json | undefined, shown: Shown = {}) => {
+    if (answer !== undefined) store.noteLookup({ key, at: now(), answer, ...shown })
   }
   async function notedFetch(key: string, url: string, request: FetchRequest | undefined): Promise<FetchAnswer> {
     try {
       const answer = await fetch(url, request)
-      note(key, describeAnswer(answer), findOwner(answer))
+      note(key, describeAnswer(answer), findShown(answer))
       return answer
     } catch (error) {
       note(key, describeFailure(error))
@@ -112,15 +121,30 @@ function describeDnsFailure(error: unknown): Json | undefined {
   return typeof code === 'string' ? { code, message: String(message) } : undefined
 }
 
-/** Whose document it is: an actor's own, an author's post, or the account that WebFinger names. */
-function findOwner({ headers, body }: FetchAnswer): string | undefined {
-  if (!/json/i.test(headers.get('content-type') ?? '') || body.byteLength > maxBytes) return undefined
+type Shown = Pick<Lookup, 'owner' | 'object'>
+
+/** Whose document it is, and the post that it shows: an actor's own, a post or its activity, or the account that WebFinger names. */
+function findShown({ headers, body }: FetchAnswer): Shown {
+  if (!/json/i.test(headers.get('content-type') ?? '') || body.byteLength > maxBytes) return {}
   const document = tryParse(Buffer.from(body).toString())
-  if (!isJsonObject(document)) return undefined
-  const { attributedTo, links, id } = document
+  if (!isJsonObject(document)) return {}
+  const posts = [document, document.object].filter(isJsonObject)
+  const post = posts.find(({ attributedTo }) => findId(attributedTo) !== undefined)
+  if (post) return withoutAbsent({ owner: findId(post.attributedTo), object: findId(post) })
+  const { links, actor } = document
   const self = (Array.isArray(links) ? links : []).find(link => isJsonObject(link) && link.rel === 'self')
-  const named = [attributedTo, isJsonObject(self) ? self.href : undefined, id]
-  return named.find((value): value is string => typeof value === 'string')
+  return withoutAbsent({ owner: findId(isJsonObject(self) ? self.href : (actor ?? document)) })
+}
+
+/** Of a reference, an object, or the first of several. */
+function findId(value: unknown): string | undefined {
+  const first: unknown = Array.isArray(value) ? value[0] : value
+  const id = isJsonObject(first) ? first.id : first
+  return typeof id === 'string' ? id : undefined
+}
+
+function withoutAbsent({ owner, object }: Shown): Shown {
+  return { ...(owner !== undefined && { owner }), ...(object !== undefined && { object }) }
 }
 
 function tryParse(text: string): unknown {

@@ -35,7 +35,10 @@ export function createWithdrawalStore(context: StoreContext, tables: WithdrawalD
 
   const announce = (via: ChannelName, withdrawal: Withdrawal) =>
     write(batch => {
-      if (withdrawal.kind === 'forget') return tables.withdrawals.remember(via, withdrawal, now())
+      if (withdrawal.kind === 'forget') {
+        tables.lookups.forgetObject(withdrawal)
+        return tables.withdrawals.remember(via, withdrawal, now())
+      }
       if (withdrawal.kind === 'end_relations') return tables.relations.endRelations(via, withdrawal.peer)
       tables.relations.forgetPeer(via, withdrawal.peer)
       tables.lookups.forget([withdrawal.peer])

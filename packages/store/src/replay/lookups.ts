@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Json, Lookup, ReplayStore } from '@postern/core'
+import type { Authorship, Json, Lookup, ReplayStore } from '@postern/core'
 import type { Database } from '../engine/database.ts'
 import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
@@ -8,7 +8,13 @@ import type { StoreContext } from '../engine/store-context.ts'
 export interface LookupTable {
   /** What these principals have published. */
   forget(owners: readonly string[]): void
+  /** What shows a post that its author has taken back. */
+  forgetObject(authorship: Authorship): void
+  /** `listener` is told what is forgotten from now on: that may still be on its way into the table. */
+  onForget(listener: (isForgotten: IsForgotten) => void): void
 }
+
+type IsForgotten = (lookup: Pick<Lookup, 'owner' | 'object'>) => boolean
 
 export interface LookupLog extends Pick<ReplayStore, 'noteLookup' | 'findLookup'> {
   flush(): Promise<void>
@@ -26,23 +32,54 @@ const maxKnown = 5_000
 
 export function createLookupTable(db: Database): LookupTable {
   const end = prepareQuery(db, 'DELETE FROM lookups WHERE owner IN (SELECT value FROM json_each(?))')
+  const endObject = prepareQuery(db, 'DELETE FROM lookups WHERE object = ? AND owner = ?')
+  const listeners: ((isForgotten: IsForgotten) => void)[] = []
+  function tell(isForgotten: IsForgotten): void {
+    for (const listener of listeners) listener(isForgotten)
+  }
   return {
     forget(owners) {
       end.run(formatJson(owners))
+      tell(({ owner }) => owner !== undefined && owners.includes(owner))
     },
+    forgetObject({ author, object }) {
+      endObject.run(object, author)
+      tell(lookup => lookup.object === object && lookup.owner === author)
+    },
+    onForget: listener => void listeners.push(listener),
   }
 }
 
-export function createLookups({ db, write, log }: Pick<StoreContext, 'db' | 'write' | 'log'>): LookupLog {
-  const insert = prepareQuery(db, 'INSERT INTO lookups (question, at, answer, owner) VALUES (?, ?, ?, ?)')
+interface WaitingLookup extends Omit<Lookup, 'answer'> {
+  readonly answer: string
+}
+
+export function createLookups(
+  { db, write, log }: Pick<StoreContext, 'db' | 'write' | 'log'>,
+  table: Pick<LookupTable, 'onForget'>,
+): LookupLog {
+  const insert = prepareQuery(db, 'INSERT INTO lookups (question, at, answer, owner, object) VALUES (?, ?, ?, ?, ?)')
   const prune = prepareQuery(db, 'DELETE FROM lookups WHERE id <= (SELECT max(id) FROM lookups) - ?')
   const find = prepareQuery<{ answer: string }>(
     db,
     'SELECT answer FROM lookups WHERE question = ? AND at <= ? ORDER BY at DESC, id DESC LIMIT 1',
   )
+  // An author may take a post back while somebody still reads it, here or at another gateway.
+  const findWithdrawal = prepareQuery(db, 'SELECT 1 FROM withdrawals WHERE author = ? AND object = ?')
   const known = new Map<string, string>()
-  let waiting: (Omit<Lookup, 'answer'> & { readonly answer: string })[] = []
+  let written = 0
+  let waiting: WaitingLookup[] = []
+  /** On their way into the table. */
+  const batches = new Set<{ lookups: readonly WaitingLookup[] }>()
   let timer: NodeJS.Timeout | undefined
+
+  table.onForget(isForgotten => {
+    const stays = (lookup: WaitingLookup) => !isForgotten(lookup)
+    waiting = waiting.filter(stays)
+    for (const batch of batches) batch.lookups = batch.lookups.filter(stays)
+    // Its answer is no more on record: whoever asks again writes it again.
+    known.clear()
+  })
 
   /** After a start each answer is written once more: the table is not read for it. */
   function isNew(key: string, digest: string): boolean {
@@ -52,20 +89,38 @@ export function createLookups({ db, write, log }: Pick<StoreContext, 'db' | 'wri
     return before !== digest
   }
 
+  function isWithdrawn({ owner, object }: WaitingLookup): boolean {
+    return owner !== undefined && object !== undefined && findWithdrawal.get(owner, object) !== undefined
+  }
+
+  /** What is read all the time must not be the oldest that goes: it is written again before. */
+  function countWritten(count: number): void {
+    written += count
+    if (written < keptInAll / 2) return
+    written = 0
+    known.clear()
+  }
+
   async function flush(): Promise<void> {
     clearTimeout(timer)
     timer = undefined
     if (waiting.length === 0) return
-    const news = waiting
+    const batch = { lookups: waiting as readonly WaitingLookup[] }
     waiting = []
+    batches.add(batch)
     try {
       await write(() => {
-        for (const { key, at, answer, owner } of news) insert.run(key, at, answer, owner ?? null)
+        const news = batch.lookups.filter(lookup => !isWithdrawn(lookup))
+        for (const { key, at, answer, owner, object } of news)
+          insert.run(key, at, answer, owner ?? null, object ?? null)
         prune.run(keptInAll)
       })
+      countWritten(batch.lookups.length)
     } catch (error) {
       known.clear()
-      log.warn({ err: error, count: news.length }, 'what was looked up could not be remembered')
+      log.warn({ err: error, count: batch.lookups.length }, 'what was looked up could not be remembered')
+    } finally {
+      batches.delete(batch)
     }
   }
 

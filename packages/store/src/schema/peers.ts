@@ -56,16 +56,18 @@ CREATE TABLE refusals (
 ) STRICT;
 
 -- What other hosts answered when they were asked: documents, keys, DNS records, each when it said something new. answer: JSON. owner: the principal
--- whose document it is.
+-- whose document it is. object: id of the post that it shows, so that it goes when the author takes the post back.
 CREATE TABLE lookups (
   id INTEGER PRIMARY KEY,
   question TEXT NOT NULL,
   at INTEGER NOT NULL,
   answer TEXT NOT NULL,
-  owner TEXT
+  owner TEXT,
+  object TEXT
 ) STRICT;
 CREATE INDEX lookups_question ON lookups (question, at);
 CREATE INDEX lookups_owner ON lookups (owner) WHERE owner IS NOT NULL;
+CREATE INDEX lookups_object ON lookups (object) WHERE object IS NOT NULL;
 
 -- Public keys that proved messages, once each, so that a message can be verified again with the keys of then. material: PEM, a DKIM record, a JWK.
 -- owner: the principal whose key it is, where it is a person's. used_at: within a day of its last use, rises with id; the longest unused go first.

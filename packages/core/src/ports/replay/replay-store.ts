@@ -10,6 +10,8 @@ export interface Lookup {
   readonly answer: Json
   /** The principal whose document it is, where it is a person's: it goes with them. */
   readonly owner?: string | undefined
+  /** Id of the post that the answer shows: it goes when its owner takes the post back. */
+  readonly object?: string | undefined
 }
 
 /** A stored message with what its channel takes to read it again. */

@@ -1,0 +1,94 @@
+import type { Lookup, Store } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import type { OpenStore } from '../setup/under-test.ts'
+import { withStore } from '../setup/under-test.ts'
+
+const ada = 'https://peer.test/ada'
+const post = 'https://peer.test/notes/1'
+const key = `GET */* ${post}`
+const shown: Pick<Lookup, 'owner' | 'object'> = { owner: ada, object: post }
+
+export function pastLookupContract(open: OpenStore): void {
+  describe('past look-ups', () => {
+    describeTimes(open)
+    describeWithdrawals(open)
+    describeForgotten(open)
+  })
+}
+
+function note(store: Store, lookup: Partial<Lookup> = {}): void {
+  store.noteLookup({ key, at: 1_000, answer: { says: 'words' }, ...lookup })
+}
+
+const find = (store: Store, asked = key) => store.findLookup(asked, 9_000)
+
+function forgetPost(store: Store, author = ada): Promise<void> {
+  return store.withdraw('activitypub', [{ kind: 'forget', author, object: post }])
+}
+
+function describeTimes(open: OpenStore): void {
+  test(
+    'each answer is found from its time on, until the next one',
+    withStore(open, async ({ store }) => {
+      note(store)
+      note(store, { at: 2_000, answer: { says: 'other words' } })
+      expect(await store.findLookup(key, 999)).toBeUndefined()
+      expect(await store.findLookup(key, 1_999)).toEqual({ says: 'words' })
+      expect(await store.findLookup(key, 2_000)).toEqual({ says: 'other words' })
+    }),
+  )
+}
+
+function describeWithdrawals(open: OpenStore): void {
+  test(
+    'answers that show a post go when its author takes it back, and stay for anybody else; those about others stay',
+    withStore(open, async ({ store }) => {
+      note(store, shown)
+      note(store, { key: 'activity', ...shown })
+      note(store, { key: 'further', owner: ada, object: 'https://peer.test/notes/2' })
+      note(store, { key: 'actor', owner: ada })
+      await forgetPost(store, 'https://other.test/eve')
+      expect(await find(store)).toEqual({ says: 'words' })
+      await forgetPost(store)
+      const left = await Promise.all([key, 'activity', 'further', 'actor'].map(each => find(store, each)))
+      expect(left).toEqual([undefined, undefined, { says: 'words' }, { says: 'words' }])
+    }),
+  )
+  test(
+    'an answer that was on its way when its post was taken back, or that comes later, is not kept',
+    withStore(open, async ({ store }) => {
+      note(store, shown)
+      await forgetPost(store)
+      expect(await find(store)).toBeUndefined()
+      note(store, { ...shown, at: 2_000 })
+      expect(await find(store)).toBeUndefined()
+    }),
+  )
+}
+
+function describeForgotten(open: OpenStore): void {
+  test(
+    'answers go with a forgotten person, those on their way too, and are kept again when they come again',
+    withStore(open, async ({ store }) => {
+      const addresses = [{ via: 'activitypub', address: '@ada@peer.test', subject: ada }]
+      note(store, shown)
+      note(store, { key: 'bob', owner: 'https://peer.test/bob' })
+      await find(store)
+      note(store, { key: 'late', owner: ada })
+      await store.forgetPerson({ addresses })
+      const left = await Promise.all([key, 'late', 'bob'].map(each => find(store, each)))
+      expect(left).toEqual([undefined, undefined, { says: 'words' }])
+      note(store, shown)
+      expect(await find(store)).toEqual({ says: 'words' })
+    }),
+  )
+  test(
+    'answers of an actor that is gone go',
+    withStore(open, async ({ store }) => {
+      note(store, shown)
+      await find(store)
+      await store.withdraw('activitypub', [{ kind: 'forget_peer', peer: ada }])
+      expect(await find(store)).toBeUndefined()
+    }),
+  )
+}
