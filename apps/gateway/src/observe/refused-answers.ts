@@ -10,6 +10,14 @@ interface RefusedAnswersDeps {
   addressOf(context: Context): string
 }
 
+/** What is no channel's: pages, discovery, files, the operator's API. */
+const gatewayPlace = 'gateway'
+/** Asked every few seconds by what watches the gateway: what it says stands elsewhere. */
+const watched: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
+
+/** Goes on to a channel, which answers and is remembered. */
+const forwarded = '/operator/chat/'
+
 /**
  * Remembers every request to a channel that was refused, and every one that failed for no fault of the peer's, wherever it went: those the
  * channels have remembered themselves, with more about them, are left out.
@@ -22,20 +30,35 @@ export function rememberRefused({ channels, store, now, addressOf }: RefusedAnsw
     await next()
     const { status } = context.res
     if (status < 400 || hasRefusal(context.req.raw)) return
-    const found = matchedRoutes(context).findLast(({ path }) => owners.has(path))
+    const { method } = context.req
+    const matched = matchedRoutes(context)
+    const found = matched.findLast(({ path }) => owners.has(path))
     const via = found && owners.get(found.path)
-    if (via === undefined || !isWorthKeeping(context.req.method, status)) return
-    const endpoint = `${context.req.method} ${found?.path}`
+    if (!(isOurFault(status) || (via !== undefined && isWriting(method, status)))) return
+    const path = found?.path ?? matched.find(each => each.method !== 'ALL')?.path ?? '*'
+    if (watched.has(path) || path.startsWith(forwarded)) return
+    const place = { via: via ?? gatewayPlace, endpoint: `${method} ${path}`, agent: findAgent(path, context.req.path) }
     const told = await readProblem(context.res)
-    store.refuse({ at: isoTime(now()), via, from: addressOf(context), endpoint, status, ...told })
+    store.refuse({ at: isoTime(now()), from: addressOf(context), status, ...place, ...told })
   }
 }
 
 const writing: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
 
 /** Documents that are not there are asked for all day. */
-function isWorthKeeping(method: string, status: number): boolean {
-  return status >= 500 || status === 451 || (writing.has(method) && status !== 405)
+function isWriting(method: string, status: number): boolean {
+  return writing.has(method) && status !== 405
+}
+
+function isOurFault(status: number): boolean {
+  return status >= 500 || status === 451
+}
+
+/** The agent that stands in an address. */
+function findAgent(pattern: string, path: string): string | undefined {
+  const at = pattern.split('/').indexOf(':agent')
+  const name = at < 0 ? undefined : path.split('/')[at]
+  return name?.toLowerCase()
 }
 
 const known: ReadonlySet<unknown> = new Set(rejectionCodes)
@@ -55,7 +78,8 @@ async function readProblem(answer: Response): Promise<Pick<Refusal, 'code' | 're
   const isProblem = answer.headers.get('content-type')?.startsWith('application/problem+json') === true
   const problem = isProblem ? parseIfJson(await answer.clone().text()) : undefined
   const { code, detail, title } = (problem ?? {}) as Readonly<Record<string, unknown>>
+  const fault = status === 500 ? 'a fault of the gateway: its log has it' : undefined
   const fallback = codes[status] ?? (status >= 500 ? 'internal' : 'malformed')
-  const reason = [detail, title].find(text => typeof text === 'string') ?? `answered ${status}`
+  const reason = [detail, fault, title].find(text => typeof text === 'string') ?? `answered ${status}`
   return { code: known.has(code) ? (code as RefusalCode) : fallback, reason: String(reason) }
 }

@@ -76,7 +76,9 @@ export const refusalRecordSchema: z.ZodType<Refusal & { readonly place: number }
   .object({
     place: z.int().describe('Number of it.'),
     at: instant,
-    via: z.string().describe('Channel.'),
+    via: z
+      .string()
+      .describe('Channel; `gateway` for pages, discovery, files and this API, of which only failures are listed.'),
     from: z.string().describe('The peer’s network address or host name.'),
     code: z
       .enum(refusalCodes)

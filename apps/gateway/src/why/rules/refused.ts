@@ -167,7 +167,8 @@ const refusedWhy: Rule<RefusedFacts> = ({ refusal, now }) => {
     ({ codes, pattern }) => codes.includes(refusal.code) && (pattern === undefined || pattern.test(refusal.reason)),
   )
   const at = Date.parse(refusal.at)
-  const verb = refusal.code === 'unavailable' || refusal.code === 'internal' ? 'Put off' : 'Refused'
+  const isOurFault = refusal.code === 'unavailable' || refusal.code === 'internal'
+  const verb = isOurFault ? (refusal.via === 'gateway' ? 'Failed' : 'Put off') : 'Refused'
   const answer = refusal.status === undefined ? '' : ` with ${refusal.status}`
   return {
     code: found?.code ?? refusal.code,

@@ -1,0 +1,78 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Refusal } from '@postern/core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { reasonOfRefusal } from '../../src/why/rules/refused.ts'
+import type { TestGateway } from '../setup/gateway.ts'
+import { openTestGateway, operatorToken } from '../setup/gateway.ts'
+import { awaitReason, expectWellFormed } from '../why/ask-why.ts'
+
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await openTestGateway()
+})
+afterAll(() => gateway.close())
+
+const listRefusals = async (query = '') =>
+  (await gateway.ask<{ items: Refusal[] }>(`/refusals?limit=500${query}`)).items
+
+/** As a damaged file would be: what reads these tables fails, everything else goes on. */
+function breakTables(...tables: readonly string[]): () => void {
+  const change = (rename: (table: string) => readonly [string, string]) => {
+    const db = new DatabaseSync(join(gateway.dataDir, 'postern.db'), { timeout: 10_000 })
+    for (const [from, to] of tables.map(rename)) db.exec(`ALTER TABLE ${from} RENAME TO ${to}`)
+    db.close()
+  }
+  change(table => [table, `${table}_away`])
+  return () => change(table => [`${table}_away`, table])
+}
+
+async function ask(place: string): Promise<number> {
+  const headers = { authorization: `Bearer ${operatorToken}` }
+  return (await fetch(gateway.url() + place, { headers })).status
+}
+
+test('what fails outside of the channels is listed with where and why; what is only not there is not', async () => {
+  const mend = breakTables('requirements', 'secrets')
+  const places = ['/operator/api/requirements?limit=7', '/.well-known/webfinger?resource=acct:nobody@agents.test']
+  const others = [
+    '/agents/nobody',
+    '/nowhere',
+    '/operator/api/messages/nothing',
+    '/operator/api/messages?odd=1',
+    '/readyz',
+  ]
+  const answers: number[] = []
+  for (const place of [...places, ...others]) answers.push(await ask(place))
+  mend()
+  expect(answers).toEqual([500, 500, 500, 404, 404, 400, 200])
+  const refusals = await listRefusals()
+  const failed = { from: '127.0.0.1', code: 'internal', status: 500, reason: 'a fault of the gateway: its log has it' }
+  expect(refusals.toReversed()).toMatchObject([
+    { ...failed, via: 'gateway', endpoint: 'GET /operator/api/requirements' },
+    { ...failed, via: 'gateway', endpoint: 'GET /.well-known/webfinger' },
+    { ...failed, via: 'activitypub', endpoint: 'GET /agents/:agent', agent: 'nobody' },
+  ])
+  expect(JSON.stringify(refusals)).not.toContain('limit=7')
+  expect(await listRefusals('&channel=gateway')).toHaveLength(2)
+  expect(refusals.map(refusal => reasonOfRefusal(refusal, Date.now()).sentence)).toEqual([
+    expect.stringMatching(
+      /^Put off with 500 at [\d:]+ UTC: the gateway itself failed \(a fault of the gateway: its log has it\)$/,
+    ),
+    ...Array.from({ length: 2 }, () =>
+      expect.stringMatching(/^Failed with 500 at [\d:]+ UTC: the gateway itself failed/),
+    ),
+  ])
+  const found = await awaitReason(gateway, '@nobody@agents.test', 'internal_fault')
+  expect(found.fix?.text).toContain('log')
+  expectWellFormed(found)
+  expect(await Promise.all(places.map(ask))).toEqual([200, 404])
+})
+
+test('a probe that is told that the gateway is not ready is not listed: it asks every few seconds', async () => {
+  const before = (await listRefusals('&channel=gateway')).length
+  const mend = breakTables('blobs')
+  expect(await ask('/readyz')).toBe(503)
+  mend()
+  expect(await listRefusals('&channel=gateway')).toHaveLength(before)
+})
