@@ -33,7 +33,7 @@ async function ask(place: string): Promise<number> {
 }
 
 test('what fails outside of the channels is listed with where and why; what is only not there is not', async () => {
-  const mend = breakTables('requirements', 'secrets')
+  const restore = breakTables('requirements', 'secrets')
   const places = ['/operator/api/requirements?limit=7', '/.well-known/webfinger?resource=acct:nobody@agents.test']
   const others = [
     '/agents/nobody',
@@ -44,7 +44,7 @@ test('what fails outside of the channels is listed with where and why; what is o
   ]
   const answers: number[] = []
   for (const place of [...places, ...others]) answers.push(await ask(place))
-  mend()
+  restore()
   expect(answers).toEqual([500, 500, 500, 404, 404, 400, 200])
   const refusals = await listRefusals()
   const failed = { from: '127.0.0.1', code: 'internal', status: 500, reason: 'a fault of the gateway: its log has it' }
@@ -71,8 +71,8 @@ test('what fails outside of the channels is listed with where and why; what is o
 
 test('a probe that is told that the gateway is not ready is not listed: it asks every few seconds', async () => {
   const before = (await listRefusals('&channel=gateway')).length
-  const mend = breakTables('blobs')
+  const restore = breakTables('blobs')
   expect(await ask('/readyz')).toBe(503)
-  mend()
+  restore()
   expect(await listRefusals('&channel=gateway')).toHaveLength(before)
 })

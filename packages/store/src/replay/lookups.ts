@@ -58,16 +58,12 @@ export function createLookups(
   { db, write, log }: Pick<StoreContext, 'db' | 'write' | 'log'>,
   table: Pick<LookupTable, 'onForget'>,
 ): LookupLog {
-  const insert = prepareQuery(db, 'INSERT INTO lookups (question, at, answer, owner, object) VALUES (?, ?, ?, ?, ?)')
-  const prune = prepareQuery(db, 'DELETE FROM lookups WHERE id <= (SELECT max(id) FROM lookups) - ?')
   const find = prepareQuery<{ answer: string }>(
     db,
     'SELECT answer FROM lookups WHERE question = ? AND at <= ? ORDER BY at DESC, id DESC LIMIT 1',
   )
-  // An author may take a post back while somebody still reads it, here or at another gateway.
-  const findWithdrawal = prepareQuery(db, 'SELECT 1 FROM withdrawals WHERE author = ? AND object = ?')
-  const known = new Map<string, string>()
-  let written = 0
+  const insertAll = createInsertion(db)
+  const known = createKnownAnswers()
   let waiting: WaitingLookup[] = []
   /** On their way into the table. */
   const batches = new Set<{ lookups: readonly WaitingLookup[] }>()
@@ -81,41 +77,16 @@ export function createLookups(
     known.clear()
   })
 
-  /** After a start each answer is written once more: the table is not read for it. */
-  function isNew(key: string, digest: string): boolean {
-    const before = known.get(key)
-    if (known.size >= maxKnown) known.clear()
-    known.set(key, digest)
-    return before !== digest
-  }
-
-  function isWithdrawn({ owner, object }: WaitingLookup): boolean {
-    return owner !== undefined && object !== undefined && findWithdrawal.get(owner, object) !== undefined
-  }
-
-  /** What is read all the time must not be the oldest that goes: it is written again before. */
-  function countWritten(count: number): void {
-    written += count
-    if (written < keptInAll / 2) return
-    written = 0
-    known.clear()
-  }
-
   async function flush(): Promise<void> {
     clearTimeout(timer)
     timer = undefined
     if (waiting.length === 0) return
-    const batch = { lookups: waiting as readonly WaitingLookup[] }
+    const batch: { lookups: readonly WaitingLookup[] } = { lookups: waiting }
     waiting = []
     batches.add(batch)
     try {
-      await write(() => {
-        const news = batch.lookups.filter(lookup => !isWithdrawn(lookup))
-        for (const { key, at, answer, owner, object } of news)
-          insert.run(key, at, answer, owner ?? null, object ?? null)
-        prune.run(keptInAll)
-      })
-      countWritten(batch.lookups.length)
+      await write(() => insertAll(batch.lookups))
+      known.countWritten(batch.lookups.length)
     } catch (error) {
       known.clear()
       log.warn({ err: error, count: batch.lookups.length }, 'what was looked up could not be remembered')
@@ -128,7 +99,7 @@ export function createLookups(
     noteLookup({ answer, ...lookup }) {
       const text = formatJson(answer)
       if (text.length > maxChars || waiting.length >= maxWaiting) return
-      if (!isNew(lookup.key, hash('sha256', text, 'base64'))) return
+      if (!known.isNew(lookup.key, hash('sha256', text, 'base64'))) return
       waiting.push({ ...lookup, answer: text })
       timer ??= setTimeout(() => void flush(), flushMs).unref()
     },
@@ -138,5 +109,42 @@ export function createLookups(
       return row && parseJson<Json>(row.answer)
     },
     flush,
+  }
+}
+
+function createInsertion(db: Database): (lookups: readonly WaitingLookup[]) => void {
+  const insert = prepareQuery(db, 'INSERT INTO lookups (question, at, answer, owner, object) VALUES (?, ?, ?, ?, ?)')
+  const prune = prepareQuery(db, 'DELETE FROM lookups WHERE id <= (SELECT max(id) FROM lookups) - ?')
+  // An author may take a post back while somebody still reads it, here or at another gateway.
+  const findWithdrawal = prepareQuery(db, 'SELECT 1 FROM withdrawals WHERE author = ? AND object = ?')
+  const isWithdrawn = (owner: string | null, object: string | null) =>
+    owner !== null && object !== null && findWithdrawal.get(owner, object) !== undefined
+  return lookups => {
+    for (const { key, at, answer, owner = null, object = null } of lookups) {
+      if (!isWithdrawn(owner, object)) insert.run(key, at, answer, owner, object)
+    }
+    prune.run(keptInAll)
+  }
+}
+
+/** The last answer to each question, so that the table is not read for it. After a start each is written once more. */
+function createKnownAnswers() {
+  const known = new Map<string, string>()
+  let written = 0
+  return {
+    isNew(key: string, digest: string): boolean {
+      const before = known.get(key)
+      if (known.size >= maxKnown) known.clear()
+      known.set(key, digest)
+      return before !== digest
+    },
+    /** What is read all the time must not be the oldest that goes: it is written again before. */
+    countWritten(count: number): void {
+      written += count
+      if (written < keptInAll / 2) return
+      written = 0
+      known.clear()
+    },
+    clear: () => known.clear(),
   }
 }
