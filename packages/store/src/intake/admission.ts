@@ -131,7 +131,7 @@ export function createAdmission(
   function keep(batch: Batch, draft: MessageDraft, place: MessagePlace): number {
     const { intake } = draft
     const message = insertMessage(draft, place)
-    tables.proofKeys.keep(intake.proofKeys ?? [], place.at)
+    tables.proofKeys.keep(draft.proofKeys, place.at)
     const blobBytes = tables.blobs.keepAll(draft.blobs, message)
     if (intake.task && place.task !== undefined) addTaskBytes(batch, intake.task.owner, sizeOf(draft) + blobBytes)
     const naming = { message, id: intake.message.id, aliases: intake.aliases }
@@ -184,7 +184,8 @@ export function createAdmission(
     async admit(intake, correlationId) {
       const { bytes } = intake.raw
       const rawBlob = bytes.byteLength > inlineLimit ? await digestBlob(bytes) : undefined
-      const draft = draftIntake(intake, correlationId, rawBlob)
+      const proofKeys = tables.proofKeys.choose(intake.proofKeys ?? [], now())
+      const draft = draftIntake(intake, correlationId, { rawBlob, proofKeys })
       const admitted = await files.hold(draft.blobs, () =>
         write(batch => admitDraft(batch, draft), {
           size: draft.entry.content.length,

@@ -14,7 +14,6 @@ export function listTouched({ intake, blobs }: MessageDraft): readonly string[] 
   const names = new Set([message.thread_id, message.id, ...thread.references, ...aliases])
   return [
     JSON.stringify(['once', agent, channel, duplicateKey]),
-    JSON.stringify(['sender', agent, channel, message.sender.address]),
     ...[...names].map(name => JSON.stringify(['name', agent, channel, scope, name])),
     ...(authorship ? [JSON.stringify(['words', agent, channel, authorship.author, authorship.object])] : []),
     ...(task ? [touchedTask(task)] : []),

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Blob, Intake, Part, QueueMode } from '@postern/core'
+import type { Blob, Intake, Part, ProofKey, QueueMode } from '@postern/core'
 import { identifySpeaker } from '@postern/core'
 import type { StoredEntryDraft } from '../conversations/entries.ts'
 import { formatJson } from '../engine/database.ts'
@@ -21,9 +21,15 @@ export interface MessageDraft {
   /** The raw bytes, when they are too large for the row. */
   readonly rawBlob: Blob | undefined
   readonly blobs: readonly Blob[]
+  /** Keys that may not be stored yet. */
+  readonly proofKeys: readonly ProofKey[]
 }
 
-export function draftIntake(intake: Intake, correlationId: string, rawBlob?: Blob): MessageDraft {
+export function draftIntake(
+  intake: Intake,
+  correlationId: string,
+  { rawBlob, proofKeys = [] }: Partial<Pick<MessageDraft, 'rawBlob' | 'proofKeys'>> = {},
+): MessageDraft {
   const { thread_id: _, parts, ...envelope } = intake.message
   return {
     intake,
@@ -41,6 +47,7 @@ export function draftIntake(intake: Intake, correlationId: string, rawBlob?: Blo
     target: formatJson(intake.target),
     lane: draftQueueMode(intake),
     rawBlob,
+    proofKeys,
     blobs: [...(intake.blobs ?? []), ...(rawBlob ? [rawBlob] : [])],
   }
 }

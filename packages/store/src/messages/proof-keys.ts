@@ -4,6 +4,8 @@ import { formatJson, prepareQuery } from '../engine/database.ts'
 
 /** Public keys that proved messages. Synchronous: inside a write. */
 export interface ProofKeyTable {
+  /** Those that were not there lately. Asked before a write: what is known may change while it runs, and it may run twice. */
+  choose(keys: readonly ProofKey[], now: number): readonly ProofKey[]
   keep(keys: readonly ProofKey[], now: number): void
   find(digest: string): ProofKey | undefined
   /** Keys of these principals. */
@@ -16,6 +18,7 @@ const keptInAll = 20_000
 const noteUseMs = 12 * 3_600_000
 /** A key that was there is not looked for again for so long; of so many keys. */
 const [knownMs, maxKnown] = [3_600_000, 5_000]
+const surelyStoredMs = 60_000
 
 interface KeyRow extends Omit<ProofKey, 'owner'> {
   readonly owner: string | null
@@ -36,7 +39,8 @@ export function createProofKeyTable(db: Database): ProofKeyTable {
     const usedAt = findUse.get(digest)?.used_at
     if (usedAt !== undefined && usedAt > now - noteUseMs) {
       if (known.size >= maxKnown) known.clear()
-      known.set(digest, now)
+      // A younger one may be of this transaction, which may be undone.
+      if (usedAt < now - surelyStoredMs) known.set(digest, now)
       return
     }
     // Its place among the others is that of its last use.
@@ -46,8 +50,9 @@ export function createProofKeyTable(db: Database): ProofKeyTable {
   }
 
   return {
+    choose: (keys, now) => keys.filter(({ digest }) => (known.get(digest) ?? 0) <= now - knownMs),
     keep(keys, now) {
-      for (const key of keys) if ((known.get(key.digest) ?? 0) <= now - knownMs) keepOne(key, now)
+      for (const key of keys) keepOne(key, now)
     },
     find(digest) {
       const row = find.get(digest)

@@ -6,6 +6,7 @@ import { createExpiredCounter, findExpired, formatPresence, heartbeatCheckMs } f
 import { openLine } from './line.ts'
 import type { LineEvent, LineThreadData, Question, StatementAnswer } from './messages.ts'
 import type { Statement } from './pipelined-run.ts'
+import { createStatistics, findOutgrown } from './statistics.ts'
 
 // The thread that owns the connections: one for statements, one for hints.
 
@@ -76,14 +77,30 @@ async function announce(): Promise<void> {
   isAnnouncing = false
 }
 
-/** Who leases looks after the others. */
 async function lookForExpired(own: string): Promise<void> {
   const found = await hints.run([{ statement: findExpired, values: [own] }], true).catch(() => undefined)
   const gone = (found?.[0]?.rows ?? []).map(row => String(row.lease_owner))
   for (const each of expired.see(gone)) emit({ expired: each })
 }
 
-const looking = holder !== undefined && setInterval(() => void lookForExpired(holder), heartbeatCheckMs)
+const statistics = createStatistics()
+
+/** What fails here is tried again at the next look. */
+async function refreshStatistics(): Promise<void> {
+  const found = await hints.run([{ statement: findOutgrown, values: [schema] }], true).catch(() => undefined)
+  const tables = (found?.[0]?.rows ?? []).map(({ name, pages }) => ({ name: String(name), pages: Number(pages) }))
+  for (const statement of statistics.outdated(tables)) {
+    await hints.run([{ statement, values: [] }], true).catch(() => undefined)
+  }
+}
+
+/** Who works looks after the others, and after the tables. */
+const looking =
+  holder !== undefined &&
+  setInterval(() => {
+    void lookForExpired(holder)
+    void refreshStatistics()
+  }, heartbeatCheckMs)
 
 parentPort?.on('message', async (message: readonly string[] | 'close') => {
   if (message !== 'close') {

@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest'
+import { createStatistics } from './statistics.ts'
+
+test('a table is analyzed once, and again when it has doubled: who may not do it does not try it at every look', () => {
+  const statistics = createStatistics()
+  const textsOf = (pages: number) => statistics.outdated([{ name: 'messages', pages }]).map(({ text }) => text)
+  expect(textsOf(10)).toEqual(['ANALYZE "messages"'])
+  expect(textsOf(10)).toEqual([])
+  expect(textsOf(19)).toEqual([])
+  expect(textsOf(20)).toEqual(['ANALYZE "messages"'])
+})
