@@ -1,0 +1,97 @@
+/** `npm run recording`: starts a gateway in dev mode, writes to it, and draws what a terminal shows: docs/images/terminal.svg. */
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { TerminalLine } from './render.ts'
+import { renderRecording } from './render.ts'
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+const program = join(root, 'apps/gateway/bin/postern.mjs')
+const run = promisify(execFile)
+
+/** Pauses of a person, ms. */
+const pauses = { beforeAnswer: 500, line: 60, afterAnswer: 1_800 }
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
+}
+
+/** What others need not see: ports of this run, and secrets. */
+function tidy(text: string, ports: Readonly<Record<string, number>>): string {
+  return Object.entries(ports)
+    .reduce((shown, [usual, port]) => shown.replaceAll(String(port), usual), text)
+    .replace(/(?<=\/operator\/#)\S+/g, '…')
+    .replace(/(?<=^ {2}token {5})\S+/gm, '…')
+}
+
+async function recordRun(): Promise<readonly TerminalLine[]> {
+  const cwd = mkdtempSync(join(tmpdir(), 'postern-recording-'))
+  const ports = { 8787: await findFreePort(), 2525: await findFreePort() }
+  const env = {
+    ...process.env,
+    POSTERN_LISTEN_PORT: String(ports[8787]),
+    POSTERN_EMAIL_LISTEN_PORT: String(ports[2525]),
+    NO_COLOR: '1',
+    COLUMNS: '100',
+  }
+  const lines: TerminalLine[] = []
+  let at = 0
+  const add = (command: string, output: readonly string[]) => {
+    lines.push({ text: command, isCommand: true, at })
+    at += pauses.beforeAnswer
+    for (const text of [...output, '']) {
+      lines.push({ text, isCommand: false, at })
+      at += pauses.line
+    }
+    at += pauses.afterAnswer
+  }
+  const gateway = spawn(process.execPath, [program, 'dev'], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  try {
+    add(
+      'npx postern dev',
+      (await readStart(gateway.stdout)).map(line => tidy(line, ports)),
+    )
+    lines.push({ text: '# in another terminal', isCommand: true, at })
+    const commands: readonly (readonly string[])[] = [
+      ['send', '--via', 'activitypub', '--to', 'echo', 'hello'],
+      ['show', '1'],
+    ]
+    for (const words of commands) {
+      const { stdout } = await run(process.execPath, [program, ...words], { cwd, env })
+      add(`npx postern ${words.join(' ')}`, tidy(stdout, ports).trimEnd().split('\n'))
+    }
+    return lines.slice(0, -1)
+  } finally {
+    gateway.kill('SIGTERM')
+    await once(gateway, 'exit')
+    rmSync(cwd, { recursive: true, force: true })
+  }
+}
+
+/** The lines that a gateway prints until it can be used. */
+async function readStart(output: NodeJS.ReadableStream): Promise<readonly string[]> {
+  let text = ''
+  for await (const chunk of output) {
+    text += chunk
+    if (text.includes('postern show')) break
+  }
+  return text.split('Try it')[0]?.trim().split('\n') ?? []
+}
+
+const lines = await recordRun()
+const path = 'docs/images/terminal.svg'
+writeFileSync(
+  join(root, path),
+  renderRecording('A terminal: a gateway starts, a message goes to an agent, and show prints its path', lines),
+)
+console.log(`${path} shows ${lines.length} lines.`)

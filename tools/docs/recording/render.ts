@@ -1,0 +1,71 @@
+/** A line of a terminal, and when it came. */
+export interface TerminalLine {
+  readonly text: string
+  readonly isCommand: boolean
+  /** ms since the recording began. */
+  readonly at: number
+}
+
+const columns = 100
+const rows = 26
+const lineHeight = 19
+const margin = 16
+/** How long the end stays before the recording begins anew, ms. */
+const restMs = 6_000
+const width = Math.ceil(columns * 7.85) + 2 * margin
+const height = rows * lineHeight + 2 * margin
+
+/** An SVG that shows the lines one after the other, again and again. Whoever asks for less motion sees the end. */
+export function renderRecording(title: string, lines: readonly TerminalLine[]): string {
+  const total = (lines.at(-1)?.at ?? 0) + restMs
+  const percent = (at: number) => Number(((100 * at) / total).toFixed(3))
+  const offset = (count: number) => -Math.max(0, count - rows) * lineHeight
+  const times = [...new Set(lines.map(({ at }) => at))]
+  const classOf = (at: number) => `t${times.indexOf(at)}`
+  const shows = times.map(at => {
+    const start = percent(at)
+    const name = classOf(at)
+    const before = start === 0 ? '' : `0%,${start}%{opacity:0}`
+    return `@keyframes ${name}{${before}${Number((start + 0.01).toFixed(3))}%,100%{opacity:1}}.${name}{animation:${name} ${total}ms step-end infinite}`
+  })
+  const scrolls = times.map(at => {
+    const count = lines.filter(line => line.at <= at).length
+    return `${percent(at)}%{transform:translateY(${offset(count)}px)}`
+  })
+  const end = `transform:translateY(${offset(lines.length)}px)`
+  const style = [
+    `text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#d1d7e0;white-space:pre}`,
+    '.prompt{fill:#57ab5a}.command{fill:#fff;font-weight:600}.good{fill:#6bc46d}.bar{fill:#539bf5}.note{fill:#9198a1}',
+    `#lines{${end}}`,
+    `@media (prefers-reduced-motion:no-preference){${shows.join('')}@keyframes scroll{${scrolls.join('')}100%{${end}}}#lines{animation:scroll ${total}ms step-end infinite}}`,
+  ].join('\n')
+  const texts = lines.map(
+    (line, index) =>
+      `<text class="${classOf(line.at)}" x="${margin}" y="${margin + (index + 1) * lineHeight - 5}">${renderLine(line)}</text>`,
+  )
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="title">
+<title id="title">${escapeXml(title)}</title>
+<style>
+${style}
+</style>
+<clipPath id="screen"><rect width="${width}" height="${height - margin / 2}" y="${margin / 4}"/></clipPath>
+<rect width="${width}" height="${height}" rx="8" fill="#151b23" stroke="#3d444d"/>
+<g clip-path="url(#screen)"><g id="lines">
+${texts.join('\n')}
+</g></g>
+</svg>
+`
+}
+
+function renderLine({ text, isCommand }: TerminalLine): string {
+  const shown = text.length > columns ? `${text.slice(0, columns - 1)}…` : text
+  if (isCommand && shown.startsWith('#')) return `<tspan class="note">${escapeXml(shown)}</tspan>`
+  if (isCommand) return `<tspan class="prompt">$ </tspan><tspan class="command">${escapeXml(shown)}</tspan>`
+  return escapeXml(shown)
+    .replace(/█+/g, '<tspan class="bar">$&</tspan>')
+    .replace(/\b(?:pass|verified|answered|sent, 202 Accepted)\b/g, '<tspan class="good">$&</tspan>')
+}
+
+function escapeXml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+}
