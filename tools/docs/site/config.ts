@@ -24,6 +24,7 @@ export function createSiteConfig(): UserConfig<DefaultTheme.Config> {
     // A README is what a repository shows of a folder, and an index what a site does.
     rewrites: path => path.replace(/(^|\/)README\.md$/, '$1index.md'),
     markdown: {
+      languageAlias: { caddy: 'nginx' },
       anchor: { slugify },
       toc: { slugify },
       theme: { light: 'github-light-high-contrast', dark: 'github-dark' },

@@ -33,7 +33,7 @@ export function listBuiltFiles(): ReadonlySet<string> {
 }
 
 /** Serves the site as any web server does that knows nothing of it. */
-export async function serveSite(): Promise<{ readonly url: string; close(): void }> {
+export async function serveBuiltSite(): Promise<{ readonly url: string; close(): void }> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://x')
     const path = pathname.endsWith('/') ? `${pathname}index.html` : pathname
