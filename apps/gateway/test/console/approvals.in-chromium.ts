@@ -1,8 +1,8 @@
-import type { Browser } from 'playwright-core'
+import type { Browser, BrowserContextOptions } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OperatorGateway } from '../setup/operator-gateway.ts'
 import { openOperatorGateway } from '../setup/operator-gateway.ts'
-import { openChromium, openSignedIn } from './console-gateway.ts'
+import { findViolations, findWide, openChromium, openSignedIn } from './console-gateway.ts'
 
 let operator: OperatorGateway
 let browser: Browser
@@ -15,9 +15,9 @@ afterAll(async () => {
   await operator.close()
 })
 
-const openPage = () => {
+const openPage = (options?: BrowserContextOptions) => {
   const { gateway } = operator.swarm
-  return openSignedIn(browser, { url: gateway.url(), code: gateway.gateway().makeSignInCode() })
+  return openSignedIn(browser, { url: gateway.url(), code: gateway.gateway().makeSignInCode() }, options)
 }
 
 test('what waits for an operator is counted, and allowed with other arguments', async () => {
@@ -68,4 +68,23 @@ test('what an agent asks of a human is answered in the browser, and the person g
   await expect.poll(() => operator.answersTo(objectId).join()).toContain('It is me, Eve.')
   expect(faults).toEqual([])
   await page.context().close()
+})
+
+test('what waits keeps WCAG 2.2 AA and the width of a phone, in light and dark', async () => {
+  await operator.askForRefund('shop')
+  await operator.swarm.gateway.simulation.fediverse.deliver({
+    to: '@desk@agents.test',
+    text: `Let me talk to somebody about ${'unbreakable'.repeat(20)}`,
+    from: 'bob@mastodon.test',
+    visibility: 'direct',
+  })
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const viewport = { width: 360, height: 740 }
+    const { page, show } = await openPage({ colorScheme, viewport, bypassCSP: true, reducedMotion: 'reduce' })
+    await show('waiting')
+    await page.getByRole('region', { name: 'shop asks' }).waitFor()
+    await page.getByRole('form', { name: '@bob@mastodon.test asks human' }).waitFor()
+    expect([await findWide(page), await findViolations(page)]).toEqual([[], []])
+    await page.context().close()
+  }
 })

@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -95,4 +96,43 @@ export function watchFaults(page: Page): string[] {
     if (/Content Security Policy|TrustedHTML|Refused to/.test(text)) faults.push(text)
   })
   return faults
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** What axe finds on a screen; the page must have been opened with `bypassCSP`. */
+export async function findViolations(page: Page): Promise<readonly unknown[]> {
+  await page.evaluate(axe)
+  return page.evaluate(async () => {
+    const { run } = (
+      window as unknown as {
+        axe: {
+          run(
+            context: object,
+            options: object,
+          ): Promise<{ violations: { id: string; nodes: { html: string; any: { message: string }[] }[] }[] }>
+        }
+      }
+    ).axe
+    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+    const result = await run({ exclude: ['iframe'] }, { runOnly: { type: 'tag', values: tags } })
+    return result.violations.map(({ id, nodes }) => [
+      id,
+      nodes.slice(0, 2).map(({ html, any }) => `${html.slice(0, 160)} ${any[0]?.message ?? ''}`),
+    ])
+  })
+}
+
+/** What is wider than the page. */
+export function findWide(page: Page): Promise<readonly string[]> {
+  return page.evaluate(() => {
+    const main = document.querySelector('main')
+    const boxes = [
+      document.documentElement,
+      ...(main ? [main, ...main.querySelectorAll('.scroll, .side, .page, .panel:not(.wide), .stack, .item')] : []),
+    ]
+    return boxes
+      .filter(box => box.scrollWidth > box.clientWidth + 1)
+      .map(box => `${box.tagName}.${box.className} ${box.scrollWidth}`)
+  })
 }

@@ -68,6 +68,21 @@ test('a channel of the strip filters, and filters that are typed become chips th
   await expect.poll(() => rows().count()).toBe(6)
 })
 
+test('the figures above the rows are of all messages of the last hour, whatever the rows are filtered by', async () => {
+  await opened.show('flow?state=failed')
+  await expect.poll(() => rows().count()).toBe(1)
+  const strip = page.locator('.strip > button')
+  await expect
+    .poll(async () => (await strip.allTextContents()).map(text => text.replaceAll(/\s+/g, '')))
+    .toEqual([
+      expect.stringMatching(/^fediverse1\/h·p95[\d.<]+m?s$/),
+      expect.stringMatching(/^agents1\/h·p95/),
+      expect.stringMatching(/^email2\/h·p95/),
+      expect.stringMatching(/^chat1\/h·p95/),
+    ])
+  await opened.show('flow')
+})
+
 test('a filter that is no filter is told with what would be right', async () => {
   await opened.show('flow?since=yesterday')
   await expect.poll(() => page.getByRole('alert').textContent()).toContain('since')
@@ -118,6 +133,14 @@ test('held rows stay as they are until they are resumed', async () => {
   await page.getByRole('button', { name: /^Resume/ }).click()
   await rowOf('while it is held').waitFor()
   expect(opened.faults).toEqual([])
+})
+
+test('a refusal that names no message is explained, too, with what to do', async () => {
+  await gateway.simulation.send({ via: 'email', to: 'nobody', text: 'Is there anybody?', timeoutMs: 1 })
+  await page.locator('.rows .refused').filter({ hasText: 'no such agent' }).first().click()
+  const why = page.getByRole('region', { name: 'Why' })
+  await expect.poll(() => why.locator('p').first().textContent()).toMatch(/^Refused with 550 at .* UTC: /)
+  expect(await why.locator('.fix').textContent()).toMatch(/\w/)
 })
 
 async function chat(text: string): Promise<void> {

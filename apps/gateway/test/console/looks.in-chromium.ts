@@ -1,11 +1,8 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../setup/gateway.ts'
 import type { ConsoleGateway } from './console-gateway.ts'
-import { openConsoleGateway } from './console-gateway.ts'
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+import { findViolations, findWide, openConsoleGateway } from './console-gateway.ts'
 
 let gateway: ConsoleGateway
 let message = 0
@@ -15,7 +12,23 @@ beforeAll(async () => {
   await simulation.send({ via: 'activitypub', to: 'desk', text: 'When are you open on Sunday, and do you take cards?' })
   await simulation.send({ via: 'email', to: 'desk', text: 'Re: order 1182' })
   await simulation.send({ via: 'activitypub', to: 'desk', text: 'x', fault: 'forged' })
-  message = (await gateway.gateway.store.listMessages({ limit: 1 }))[0]?.message ?? 0
+  const { mail, fediverse } = simulation
+  const word = 'unbreakable'.repeat(20)
+  await simulation.send({ via: 'activitypub', to: 'desk', text: `${word} https://x.test/${word}` })
+  fediverse.disturb('gotosocial.test', {
+    answer: { status: 503, headers: { 'retry-after': '3600' } },
+    method: 'POST',
+  })
+  await simulation.send({ via: 'activitypub', to: 'desk', text: 'later', from: 'alice@gotosocial.test', timeoutMs: 1 })
+  const endRefusal = mail.refuse({ code: 550, message: `5.1.1 ${word}`, at: 'rcpt', times: 1 })
+  await simulation.send({ via: 'email', to: 'desk', text: 'nobody', timeoutMs: 1 })
+  await eventually(async () => {
+    const { deliveries } = await gateway.gateway.store.count()
+    return deliveries.dead === 1 && deliveries.later === 1
+  })
+  endRefusal()
+  message =
+    (await gateway.gateway.store.listMessages({ limit: 9 })).find(({ preview }) => preview.includes(word))?.message ?? 0
 })
 afterAll(() => gateway.close())
 
@@ -49,25 +62,7 @@ test.each(['light', 'dark'] as const)('every screen keeps WCAG 2.2 AA by axe, in
   for (const place of places()) {
     await show(place)
     await settle(page)
-    await page.evaluate(axe)
-    const violations = await page.evaluate(async () => {
-      const { run } = (
-        window as unknown as {
-          axe: {
-            run(
-              context: object,
-              options: object,
-            ): Promise<{ violations: { id: string; nodes: { html: string; any: { message: string }[] }[] }[] }>
-          }
-        }
-      ).axe
-      const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-      const result = await run({ exclude: ['iframe'] }, { runOnly: { type: 'tag', values: tags } })
-      return result.violations.map(({ id, nodes }) => [
-        id,
-        nodes.slice(0, 2).map(({ html, any }) => `${html.slice(0, 160)} ${any[0]?.message ?? ''}`),
-      ])
-    })
+    const violations = await findViolations(page)
     if (violations.length > 0) found.push([place, violations])
   }
   expect(found).toEqual([])
@@ -80,16 +75,7 @@ test('every screen fits a phone of 360 px, in its width', async () => {
   for (const place of places()) {
     await show(place)
     await settle(page)
-    const over = await page.evaluate(() => {
-      const main = document.querySelector('main')
-      const boxes = [
-        document.documentElement,
-        ...(main ? [main, ...main.querySelectorAll('.scroll, .side, .page')] : []),
-      ]
-      return boxes
-        .filter(box => box.scrollWidth > box.clientWidth + 1)
-        .map(box => `${box.tagName}.${box.className} ${box.scrollWidth}`)
-    })
+    const over = await findWide(page)
     if (over.length > 0) wide.push([place, over])
   }
   expect(wide).toEqual([])

@@ -1,5 +1,6 @@
 import { useSignal } from '../../vendor/signals.js'
 import { api } from '../lib/api.js'
+import { moment } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { rowsOf } from '../lib/list.js'
 import { useAnswer } from '../lib/load.js'
@@ -81,7 +82,7 @@ function Keys() {
       ${keys.map(
         ({ via, purpose, id, algorithm, publicKey, madeAt }) => html`<div class="item" key=${`${via} ${id} ${purpose}`}>
           <${Channel} name=${via} />
-          <div class="grow"><div>${purpose}</div><code class="muted">${id}</code><div class="faint">${[algorithm, madeAt].filter(Boolean).join(' · ')}</div></div>
+          <div class="grow"><div>${purpose}</div><code class="muted">${id}</code><div class="faint">${[algorithm, madeAt && moment(madeAt)].filter(Boolean).join(' · ')}</div></div>
           ${publicKey && html`<${Copy} text=${publicKey} what="public key" />`}
         </div>`,
       )}
