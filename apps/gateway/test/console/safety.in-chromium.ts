@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { operatorToken } from '../setup/gateway.ts'
 import type { ConsoleGateway } from './console-gateway.ts'
 import { openConsoleGateway, watchFaults } from './console-gateway.ts'
+import { serveForeignSite } from './pages/serve-pages.ts'
 
 let gateway: ConsoleGateway
 beforeAll(async () => {
@@ -82,6 +83,31 @@ test('a page of another site can neither read nor change anything with the sessi
   await page.context().close()
 })
 
+test('no page can show the console in a frame, and none that it opens can reach back', async () => {
+  const { page } = await gateway.openPage()
+  const site = await serveForeignSite((_, response) =>
+    response
+      .setHeader('content-type', 'text/html')
+      .end(`<!doctype html><title>evil</title><iframe src="${gateway.url}/operator/"></iframe>`),
+  )
+  try {
+    const evil = await page.context().newPage()
+    const told: string[] = []
+    evil.on('console', message => told.push(message.text()))
+    await evil.goto(site.origin)
+    await expect.poll(() => told.join()).toMatch(/frame-ancestors/)
+    expect(await evil.frameLocator('iframe').getByRole('navigation').count()).toBe(0)
+    const opened = await evil.evaluate(url => {
+      const other = window.open(`${url}/operator/`)
+      return new Promise(resolve => setTimeout(() => resolve(other?.closed ?? 'cut off'), 1_000))
+    }, gateway.url)
+    expect(opened).toBe(true)
+  } finally {
+    site.close()
+  }
+  await page.context().close()
+})
+
 const attack = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script><svg onload=window.hacked=1>"'\`\${1}javascript:alert(1)`
 
 test('nothing that a peer writes runs or becomes markup, in any field and on any screen', async () => {
@@ -90,7 +116,10 @@ test('nothing that a peer writes runs or becomes markup, in any field and on any
   await simulation.send({ via: 'activitypub', to: 'echo', text: attack })
   await simulation.send({ via: 'a2a', to: 'echo', text: attack })
   await simulation.mail.deliver({ to: 'echo@agents.test', text: attack, subject: attack, from: 'alice@alice.test' })
-  await simulation.mail.deliver({ to: 'desk@agents.test', text: attack, subject: attack, from: 'alice@alice.test' })
+  // The last words of a mail server, an attachment's name, and an answer with links of every kind.
+  const endRefusal = simulation.mail.refuse({ code: 550, message: `5.1.1 ${attack}`, at: 'rcpt', times: 1 })
+  const links = `[a](javascript:window.hacked=1) [b](data:text/html,<script>window.hacked=1</script>) <a href="javascript:window.hacked=1">c</a>`
+  await simulation.mail.deliver({ to: 'desk@agents.test', text: links, subject: attack, from: 'alice@alice.test' })
   await fetch(`${gateway.url}/inbox`, {
     method: 'POST',
     headers: { 'content-type': 'application/activity+json' },
@@ -98,11 +127,17 @@ test('nothing that a peer writes runs or becomes markup, in any field and on any
   })
   const listed = () => gateway.gateway.store.listMessages({ limit: 50 })
   await expect.poll(async () => (await listed()).filter(({ state }) => state === 'answered').length).toBe(4)
+  await expect.poll(async () => (await gateway.gateway.store.count()).deliveries.dead).toBe(1)
+  endRefusal()
   await page.getByText('<img src=x').first().waitFor()
-  for (const { message } of await listed()) {
+  for (const { message } of (await listed()).filter(({ state }) => state === 'answered')) {
     await show(`message/${message}`)
     await page.getByRole('region', { name: 'What happened' }).waitFor()
+    await page.locator('.previews [role=tabpanel] .faint').first().waitFor()
     for (const tab of await page.getByRole('tab').all()) await tab.click()
+    await page.getByRole('button', { name: 'Side by side' }).click()
+    await page.getByRole('dialog').locator('iframe').first().waitFor()
+    await page.keyboard.press('Escape')
   }
   for (const place of [
     'people',
@@ -123,12 +158,13 @@ test('nothing that a peer writes runs or becomes markup, in any field and on any
   await expect.poll(() => chat.locator('.message').count()).toBe(2)
   expect(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked)).toBeUndefined()
   expect(await page.locator('img, script:not([src])').count()).toBe(0)
+  expect(await page.locator('a[href^="javascript:" i], a[href^="data:" i]').count()).toBe(0)
   expect(faults.filter(fault => !/about:srcdoc|inline style/.test(fault))).toEqual([])
   await page.context().close()
 })
 
 const hostileMail =
-  '<p>hello</p><img src="https://evil.test/pixel.png"><script>parent.hacked=1</script><form action="https://evil.test"><input></form><a href="https://evil.test" target="_top">out</a>'
+  '<base href="https://evil.test/"><meta http-equiv="refresh" content="0;url=https://evil.test/refresh"><link rel="stylesheet" href="https://evil.test/style"><style>@import "https://evil.test/import";p{background:url(https://evil.test/background)}</style><p>hello</p><img src="https://evil.test/pixel.png"><script>parent.hacked=1</script><form action="https://evil.test"><input></form><a href="https://evil.test" target="_top">out</a>'
 
 test('mail with scripts, forms and pictures elsewhere is shown without any of them', async () => {
   const context = await gateway.browser.newContext()
@@ -144,6 +180,9 @@ test('mail with scripts, forms and pictures elsewhere is shown without any of th
     render(h(MailFrame, { markup: ${JSON.stringify(hostileMail)} }), document.body)
   })()`)
   await page.frameLocator('iframe').getByText('hello').waitFor()
+  await page.frameLocator('iframe').getByText('out').click()
+  await page.waitForTimeout(500)
+  expect(page.url()).toBe(`${gateway.url}/operator/`)
   expect(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked)).toBeUndefined()
   expect(asked.filter(url => url.includes('evil.test'))).toEqual([])
   await context.close()

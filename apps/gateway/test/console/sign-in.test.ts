@@ -55,6 +55,18 @@ test('where the console is read over https, the cookie is never sent without it'
   expect(answer.headers.get('set-cookie')).toContain('; Secure;')
 })
 
+test('a cookie that somebody else has chosen never becomes a session', async () => {
+  const chosen = `postern_operator=${'A'.repeat(43)}`
+  const answer = await askAsPage('/operator/session', { body: { token: operatorToken }, cookie: chosen })
+  const own = (answer.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
+  expect(own).not.toBe(chosen)
+  expect([await isListed(own), await isListed(chosen)]).toEqual([200, 401])
+  // Each sign-in has a session of its own, and ends no other.
+  const again = await signIn()
+  expect(again).not.toBe(own)
+  expect(await isListed(own)).toBe(200)
+})
+
 test('a code of a link opens one session, and none after that', async () => {
   const code = gateway.gateway().makeSignInCode()
   const first = await askAsPage('/operator/session', { body: { code } })

@@ -4,7 +4,7 @@ import type { TestGateway } from '../../setup/gateway.ts'
 import { openTestGateway } from '../../setup/gateway.ts'
 import { openChromium } from '../console-gateway.ts'
 import type { ServedPages } from './serve-pages.ts'
-import { serveSite } from './serve-pages.ts'
+import { serveForeignSite } from './serve-pages.ts'
 
 const attack = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>"'javascript:window.hacked=1`
 
@@ -70,7 +70,7 @@ let site: ServedPages
 beforeAll(async () => {
   gateway = await openTestGateway()
   browser = await openChromium()
-  site = await serveSite((request, response) => {
+  site = await serveForeignSite((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost')
     if (pathname === '/agent/runs') {
       response.writeHead(200, { 'content-type': 'text/event-stream' })

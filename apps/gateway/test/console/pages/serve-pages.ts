@@ -10,7 +10,7 @@ export interface ServedPages {
 }
 
 /** A site of somebody else's, on a host of its own: `localhost` is another one than 127.0.0.1. */
-export async function serveSite(answer: RequestListener): Promise<ServedPages> {
+export async function serveForeignSite(answer: RequestListener): Promise<ServedPages> {
   const server = createServer(answer)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -27,7 +27,7 @@ const types: Readonly<Record<string, string>> = { '.html': 'text/html', '.js': '
 
 /** The files of a folder; `change` has the last word on the pages among them. */
 export function servePages(folder: string, change: (page: string) => string = page => page): Promise<ServedPages> {
-  return serveSite((request, response) => {
+  return serveForeignSite((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost')
     const path = join(folder, normalize(pathname.endsWith('/') ? `${pathname}index.html` : pathname))
     const type = types[extname(path)] ?? 'application/octet-stream'
