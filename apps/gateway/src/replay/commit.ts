@@ -41,21 +41,23 @@ export async function commitAnswer(committed: Committed, deps: CommitDeps): Prom
   return { kind: 'edit', response: record.response.id }
 }
 
-/** Made from the message's number, so that a second replay finds the place taken. */
-function nameAnswer({ number, correlation_id }: MessageRecord): string {
-  return hash('sha256', `replay ${number} ${correlation_id}`).slice(0, 32)
+/** Id of the answer that a replay gives. Made from the message's number, so that a second replay finds the place taken. */
+export function nameReplayAnswer(message: number, correlationId: string): string {
+  return hash('sha256', `replay ${message} ${correlationId}`).slice(0, 32)
 }
 
 async function answerFirst(
   { record, intake, answer, response }: Committed,
   { store, channels, platform }: CommitDeps,
 ): Promise<Queued> {
-  const id = nameAnswer(record)
+  const id = nameReplayAnswer(record.number, record.correlation_id)
   if (await store.findResponse(id)) return { kind: 'nothing', reason: 'an earlier replay has answered it' }
   const { message } = record
   const channel = findChannel(channels, message.received_via)
   if (!channel) return { kind: 'nothing', reason: `the channel "${message.received_via}" is not open` }
-  const named = { ...response, id }
+  const now = new Date(platform.now()).toISOString()
+  // It was made at the clock of then, and is said today.
+  const named = { ...response, id, created_at: now }
   const turn = {
     ...{
       message: record.number,
@@ -74,7 +76,7 @@ async function answerFirst(
   const synthetic = createSyntheticMessage({
     ...place,
     ...{ id: `replay:${id}`, threadId: message.thread_id, scope: intake.thread.scope, flag: 'replay' },
-    at: new Date(platform.now()).toISOString(),
+    at: now,
   })
   const said = { response: named, aliases, rendering, isListed, deliveries, broadcasts, blobs: answer.blobs }
   const thread = { ...synthetic.thread, references: [message.id] }

@@ -7,6 +7,8 @@ export interface WhyFacts extends WhyRecord {
   readonly now: number
   /** Absent when the configuration has no such agent any more. */
   readonly agent?: WhyAgent | undefined
+  /** The answer that a replay gave. */
+  readonly replayed?: { readonly at: number; readonly id: string } | undefined
 }
 
 /** An agent as the configuration has it, without secrets. */

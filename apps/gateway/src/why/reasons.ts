@@ -1,7 +1,14 @@
 import type { WhyFacts } from './facts.ts'
 import type { Reason, Rule } from './reason.ts'
 import { firstReason } from './reason.ts'
-import { answeredMessage, lateAnswer, ownAction, repeatedMessage, retractedAnswer } from './rules/answered.ts'
+import {
+  answeredMessage,
+  lateAnswer,
+  ownAction,
+  repeatedMessage,
+  replayedAnswer,
+  retractedAnswer,
+} from './rules/answered.ts'
 import { undeliveredAnswer } from './rules/delivery.ts'
 import { failedTurn, silentTurn } from './rules/failed.ts'
 import { keptMessage, takenBackMessage } from './rules/kept.ts'
@@ -11,6 +18,7 @@ import { openTurn } from './rules/waiting.ts'
 /** In order of precedence: the first that has a reason says it. */
 const rules: readonly Rule<WhyFacts>[] = [
   takenBackMessage,
+  replayedAnswer,
   keptMessage,
   openTurn,
   failedTurn,

@@ -54,19 +54,23 @@ interface WaitingLookup extends Omit<Lookup, 'answer'> {
   readonly answer: string
 }
 
+const findSql = 'SELECT answer FROM lookups WHERE question = ? AND at <= ? ORDER BY at DESC, id DESC LIMIT 1'
+
+/** On its way into the table. */
+interface LookupBatch {
+  lookups: readonly WaitingLookup[]
+  written: Promise<void>
+}
+
 export function createLookups(
   { db, write, log }: Pick<StoreContext, 'db' | 'write' | 'log'>,
   table: Pick<LookupTable, 'onForget'>,
 ): LookupLog {
-  const find = prepareQuery<{ answer: string }>(
-    db,
-    'SELECT answer FROM lookups WHERE question = ? AND at <= ? ORDER BY at DESC, id DESC LIMIT 1',
-  )
+  const find = prepareQuery<{ answer: string }>(db, findSql)
   const insertAll = createInsertion(db)
   const known = createKnownAnswers()
   let waiting: WaitingLookup[] = []
-  /** On their way into the table. */
-  const batches = new Set<{ lookups: readonly WaitingLookup[] }>()
+  const batches = new Set<LookupBatch>()
   let timer: NodeJS.Timeout | undefined
 
   table.onForget(isForgotten => {
@@ -77,13 +81,7 @@ export function createLookups(
     known.clear()
   })
 
-  async function flush(): Promise<void> {
-    clearTimeout(timer)
-    timer = undefined
-    if (waiting.length === 0) return
-    const batch: { lookups: readonly WaitingLookup[] } = { lookups: waiting }
-    waiting = []
-    batches.add(batch)
+  async function writeBatch(batch: LookupBatch): Promise<void> {
     try {
       await write(() => insertAll(batch.lookups))
       known.countWritten(batch.lookups.length)
@@ -93,6 +91,19 @@ export function createLookups(
     } finally {
       batches.delete(batch)
     }
+  }
+
+  /** All that was noted is in the table when this resolves, whoever began to write it. */
+  async function flush(): Promise<void> {
+    clearTimeout(timer)
+    timer = undefined
+    if (waiting.length > 0) {
+      const batch: LookupBatch = { lookups: waiting, written: Promise.resolve() }
+      waiting = []
+      batches.add(batch)
+      batch.written = writeBatch(batch)
+    }
+    await Promise.all([...batches].map(({ written }) => written))
   }
 
   return {

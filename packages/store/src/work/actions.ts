@@ -2,6 +2,7 @@ import type { PlannedAction } from '@postern/core'
 import type { ThreadTable } from '../conversations/threads.ts'
 import { nameScopeOf } from '../conversations/threads.ts'
 import type { Batch } from '../engine/batch.ts'
+import { noteChange } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
 import type { MessageDraft } from '../messages/draft.ts'
 import { draftIntake } from '../messages/draft.ts'
@@ -73,6 +74,7 @@ export function createActionWriter(
       // An id that is taken stays with whose it is.
       if (tables.responses.findPlace(answer.response.id)) return
       const place = admitSyntheticMessage(batch, draftIntake(synthetic, correlationId), now)
+      noteChange(batch, 'message', place.message)
       const { agent, message } = synthetic
       tables.partialAnswers.say(batch, partialAnswer, answer, {
         ...place,

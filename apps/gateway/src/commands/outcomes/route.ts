@@ -1,12 +1,13 @@
-import type { WhyRecord, WhyStore } from '@postern/core'
+import type { LookupStore, WhyStore } from '@postern/core'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { handleOperation } from '../../api/operation.ts'
-import { describeWhyAgent } from '../../why/facts.ts'
+import type { WhyFacts } from '../../why/facts.ts'
+import { gatherWhyFacts } from '../../why/gather-facts.ts'
 import { reasonOf } from '../../why/reasons.ts'
 import { outcomeOperation } from './operations.ts'
 
 interface OutcomeRouteOptions {
-  readonly store: Pick<WhyStore, 'listWhyRecords'>
+  readonly store: Pick<WhyStore, 'listWhyRecords'> & Pick<LookupStore, 'findResponse'>
   /** The member `agents` of the configuration. */
   readonly agentConfigs: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   now(): number
@@ -17,15 +18,15 @@ export function createOutcomeRoutes({ store, agentConfigs, now }: OutcomeRouteOp
   return [
     handleOperation(outcomeOperation, async ({ query: { messages } }) => {
       const records = await store.listWhyRecords([...new Set(messages.split(',').map(Number))])
-      const at = now()
-      return { outcomes: records.map(record => describeOutcome(record, agentConfigs, at)) }
+      const facts = await gatherWhyFacts(records, now(), { store, agentConfigs })
+      return { outcomes: facts.map(describeOutcome) }
     }),
   ]
 }
 
-function describeOutcome(record: WhyRecord, configs: OutcomeRouteOptions['agentConfigs'], now: number) {
-  const { message, turn, answer, deliveries } = record
-  const { code, sentence } = reasonOf({ ...record, now, agent: describeWhyAgent(configs[message.agent]) })
+function describeOutcome(facts: WhyFacts) {
+  const { message, turn, answer, deliveries } = facts
+  const { code, sentence } = reasonOf(facts)
   const endedAt = answer?.at ?? turn?.endedAt
   return {
     message: message.number,

@@ -1,15 +1,15 @@
 import type { AgentDeps } from '@postern/agents'
-import type { WhyStore } from '@postern/core'
+import type { LookupStore, WhyStore } from '@postern/core'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { handleOperation } from '../../api/operation.ts'
 import type { WhyAnswer } from '../../why/explanation.ts'
 import { explainMessage, explainNothing, explainRefusal } from '../../why/explanation.ts'
-import { describeWhyAgent } from '../../why/facts.ts'
+import { gatherWhyFacts } from '../../why/gather-facts.ts'
 import { parseWhyWords } from '../../why/words-asked.ts'
 import { whyOperation } from './operations.ts'
 
 interface WhyRouteOptions {
-  readonly store: WhyStore
+  readonly store: WhyStore & Pick<LookupStore, 'findResponse'>
   readonly agents: Pick<AgentDeps, 'find' | 'domain'>
   /** The member `agents` of the configuration. */
   readonly agentConfigs: Readonly<Record<string, Readonly<Record<string, unknown>>>>
@@ -35,12 +35,8 @@ async function answerWhy(asked: string, { store, agents, agentConfigs, now }: Wh
   }
   const records = await store.listWhyRecords(subject.messages)
   const isAddress = subject.by === 'address'
-  const explanations = records.map(record =>
-    explainMessage(
-      { ...record, now: at, agent: describeWhyAgent(agentConfigs[record.message.agent]) },
-      isAddress ? [] : refusals,
-    ),
-  )
+  const facts = await gatherWhyFacts(records, at, { store, agentConfigs })
+  const explanations = facts.map(each => explainMessage(each, isAddress ? [] : refusals))
   if (!isAddress) return { asked, found: subject.by, explanations }
   const all = [...explanations, ...refusals.map(refusal => explainRefusal(refusal, at))]
   return { asked, found: 'address', explanations: all.toSorted((one, other) => other.since.localeCompare(one.since)) }

@@ -39,6 +39,17 @@ export const ownAction: Rule<WhyFacts> = facts => {
   }
 }
 
+/** It had no answer, and an operator gave it one. */
+export const replayedAnswer: Rule<WhyFacts> = ({ replayed, now }) => {
+  if (!replayed) return undefined
+  return {
+    code: 'answered_by_replay',
+    sentence: `Answered at ${sayTime(replayed.at, now)} by a replay that an operator committed`,
+    since: replayed.at,
+    fix: { text: 'Nothing to fix: look where its delivery is.', command: `npx postern why ${replayed.id}` },
+  }
+}
+
 export const retractedAnswer: Rule<WhyFacts> = ({ answer, now }) => {
   if (answer?.retractedAt === undefined) return undefined
   const sentence = `Answered at ${sayTime(answer.at, now)}, and the agent took the answer back at ${sayTime(answer.retractedAt, now)}`

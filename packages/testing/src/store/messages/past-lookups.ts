@@ -37,6 +37,14 @@ function describeTimes(open: OpenStore): void {
       expect(await store.findLookup(key, 2_000)).toEqual({ says: 'other words' })
     }),
   )
+  test(
+    'whoever asks at the same time finds what was just noted',
+    withStore(open, async ({ store }) => {
+      note(store)
+      const found = await Promise.all([find(store), find(store), find(store)])
+      expect(found).toEqual([1, 2, 3].map(() => ({ says: 'words' })))
+    }),
+  )
 }
 
 function describeWithdrawals(open: OpenStore): void {

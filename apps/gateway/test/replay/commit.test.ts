@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openEvents } from '../operator/read-events.ts'
+import type { TestGateway } from '../setup/gateway.ts'
+import { eventually, operatorToken } from '../setup/gateway.ts'
+import type { WebGateway } from '../setup/web-gateway.ts'
+import { openWebGateway } from '../setup/web-gateway.ts'
+import { awaitReason, expectWellFormed } from '../why/ask-why.ts'
+import { replayOne } from './replay-gateway.ts'
+
+// What `--commit` queues reaches those who had no answer, and nobody twice.
+
+const plain = { use: '../agents/replayed/plain.ts' }
+const changed = { use: '../agents/replayed/changed.ts', commit: true }
+const answeredBefore = { kind: 'nothing', reason: 'an earlier replay has answered it' }
+
+let web: WebGateway
+let gateway: TestGateway
+
+beforeAll(async () => {
+  web = await openWebGateway({}, { agents: { desk: plain, chat: plain }, default_agent: 'chat' })
+  gateway = web.gateway
+})
+afterAll(() => web.close())
+
+async function mailUnanswered(text = 'say nothing'): Promise<string> {
+  const { mail } = await gateway.simulation.mail.deliver({ to: 'desk@agents.test', text })
+  await eventually(async () => (await gateway.show(mail.messageId)).state === 'ignored')
+  return mail.messageId
+}
+
+const listReplies = (id: string) => gateway.simulation.mail.received.filter(({ inReplyTo }) => inReplyTo === id)
+
+/** Nothing more is on its way. */
+async function awaitDeliveries(): Promise<void> {
+  await eventually(async () => (await gateway.deliveries()).every(({ state }) => state === 'sent'))
+}
+
+describe('--commit, of a mail', () => {
+  test('that had no answer: the new one arrives in the thread, once, dated today', async () => {
+    const id = await mailUnanswered()
+    const before = Date.now() - 1_000
+    const { json } = await replayOne(gateway, id, changed)
+    expect(json).toMatchObject({ outcome: 'changed', proofs: [], normalized: [], queued: { kind: 'answer' } })
+    const reply = await gateway.simulation.mail.awaitReply(id, 30_000)
+    expect(reply).toMatchObject({ inReplyTo: id, references: [id], text: expect.stringContaining('In other words') })
+    expect(reply.envelope.to).toEqual(['alice@alice.test'])
+    expect(Date.parse(reply.headers.get('date')?.[0] ?? '')).toBeGreaterThanOrEqual(before)
+    expect((await replayOne(gateway, id, changed)).json.queued).toEqual(answeredBefore)
+    await awaitDeliveries()
+    expect(listReplies(id)).toHaveLength(1)
+  })
+
+  test('goes on with its thread: what the sender answers to it comes into the same conversation', async () => {
+    const id = await mailUnanswered()
+    await replayOne(gateway, id, changed)
+    const { messageId = '' } = await gateway.simulation.mail.awaitReply(id, 30_000)
+    const next = await gateway.simulation.mail.deliver({ to: 'desk@agents.test', text: 'thanks', inReplyTo: messageId })
+    const followed = await eventually(async () => {
+      const record = await gateway.show(next.mail.messageId).catch(() => undefined)
+      return record?.state === 'answered' && record
+    })
+    expect(followed.thread).toBe((await gateway.show(id)).thread)
+    expect(JSON.stringify(followed.response?.parts)).toContain('6 characters after 2 turns')
+  })
+
+  test('asked for several times at once: one answer leaves', async () => {
+    const id = await mailUnanswered()
+    const all = await Promise.all([1, 2, 3, 4].map(() => replayOne(gateway, id, changed)))
+    expect(all.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    expect(all.map(({ json }) => json.queued?.kind)).toContain('answer')
+    await gateway.simulation.mail.awaitReply(id, 30_000)
+    await awaitDeliveries()
+    expect(listReplies(id)).toHaveLength(1)
+  })
+
+  test('that was answered: nothing leaves, because a mail cannot be changed', async () => {
+    const { mail } = await gateway.simulation.mail.deliver({ to: 'desk@agents.test', text: 'hello' })
+    await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
+    const { json } = await replayOne(gateway, mail.messageId, changed)
+    expect(json.queued).toEqual({ kind: 'nothing', reason: 'an answer by email cannot be changed once it is given' })
+    await awaitDeliveries()
+    expect(listReplies(mail.messageId)).toHaveLength(1)
+  })
+
+  test('after a restart: what was answered before stays answered', async () => {
+    const id = await mailUnanswered()
+    await replayOne(gateway, id, changed)
+    await gateway.simulation.mail.awaitReply(id, 30_000)
+    await gateway.restart()
+    expect((await replayOne(gateway, id, changed)).json).toMatchObject({ proofs: [], queued: answeredBefore })
+    await awaitDeliveries()
+    expect(listReplies(id)).toHaveLength(1)
+  })
+})
+
+describe('--commit, of a message of the chat', () => {
+  test('that had no answer: the new one is in its history once, and those who follow the gateway hear of it', async () => {
+    const [threadId, id] = ['quiet', 'quiet-1']
+    await web.say('say nothing', { threadId, id })
+    const events = await openEvents(gateway.url(), { token: operatorToken, query: '?channel=web' })
+    const { json } = await replayOne(gateway, id, changed)
+    expect(json.queued).toMatchObject({ kind: 'answer' })
+    const shown = [
+      { id, role: 'user', content: 'say nothing' },
+      { id: json.queued?.response, role: 'assistant', content: 'In other words' },
+    ]
+    expect(await web.readHistory(threadId)).toMatchObject(shown)
+    await events.next(
+      ({ data }) => JSON.stringify(data).includes(json.queued?.response ?? 'none') || data.via === 'web',
+    )
+    events.close()
+    expect((await replayOne(gateway, id, changed)).json.queued).toEqual(answeredBefore)
+    expect(await web.readHistory(threadId)).toHaveLength(2)
+    const said = await web.say('and now?', { threadId })
+    expect(JSON.stringify(said)).toContain('8 characters after 2 turns')
+  })
+
+  test('that was answered: its history stays', async () => {
+    const threadId = 'loud'
+    await web.say('hello', { threadId, id: 'loud-1' })
+    const before = await web.readHistory(threadId)
+    const { json } = await replayOne(gateway, 'loud-1', changed)
+    expect(json.queued).toEqual({ kind: 'nothing', reason: 'an answer by web cannot be changed once it is given' })
+    expect(await web.readHistory(threadId)).toEqual(before)
+  })
+})
+
+test('why and the lists tell that a replay has answered, and where', async () => {
+  const id = await mailUnanswered()
+  const { number } = await gateway.show(id)
+  expect((await awaitReason(gateway, id, 'agent_silent')).message).toBe(number)
+  await replayOne(gateway, id, changed)
+  await gateway.simulation.mail.awaitReply(id, 30_000)
+  const found = await awaitReason(gateway, id, 'answered_by_replay')
+  expect(found.sentence).toMatch(/^Answered at [\d :-]+ UTC by a replay that an operator committed$/)
+  expectWellFormed(found)
+  const { outcomes } = await gateway.ask<{ outcomes: { code: string }[] }>(`/outcomes?messages=${number}`)
+  expect(outcomes.map(({ code }) => code)).toEqual(['answered_by_replay'])
+  const answer = found.fix?.command?.split(' ').at(-1) ?? ''
+  expect((await awaitReason(gateway, answer, 'answered')).sentence).toMatch(/to alice@alice\.test$/)
+})
