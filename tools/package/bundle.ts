@@ -1,10 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { join } from 'node:path'
-import type { OutputChunk, OutputOptions, RolldownBuild, RolldownOutput } from 'rolldown'
+import type { CodeSplittingGroup, OutputChunk, OutputOptions, RolldownBuild, RolldownOutput } from 'rolldown'
 import { rolldown } from 'rolldown'
 import { minifySync } from 'rolldown/utils'
-import { groupByStart } from './files-of-start.ts'
 import { isExternal, packageOf } from './libraries.ts'
 import { bundleWorkerFiles, isThread } from './worker-files.ts'
 
@@ -12,7 +11,12 @@ interface BundleOptions {
   readonly root: string
   /** Folder that the files are written to. */
   readonly folder: string
+  /** Exact versions of the libraries that may stay outside, by name. */
   readonly libraries: ReadonlyMap<string, string>
+  /** Sources of the public entries and of the program itself, by the names of their files. */
+  readonly entries: Readonly<Record<string, string>>
+  /** What is joined to one file, by the chunks of a bundle without groups; default: nothing. */
+  readonly group?: (chunks: readonly OutputChunk[]) => CodeSplittingGroup[]
 }
 
 interface Bundle {
@@ -22,27 +26,20 @@ interface Bundle {
   readonly contained: readonly string[]
 }
 
-/** Public entries and the program itself, by the names of their files. */
-const entries = {
-  main: 'apps/gateway/src/main.ts',
-  index: 'apps/gateway/src/index.ts',
-  testing: 'apps/gateway/src/testing/index.ts',
-}
-
 const builtins = new Set(builtinModules)
 
 /** Bundles our own packages for the oldest Node that runs them. */
 export async function writeBundle(options: BundleOptions): Promise<Bundle> {
-  const parts = await bundle(options, build => build.generate(outputOptions))
-  const groups = groupByStart(parts, options.root)
-  const codeSplitting = { groups, includeDependenciesRecursively: false }
+  const parts = options.group && (await bundle(options, build => build.generate(outputOptions)))
+  const groups = parts && options.group?.(parts)
+  const codeSplitting = groups ? { groups, includeDependenciesRecursively: false } : true
   const chunks = await bundle(options, build => build.write({ ...outputOptions, dir: options.folder, codeSplitting }))
   for (const chunk of chunks) escapeText(join(options.folder, chunk.fileName), chunk)
   return { imported: listImported(chunks), contained: listContained(chunks) }
 }
 
 async function bundle(
-  { root, libraries }: BundleOptions,
+  { root, libraries, entries }: BundleOptions,
   output: (build: RolldownBuild) => Promise<RolldownOutput>,
 ): Promise<readonly OutputChunk[]> {
   const build = await rolldown({

@@ -1,32 +1,36 @@
 /**
- * `npm run package`: builds the npm packages in `build/package` and `build/create-postern`, packs them as `build/<name>-<version>.tgz` and
- * checks them. Publishes nothing.
+ * `npm run package`: builds the npm packages in `build/<name>`, packs them as `build/<name>-<version>.tgz` and checks them. Publishes
+ * nothing. With `-- --release` it also refuses what must not be published.
  */
 import { execFileSync } from 'node:child_process'
 import { globSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { minimumNode } from '../../apps/gateway/bin/launch.mjs'
+import { parseArgs } from 'node:util'
 import { checkTypes, lintPackage } from './check-tarball.ts'
-import { stagePackage } from './stage.ts'
-import { stageCreator } from './stage-creator.ts'
+import { findReleaseFaults, readRootManifest } from './stage/publication.ts'
+import { stageAdapter } from './stage/stage-adapter.ts'
+import { stageCreator } from './stage/stage-creator.ts'
+import { stageGateway } from './stage/stage-gateway.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const build = join(root, 'build')
-const [gateway, creator] = [join(build, 'package'), join(build, 'create-postern')]
+const { values } = parseArgs({ options: { release: { type: 'boolean' } } })
+const packages = [
+  { folder: join(build, 'package'), stage: stageGateway, isTyped: true },
+  { folder: join(build, 'create-postern'), stage: stageCreator, isTyped: false },
+  { folder: join(build, 'chat-adapter'), stage: stageAdapter, isTyped: true },
+]
 
 for (const path of globSync('*.tgz', { cwd: build })) rmSync(join(build, path))
-await stagePackage({ root, folder: gateway })
-stageCreator({ root, folder: creator, minimumNode })
-const [gatewayTarball, creatorTarball] = [pack(gateway), pack(creator)]
-const faults = [
-  ...(await lintPackage(gatewayTarball)),
-  ...(await checkTypes(gatewayTarball)),
-  ...(await lintPackage(creatorTarball)),
-]
-for (const fault of faults) console.log(fault)
-for (const tarball of [gatewayTarball, creatorTarball])
+const faults = values.release ? [...findReleaseFaults(readRootManifest(root))] : []
+for (const { folder, stage, isTyped } of packages) {
+  await stage({ root, folder })
+  const tarball = pack(folder)
+  faults.push(...(await lintPackage(tarball)), ...(isTyped ? await checkTypes(tarball) : []))
   console.log(`${tarball.slice(root.length)}: ${(statSync(tarball).size / 1e6).toFixed(2)} MB`)
+}
+for (const fault of faults) console.log(fault)
 console.log(`${faults.length} faults`)
 process.exitCode = faults.length === 0 ? 0 : 1
 

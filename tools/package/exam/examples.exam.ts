@@ -9,8 +9,20 @@ import { runInstalled, runProgram, startDev } from './program.ts'
 
 // The examples as a user copies them: with the packed package and the libraries that they name, and a model on loopback.
 
-const { examples } = inject('installation')
+const { examples, examplesInstallMs } = inject('installation')
 const node = process.execPath
+
+/** From the installation to the first answer an example shall take two minutes. */
+const mostMs = 120_000
+
+function checkDuration(name: string, sinceStartMs: number): void {
+  const taken = examplesInstallMs + sinceStartMs
+  const seconds = (ms: number) => (ms / 1_000).toFixed(1)
+  console.log(
+    `${name}: ${seconds(examplesInstallMs)} s to install, ${seconds(sinceStartMs)} s more to the first answer`,
+  )
+  expect(taken).toBeLessThanOrEqual(mostMs)
+}
 
 test('the examples keep the types of the libraries that they use', () => {
   const compilerOptions = {
@@ -29,8 +41,10 @@ describe.each(['vercel-ai', 'openai-agents', 'langgraph'])('the example %s', nam
   const folder = join(examples, name)
   let model: ExampleModel
   let gateway: DevGateway
+  let begun = 0
 
   beforeAll(async () => {
+    begun = performance.now()
     model = await openExampleModel()
     const environment = { OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'none', OPENAI_AGENTS_DISABLE_TRACING: '1' }
     gateway = await startDev({ node, folder, environment })
@@ -51,6 +65,7 @@ describe.each(['vercel-ai', 'openai-agents', 'langgraph'])('the example %s', nam
 
   test('calls its tool and says what the model makes of it, and knows the conversation', async () => {
     const { thread, reply } = await send('What is the weather in Oslo?')
+    checkDuration(name, performance.now() - begun)
     expect(reply.text).toBe('The tool says {"city":"Oslo","celsius":18,"sky":"clear"}')
     expect((await send('--thread', thread, 'and now?')).reply.text).toBe('You said "and now?" after 1 others')
   })
@@ -59,7 +74,9 @@ describe.each(['vercel-ai', 'openai-agents', 'langgraph'])('the example %s', nam
 describe('the example copilotkit', () => {
   const folder = join(examples, 'copilotkit')
   let gateway: DevGateway
+  let begun = 0
   beforeAll(async () => {
+    begun = performance.now()
     gateway = await startDev({ node, folder })
   })
   afterAll(() => gateway?.stop())
@@ -69,6 +86,7 @@ describe('the example copilotkit', () => {
     const environment = { GATEWAY: gateway.url, TOKEN: gateway.token }
     const { output, errors } = await runProgram(node, ['page.ts'], { node, folder, environment })
     expect(errors).toBe('')
+    checkDuration('copilotkit', performance.now() - begun)
     expect(JSON.parse(output)).toEqual([
       ['user', 'tool one two'],
       ['assistant', 'I counted 2 words.'],

@@ -215,7 +215,7 @@ describe('resolveSecrets()', () => {
     const tree = { operator_token: { env: 'TOKEN' }, agents: { py: { secret: { file: 'token' }, name: 'Py' } } }
     const resolved = resolveSecrets(tree, { baseDir, environment: { TOKEN: 'from outside' } })
     const value = { operator_token: 'from outside', agents: { py: { secret: 'from a file', name: 'Py' } } }
-    expect(resolved).toEqual({ value, missing: [] })
+    expect(resolved).toEqual({ value, missing: [], variables: new Set(['TOKEN']) })
   })
 
   test('names every key whose secret is missing, and leaves it out', () => {
@@ -230,6 +230,29 @@ describe('resolveSecrets()', () => {
 })
 
 describe('readConfigFile()', () => {
+  test('takes a variable that the file itself names, and refuses it where it does not', async () => {
+    const workingDir = mkdtempSync(join(tmpdir(), 'postern-named-'))
+    const agents = { bot: { use: 'webhook', secret: { env: 'POSTERN_WEBHOOK_SECRET' } } }
+    const environment = { POSTERN_WEBHOOK_SECRET: 'shared' }
+    writeFileSync(join(workingDir, 'names.json'), JSON.stringify({ agents }))
+    writeFileSync(join(workingDir, 'plain.json'), '{}')
+    const { tree } = await readConfigFile({ path: 'names.json', environment, workingDir })
+    expect(tree).toEqual({ agents: { bot: { use: 'webhook', secret: 'shared' } } })
+    await expect(readConfigFile({ path: 'plain.json', environment, workingDir })).rejects.toThrow(
+      'POSTERN_WEBHOOK_SECRET: is not a known variable',
+    )
+  })
+
+  test('reads a file that begins with a byte order mark, and refuses a list', async () => {
+    const workingDir = mkdtempSync(join(tmpdir(), 'postern-marked-'))
+    writeFileSync(join(workingDir, 'marked.json'), '\uFEFF{ "dev": true }')
+    writeFileSync(join(workingDir, 'list.json'), '[{ "dev": true }]')
+    expect((await readConfigFile({ path: 'marked.json', environment: {}, workingDir })).tree).toEqual({ dev: true })
+    await expect(readConfigFile({ path: 'list.json', environment: {}, workingDir })).rejects.toThrow(
+      'configuration: is not an object',
+    )
+  })
+
   const workingDir = mkdtempSync(join(tmpdir(), 'postern-config-'))
 
   test('reads TypeScript, and relative paths start beside the file', async () => {

@@ -23,8 +23,12 @@ export function listVariables(): ReadonlyMap<string, { readonly path: readonly s
   return variables
 }
 
-/** Lays the `POSTERN_*` variables over what the file says. @throws ConfigError */
-export function overlayEnvironment(file: Tree, environment: Readonly<Record<string, string | undefined>>): Tree {
+/** Lays the `POSTERN_*` variables over what the file says. `named`: variables that the file itself leaves values to. @throws ConfigError */
+export function overlayEnvironment(
+  file: Tree,
+  environment: Readonly<Record<string, string | undefined>>,
+  named: ReadonlySet<string> = new Set(),
+): Tree {
   const relevant = Object.entries(environment).filter(
     ([name]) => name.startsWith('POSTERN_') && !outsideConfig.has(name),
   )
@@ -33,6 +37,7 @@ export function overlayEnvironment(file: Tree, environment: Readonly<Record<stri
   const tree = structuredClone(file)
   for (const [name, text] of relevant) {
     const variable = variables.get(name)
+    if (!variable && named.has(name)) continue
     if (!variable) throw new ConfigError(name, 'is not a known variable', 'Unset it, or correct its spelling.')
     setAt(tree, variable.path, readValue(name, text ?? '', variable.type))
   }

@@ -43,11 +43,11 @@ export async function readConfigFile({ path, environment, workingDir, settings }
     throw new ConfigError('--config', `there is no file "${named}"`, 'Correct the path.')
   const baseDir = found ? dirname(found) : workingDir
   const loaded = settings ?? (found ? await loadFile(found) : {})
-  if (typeof loaded !== 'object' || loaded === null) {
+  if (typeof loaded !== 'object' || loaded === null || Array.isArray(loaded)) {
     throw new ConfigError('configuration', 'is not an object', 'Export one object (default export in .ts and .js).')
   }
-  const { value, missing } = resolveSecrets(loaded, { baseDir, environment })
-  const tree = overlayEnvironment(value as Record<string, unknown>, environment)
+  const { value, missing, variables } = resolveSecrets(loaded, { baseDir, environment })
+  const tree = overlayEnvironment(value as Record<string, unknown>, environment, variables)
   return { tree, missing: missing.filter(({ path }) => !isPresent(tree, path)), baseDir, path: found }
 }
 
@@ -59,12 +59,17 @@ function isPresent(tree: unknown, path: readonly string[]): boolean {
 
 async function loadFile(path: string): Promise<unknown> {
   try {
-    if (extname(path) === '.json') return parseJsonText(blankComments(await readFile(path, 'utf8')))
+    if (extname(path) === '.json') return parseJsonText(blankComments(await readText(path)))
     return ((await importOperatorModule(pathToFileURL(path).href)) as { default?: unknown }).default
   } catch (cause) {
     const { problem, fix = `Correct ${path}.` } = describeLoadFault(cause, dirname(path))
     throw new ConfigError('configuration', `the file cannot be read: ${problem}`, fix, { cause })
   }
+}
+
+/** Without the byte order mark that editors on Windows put first. */
+async function readText(path: string): Promise<string> {
+  return (await readFile(path, 'utf8')).replace(/^\uFEFF/, '')
 }
 
 /** `//` and block comments become white space, so that a fault is still named by its line and column. */

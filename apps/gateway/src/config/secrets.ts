@@ -20,6 +20,14 @@ interface ResolvedSettings {
   /** The same value without what is missing. */
   readonly value: unknown
   readonly missing: readonly MissingSetting[]
+  /** Variables that a value was left to, whether they are set or not. */
+  readonly variables: ReadonlySet<string>
+}
+
+/** The same while it is collected. */
+interface Collected {
+  readonly missing: MissingSetting[]
+  readonly variables: Set<string>
 }
 
 /** Deeper is no configuration, but a mistake that would end the stack. */
@@ -27,36 +35,34 @@ const maxDepth = 64
 
 /** Any value may be `{ "env": "NAME" }` or `{ "file": "path" }` instead of standing in the file itself. @throws ConfigError */
 export function resolveSecrets(value: unknown, sources: SecretSources): ResolvedSettings {
-  const missing: MissingSetting[] = []
-  return { value: resolveAt(value, [], sources, missing), missing }
+  const collected: Collected = { missing: [], variables: new Set() }
+  return { value: resolveAt(value, [], sources, collected), ...collected }
 }
 
-function resolveAt(
-  value: unknown,
-  path: readonly string[],
-  sources: SecretSources,
-  missing: MissingSetting[],
-): unknown {
+function resolveAt(value: unknown, path: readonly string[], sources: SecretSources, collected: Collected): unknown {
   if (path.length > maxDepth)
     throw new ConfigError(path.slice(0, 3).join('.'), `is nested deeper than ${maxDepth} levels`, 'Correct it.')
   if (Array.isArray(value))
-    return value.map((item, index) => resolveAt(item, [...path, String(index)], sources, missing))
+    return value.map((item, index) => resolveAt(item, [...path, String(index)], sources, collected))
   if (typeof value !== 'object' || value === null) return value
   const reference = findReference(value)
   if (!reference) {
     const entries = Object.entries(value).map(([key, child]) => [
       key,
-      resolveAt(child, [...path, key], sources, missing),
+      resolveAt(child, [...path, key], sources, collected),
     ])
     return Object.fromEntries(entries.filter(([, child]) => child !== undefined))
   }
   const found = reference.read(sources)
-  if (found === undefined) missing.push(describeMissing(path, reference))
+  if (reference.variable !== undefined) collected.variables.add(reference.variable)
+  if (found === undefined) collected.missing.push(describeMissing(path, reference))
   return found
 }
 
 interface Reference {
   readonly source: string
+  /** If it is one. */
+  readonly variable?: string
   readonly problem: string
   readonly fix: string
   read(sources: SecretSources): string | undefined
@@ -71,6 +77,7 @@ function findReference(value: object): Reference | undefined {
 const references: Readonly<Record<string, (name: string) => Reference>> = {
   env: name => ({
     source: name,
+    variable: name,
     problem: `the environment variable ${name} is not set`,
     fix: `Set ${name}.`,
     read: ({ environment }) => (Object.hasOwn(environment, name) ? environment[name] : undefined),

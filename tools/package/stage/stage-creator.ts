@@ -1,15 +1,10 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-
-interface CreatorOptions {
-  readonly root: string
-  /** Emptied before anything is written. */
-  readonly folder: string
-  readonly minimumNode: string
-}
+import { readPublication } from './publication.ts'
+import type { StageOptions } from './stage-gateway.ts'
 
 /** Writes what the package `create-postern` holds. It runs the release of `postern` of its own version. */
-export function stageCreator({ root, folder, minimumNode }: CreatorOptions): void {
+export function stageCreator({ root, folder }: StageOptions): void {
   const source = join(root, 'packages/create-postern')
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
@@ -21,11 +16,6 @@ export function stageCreator({ root, folder, minimumNode }: CreatorOptions): voi
     dependencies,
     ...manifest
   } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'))
-  const published = {
-    ...manifest,
-    engines: { node: `>=${minimumNode}` },
-    dependencies: { postern: manifest.version },
-    publishConfig: { access: 'public', provenance: true },
-  }
+  const published = { ...readPublication(root), ...manifest, dependencies: { postern: manifest.version } }
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(published, undefined, 2)}\n`)
 }

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { optionalLibraries } from './libraries.ts'
+import { optionalLibraries } from '../libraries.ts'
+import { readPublication } from './publication.ts'
 
 interface ManifestOptions {
   readonly root: string
@@ -8,35 +7,20 @@ interface ManifestOptions {
   readonly imported: readonly string[]
   /** Exact versions by names. */
   readonly libraries: ReadonlyMap<string, string>
-  readonly minimumNode: string
-}
-
-interface RootManifest {
-  readonly version: string
-  readonly description: string
-  readonly license: string
-  readonly repository?: unknown
-  readonly homepage?: string
-  readonly bugs?: unknown
 }
 
 const types = './types/apps/gateway/src'
 
-/** The manifest that is published. Where the project's own names a repository, npm can attest that the package was built there. */
-export function describePackage({ root, imported, libraries, minimumNode }: ManifestOptions): object {
-  const { version, description, license, repository, homepage, bugs } = readRootManifest(root)
+/** The manifest of `postern`. */
+export function describeGatewayPackage({ root, imported, libraries }: ManifestOptions): object {
   const names = imported.toSorted()
   const isOptional = (name: string) => Object.hasOwn(optionalLibraries, name)
   const versionOf = (name: string) => libraries.get(name) ?? fail(name)
   return {
     name: 'postern',
-    version,
-    description,
+    ...readPublication(root),
     keywords: ['agent', 'gateway', 'activitypub', 'fediverse', 'a2a', 'email', 'ag-ui'],
-    license,
-    ...{ repository, homepage, bugs },
     type: 'module',
-    engines: { node: `>=${minimumNode}` },
     bin: { postern: 'bin/postern.mjs' },
     exports: {
       '.': { types: `${types}/index.d.ts`, default: './dist/index.js' },
@@ -49,12 +33,7 @@ export function describePackage({ root, imported, libraries, minimumNode }: Mani
     // A range, so that npm can install the newest one beside the package.
     peerDependencies: Object.fromEntries(names.filter(isOptional).map(name => [name, `^${versionOf(name)}`])),
     peerDependenciesMeta: Object.fromEntries(names.filter(isOptional).map(name => [name, { optional: true }])),
-    publishConfig: { access: 'public', provenance: true },
   }
-}
-
-function readRootManifest(root: string): RootManifest {
-  return JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as RootManifest
 }
 
 function fail(name: string): never {
