@@ -36,10 +36,12 @@ function previewBy(
   record: MessageRecord,
   response: NormalizedResponse,
 ) {
-  const sent = record.deliveries.filter(delivery => delivery.via === via && delivery.wire !== null)
-  if (sent.length > 0 && !isReadAsPreview)
-    return { via, is_sent: true, documents: listOnce(sent.map(({ wire }) => wire)) }
-  return { via, is_sent: sent.length > 0, documents: preview?.({ turn: describeTurn(record), response }) ?? [] }
+  const own = record.deliveries.filter(delivery => delivery.via === via)
+  const wires = own.flatMap(({ wire }) => wire ?? [])
+  // What has not been tried yet has no document of its own.
+  const isWritten = wires.length > 0 && !isReadAsPreview
+  const documents = isWritten ? listOnce(wires) : preview?.({ turn: describeTurn(record), response })
+  return { via, is_sent: own.length > 0, documents: documents ?? [] }
 }
 
 /** Most copies of an answer to many are the same document. */

@@ -9,15 +9,27 @@ const pageSize = 500
 
 /**
  * Every row of a list, page by page.
- * @param {string} path @param {Record<string, string>} query
+ * @param {string} path @param {Record<string, string>} query @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<any>}
  */
-export async function* readAll(path, query) {
+export async function* readAll(path, query, signal = new AbortController().signal) {
   let after = /** @type {number | undefined} */ (undefined)
   for (;;) {
-    const page = await api(withQuery(path, { ...query, limit: pageSize, after }))
+    const page = await api(withQuery(path, { ...query, limit: pageSize, after }), { signal })
     yield* page.items
     if (page.next === null) return
     after = page.next
   }
+}
+
+/**
+ * The relations of every agent: of one agent the gateway reads no others.
+ * @param {string} path @param {Record<string, string>} query @param {AbortSignal} signal
+ */
+export async function readRelations(path, query, signal) {
+  const rows = []
+  const { agents } = await api('/operator/api/agents', { signal })
+  for (const { name } of agents)
+    for await (const row of readAll(path, { ...query, agent: name }, signal)) rows.push(row)
+  return rows
 }

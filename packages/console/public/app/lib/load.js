@@ -11,18 +11,31 @@ import { onChange } from './live.js'
  * @param {number} [restMs] changes that come sooner after one are gathered
  */
 export function useAnswer(path, topics = [], restMs = 0) {
+  const ask = path === undefined ? undefined : (/** @type {AbortSignal} */ signal) => api(path, { signal })
+  return useLoaded(ask, path, topics, restMs)
+}
+
+/**
+ * As `useAnswer`, for what takes several requests.
+ * @param {((signal: AbortSignal) => Promise<any>) | undefined} load
+ * @param {string | undefined} key of what is loaded: another one begins anew
+ * @param {readonly string[]} [topics]
+ * @param {number} [restMs]
+ */
+export function useLoaded(load, key, topics = [], restMs = 0) {
   const answer = useSignal(/** @type {any} */ (undefined))
   const error = useSignal(/** @type {Error | undefined} */ (undefined))
   const turn = useSignal(0)
   useEffect(() => {
     answer.value = undefined
     error.value = undefined
-  }, [path])
+  }, [key])
   useEffect(() => {
-    if (path === undefined) return
+    if (load === undefined) return undefined
     const leaving = new AbortController()
-    api(path, { signal: leaving.signal })
+    load(leaving.signal)
       .then(value => {
+        if (leaving.signal.aborted) return
         answer.value = value
         error.value = undefined
       })
@@ -30,7 +43,7 @@ export function useAnswer(path, topics = [], restMs = 0) {
         if (!leaving.signal.aborted) error.value = reason
       })
     return () => leaving.abort()
-  }, [path, turn.value])
+  }, [key, turn.value])
   const refresh = () => {
     turn.value += 1
   }

@@ -3,8 +3,8 @@ import { api } from '../lib/api.js'
 import { now } from '../lib/clock.js'
 import { longSpan, moment } from '../lib/format.js'
 import { html } from '../lib/html.js'
-import { rowsOf } from '../lib/list.js'
-import { useAnswer } from '../lib/load.js'
+import { readRelations, rowsOf } from '../lib/list.js'
+import { useAnswer, useLoaded } from '../lib/load.js'
 import { linkTo } from '../lib/router.js'
 import { Badge, Channel } from '../parts/badges.js'
 import { Empty, Problem } from '../parts/empty.js'
@@ -14,6 +14,9 @@ import { FollowRequests } from './waiting-follows.js'
 
 const topics = ['requirement', 'turn', 'message']
 
+/** @param {AbortSignal} signal */
+const readPending = signal => readRelations('/operator/api/relations', { relation: 'pending' }, signal)
+
 /** What waits for somebody: calls to allow, questions, follow requests. */
 export function Waiting() {
   const required = useAnswer('/operator/api/requirements?state=open&limit=200', topics)
@@ -22,8 +25,8 @@ export function Waiting() {
   const questions = rowsOf(asked.answer, 'questions')?.filter(({ answer }) => answer === undefined)
   const own = requirements?.filter(({ approver }) => approver === 'operator')
   const others = requirements?.filter(({ approver }) => approver !== 'operator')
-  const following = useAnswer('/operator/api/relations?relation=pending&limit=200', ['message'])
-  const follows = rowsOf(following.answer, 'relations')
+  const following = useLoaded(readPending, 'pending', ['message'], 500)
+  const follows = following.answer
   const isEmpty = [own, questions, others, follows].every(list => list?.length === 0)
   return html`
     <header class="bar"><h1>Waiting</h1><span class="muted">What agents may not do or know by themselves</span></header>

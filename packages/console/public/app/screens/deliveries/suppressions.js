@@ -1,14 +1,17 @@
 import { api } from '../../lib/api.js'
 import { moment } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
-import { rowsOf } from '../../lib/list.js'
-import { useAnswer } from '../../lib/load.js'
+import { readRelations } from '../../lib/list.js'
+import { useLoaded } from '../../lib/load.js'
 import { attempt } from '../../parts/toast.js'
+
+/** @param {AbortSignal} signal */
+const readSuppressions = signal => readRelations('/operator/api/suppressions', {}, signal)
 
 /** Addresses that get no mail: they bounced, complained or unsubscribed. */
 export function Suppressions() {
-  const { answer, refresh } = useAnswer('/operator/api/suppressions?limit=500', ['delivery', 'message'], 500)
-  const list = rowsOf(answer, 'suppressions') ?? []
+  const { answer, refresh } = useLoaded(readSuppressions, 'suppressions', ['delivery', 'message'], 500)
+  const list = /** @type {readonly any[]} */ (answer ?? [])
   if (list.length === 0) return null
   /** @param {any} suppression */
   const lift = ({ agent, peer }) =>

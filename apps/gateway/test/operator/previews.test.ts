@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { eventually, openTestGateway } from '../setup/gateway.ts'
+import { shopkeeper } from '../setup/requirement-steps.ts'
+
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await openTestGateway(() => ({ agents: { echo: { use: 'builtin:echo' }, shop: shopkeeper } }))
+})
+afterAll(() => gateway.close())
+
+interface Preview {
+  readonly via: string
+  readonly is_sent: boolean
+  readonly documents: readonly Readonly<Record<string, unknown>>[]
+}
+
+async function previewNewest(): Promise<Readonly<Record<string, Preview>>> {
+  const [newest] = await gateway.messages()
+  const { previews } = await gateway.ask<{ previews: Preview[] }>(`/messages/${newest?.message}/previews`)
+  return Object.fromEntries(previews.map(preview => [preview.via, preview]))
+}
+
+test.each(['activitypub', 'email', 'a2a'] as const)(
+  'an answer to what came by %s is shown as each channel writes it, and nothing is sent',
+  async via => {
+    const { status } = await gateway.simulation.send({ via, to: 'echo', text: 'is **this** <it>?' })
+    expect(status).toMatch(/answered|completed/i)
+    await eventually(async () => (await gateway.deliveries()).every(({ state }) => state === 'sent'))
+    const before = await gateway.deliveries()
+    const found = await previewNewest()
+    const sent = Object.values(found).flatMap(({ via: name, is_sent }) => (is_sent ? [name] : []))
+    expect(sent).toEqual([via])
+    expect(found.activitypub?.documents).toEqual([
+      expect.objectContaining({
+        type: 'Create',
+        object: expect.objectContaining({ content: expect.stringMatching(/<strong>this<\/strong> &lt;it&gt;/) }),
+      }),
+    ])
+    expect(found.email?.documents).toEqual([
+      expect.objectContaining({
+        from: expect.objectContaining({ address: 'echo@agents.test' }),
+        subject: expect.stringMatching(/^Re: /),
+        html: expect.stringMatching(/<strong>this<\/strong> &lt;it&gt;/),
+        text: expect.stringContaining('is **this** <it>?'),
+      }),
+    ])
+    expect(found.a2a?.documents).toEqual([
+      expect.objectContaining({ status: expect.objectContaining({ state: 'TASK_STATE_COMPLETED' }) }),
+    ])
+    expect(JSON.stringify(found.a2a?.documents)).toContain('is **this** <it>?')
+    expect(found.web?.documents).toEqual([
+      expect.objectContaining({ role: 'assistant', content: expect.stringContaining('is **this** <it>?') }),
+    ])
+    expect(await gateway.deliveries()).toEqual(before)
+  },
+)
+
+test('what lets somebody decide stands in no preview', async () => {
+  await gateway.simulation.send({ via: 'email', to: 'shop', text: 'consent' })
+  const [newest] = await gateway.messages()
+  const received = gateway.simulation.mail.received.at(-1)?.text ?? ''
+  const [, state = ''] = /\/actions\/([\w-]{43})/.exec(received) ?? []
+  expect(state).toHaveLength(43)
+  const text = JSON.stringify(await gateway.ask(`/messages/${newest?.message}/previews`))
+  expect(text).toContain('May I hand your order on')
+  expect(text).not.toContain(state)
+})
+
+test('a message as it came is given byte for byte; one that is not there is refused', async () => {
+  const { mail } = await gateway.simulation.mail.deliver({
+    to: 'echo@agents.test',
+    text: 'käse',
+    from: 'alice@alice.test',
+  })
+  await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
+  const [newest] = await gateway.messages()
+  const received = await gateway.ask<{ bytes: string; beside: unknown }>(`/messages/${newest?.message}/received`)
+  const { store } = gateway.gateway()
+  const stored = await store.findArrival(newest?.message ?? 0)
+  expect(Buffer.from(received.bytes, 'base64').equals(Buffer.from(stored?.raw ?? []))).toBe(true)
+  expect(received.beside).toMatchObject({ to: ['echo@agents.test'] })
+  await expect(gateway.ask('/messages/999/received')).rejects.toThrow(/404.*there is no message/)
+})
