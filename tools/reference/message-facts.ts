@@ -1,18 +1,18 @@
 /** What the code does with the members of a message, where no schema says it. Keep each sentence as true as the code it is about. */
 export const messageFacts = {
   intro: `
-What an agent reads and what it answers, by the schemas in \`packages/core/src/message\`. The names are those of NormalizedMessage v0.1 of [Mentionable](https://mentionable.dev);
+This page has everything that an agent reads, by the schemas in \`packages/core/src/message\`. The names are those of NormalizedMessage v0.1 of [Mentionable](https://mentionable.dev). But
 \`kind\`, \`merged\`, \`phase_id\`, \`previous_phase_id\`, the channel \`web\`, the part \`policy\` and the shape of the response are Postern's own. [The guides](../guides/README.md) have examples,
 [identity](../explanation/identity/overview.md) explains who is speaking, and [transcripts](../explanation/transcripts/formats.md) the formats of a conversation.
 `,
   rules: `
 - \`auth_method\` \`none\` goes with \`verified: false\`. A verified sender has at least one identity with \`proof.type\` \`transport\`.
 - \`profile\` is context and never authorization. Authorization reads \`sender.identities\`, after \`identity.trusted_issuers\` has said which evidence counts.
-- Parts of an unknown kind are kept as they are.
-- The gateway stores inbound bytes once by their digest. It hands them on as \`content_addressed\` with a signed address, and checks the digest whenever they are fetched.
-- \`history\` is trimmed by the gateway (\`agents.*.history\`): first its view, then the head that stays the same byte for byte, then the newest turns that fit. Neighbours of one role are merged.
-- \`agent_chain\` of a peer is not trusted: \`max_hops\` is held to \`limits.loop.max_hops\`, \`is_final\` is computed anew, and a longer chain is refused with \`forbidden\`.
-- Credentials are taken out before anything is stored.
+- The gateway keeps parts of an unknown kind as they are.
+- The gateway stores inbound bytes once by their digest. It hands them on as \`content_addressed\` with a signed address, and checks the digest at each fetch.
+- The gateway trims \`history\` (\`agents.*.history\`). It takes the view, keeps the head byte for byte, and adds the newest turns that fit. It merges neighbours of one role.
+- The gateway does not trust the \`agent_chain\` of a peer. It limits \`max_hops\` to \`limits.loop.max_hops\`, computes \`is_final\` anew, and refuses a longer chain with \`forbidden\`.
+- The gateway removes credentials before it stores anything.
 - An answer that mentions \`@x@domain\` brings them in by \`mention_relay\`. On ActivityPub that is \`to\` or \`cc\`, a \`Mention\` tag and the text; by mail it is To or Cc of the answer.
 - With \`none\` the gateway asks the mentioned agents over A2A and writes one joint answer.
 `,
@@ -26,7 +26,7 @@ What an agent reads and what it answers, by the schemas in \`packages/core/src/m
 | \`raw\` | JSON-LD | the request, without credentials | the mail as it came | the request, without tokens |
 
 - Ids of the same message on ActivityPub (activity and post) name the same message.
-- The same A2A \`messageId\` with other words is a conflict and is refused.
+- The same A2A \`messageId\` with other words is a conflict, which the gateway refuses.
 - Mail also finds its thread by Outlook's \`Thread-Index\`. Only header fields that a proof covers count.
 - An agent gets a duplicate only once, and the peer gets the first answer again. The gateway knows a duplicate as long as it keeps the message.
 `,
@@ -42,12 +42,11 @@ An error of an agent becomes a response with the status \`failed\`, neutral word
 Each channel makes evidence with \`proof.type\` \`transport\` for what it verified ([identity](../explanation/identity/overview.md) has subject, issuer and method of each). Mail has the assurance \`address\` if DMARC
 passes by a signature, else \`domain\`.
 
-Evidence that a connector forwards (A2A \`metadata.mentionable.identity_evidence\`, and
-credentials in \`verifiable_credentials\`) is checked in this order: structure, trusted issuer, audience, time, key, signature, replay. Nothing is fetched before the
-issuer is known to be trusted. Evidence that fails is left out and logged; the message is taken all the same.
+The gateway checks evidence of a connector (A2A \`metadata.mentionable.identity_evidence\`, and
+credentials in \`verifiable_credentials\`) in this order: structure, trusted issuer, audience, time, key, signature, replay. It fetches nothing before the
+issuer is known to be trusted. It leaves out and logs evidence that fails, and takes the message all the same.
 `,
   policy: `
-A \`policy\` part says what the agent requires, or why it refuses. The gateway keeps each requirement with its agent, thread, sender, kind and expiry. It is decided once; whatever does not
-fit is refused. A decision counts only from somebody who is entitled to it. [A guide](../guides/consent-and-payment.md) explains it.
+A \`policy\` part says what the agent requires, or why it refuses. The gateway keeps each requirement with its agent, thread, sender, kind and expiry. Somebody decides it once; the gateway refuses whatever does not fit. A decision counts only from somebody with the right to it. [A guide](../guides/consent-and-payment.md) explains it.
 `,
 } as const

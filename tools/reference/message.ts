@@ -51,7 +51,7 @@ export function describeMessage(comments: Pick<KeyComments, 'find'>): string {
     ...describeParts(comments),
     '## PolicyPart',
     messageFacts.policy,
-    `Kinds that somebody can decide: ${listCodes(requirementKinds)}. Kinds that are refusals: ${listCodes(refusalKinds)}. Other kinds are kept and never mean success.`,
+    `Kinds that somebody can decide: ${listCodes(requirementKinds)}. Kinds that are refusals: ${listCodes(refusalKinds)}. The gateway keeps other kinds, and they never mean success.`,
     table(policySchema, 'part.ts', 'policySchema'),
     '### PolicyResolution',
     table(policyResolutionSchema, 'policy/policy-resolution.ts', 'policyResolutionSchema'),

@@ -11,8 +11,8 @@ export const routePurposes: Readonly<Record<string, string>> = {
   '/operator/session': 'whether a session of the console is open; begin one; end it',
   '/schemas/:name': 'JSON Schemas: `config.json`, `message.json`, `response.json`',
 
-  '/inbox': 'shared inbox; 202 for what is taken',
-  '/agents/:agent/inbox': 'inbox of one agent; 202 for what is taken',
+  '/inbox': 'shared inbox; 202 if the gateway takes it',
+  '/agents/:agent/inbox': 'inbox of one agent; 202 if the gateway takes it',
   '/actor': 'actor of the gateway, which signs its fetches; always readable without a signature',
   '/actor/outbox': 'its empty outbox',
   '/agents/:agent': 'actor of an agent for ActivityPub types, its page for browsers',

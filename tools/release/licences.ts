@@ -111,11 +111,12 @@ export function describeLicences(dependencies: readonly Dependency[]): string {
   return [
     '# Licences',
     '<!-- Written by `npm run reference -- --write` from package-lock.json; a test compares. Change the dependencies, not this file. -->',
-    `The gateway is under the [MIT licence](../../LICENSE). It runs with these ${dependencies.length} packages of others, optional ones too: ${summary.join(', ')}.`,
+    `The gateway is under the [MIT licence](../../LICENSE). It runs with these ${dependencies.length} packages of others, optional ones too.`,
+    summary.map(line => `- ${line}`).join('\n'),
     [
       '| package | version | licence |',
       '| --- | --- | --- |',
-      ...dependencies.map(({ name, version, licence }) => `| ${name} | ${version} | ${licence} |`),
+      ...dependencies.map(({ name, version, licence }) => `| \`${name}\` | ${version} | ${licence} |`),
     ].join('\n'),
     '',
   ]

@@ -116,7 +116,7 @@ describe('licences', () => {
     }
     const listed = listDependencies(lock, 'apps/x')
     expect(listed.map(({ name, version }) => `${name}@${version}`)).toEqual(['a@1.0.0', 'b@1.0.0', 'b@2.0.0'])
-    expect(describeLicences(listed)).toContain('| b | 2.0.0 | ISC |')
+    expect(describeLicences(listed)).toContain('| `b` | 2.0.0 | ISC |')
     expect(() => listDependencies({ ...lock, 'apps/x': { dependencies: { gone: '1' } } }, 'apps/x')).toThrow(
       'lacks gone',
     )

@@ -22,17 +22,17 @@ class Policy(TypedDict):
     """What is required before the agent goes on, or why it refuses."""
 
     kind: str
-    """What is required, or why the agent refuses; an unknown kind is kept and never means success."""
+    """The requirement, or why the agent refuses; an unknown kind stays and never means success."""
     message: str
     """What the sender reads."""
     code: NotRequired[str]
-    """What is meant, as one word for programs."""
+    """The meaning, as one word for programs."""
     title: NotRequired[str]
-    """Title of the page where it is decided."""
+    """Title of the page for the decision."""
     message_translations: NotRequired[dict[str, PolicyMessageTranslations]]
     """Title and message in further languages, by language tag."""
     url: NotRequired[str]
-    """Page of the gateway where it is decided."""
+    """Page of the gateway for the decision."""
     action_label: NotRequired[str]
     """Label of the link to that page."""
     data: NotRequired[dict[str, Any]]
@@ -50,7 +50,7 @@ class TextPart(TypedDict):
 
     kind: Literal["text"]
     mime: Literal["text/plain", "text/markdown", "text/html"]
-    """How the text is written."""
+    """The markup of the text."""
     content: str
     """The text."""
 
@@ -73,7 +73,7 @@ class ContentAddressedBytesRef(TypedDict):
     kind: Literal["content_addressed"]
     algo: Literal["sha256"]
     digest: str
-    """Digest of the bytes, in lower case hexadecimal; it is checked whenever they are fetched."""
+    """Digest of the bytes, in lower case hexadecimal; the gateway checks it at each fetch."""
     url: NotRequired[str]
     """Where the bytes are; of inbound files a signed address of the gateway."""
 
@@ -143,7 +143,7 @@ class ToolCallPart(TypedDict):
     name: str
     """Name of the tool."""
     args: NotRequired[Any]
-    """What it was called with."""
+    """The arguments of the call."""
     result: NotRequired[Any]
     """What it returned."""
     error: NotRequired[ToolCallPartError]
@@ -183,7 +183,7 @@ class SignedAttestationIdentityProof(TypedDict):
     value: NotRequired[str]
     """The signature; left out once it is verified."""
     canonicalization: NotRequired[str]
-    """How the signed bytes were made."""
+    """The canonical form of the signed bytes."""
 
 
 class BearerTokenIdentityProof(TypedDict):
@@ -209,9 +209,9 @@ class IdentityEvidence(TypedDict):
     assurance: str
     """The strength of the proof: `address`, `domain`, `oauth`, or a level of the issuer."""
     audience: str | list[str]
-    """The agent, or the agents, that it is meant for."""
+    """The agent, or the agents, that it is for."""
     issued_at: str
-    """When it was issued, ISO 8601."""
+    """Time of issue, ISO 8601."""
     not_before: NotRequired[str]
     """When it begins to count, ISO 8601."""
     expires_at: NotRequired[str]
@@ -228,14 +228,14 @@ class IdentityEvidence(TypedDict):
 
 class PolicyResolutionResolver(TypedDict):
     method: str
-    """How it was decided."""
+    """The kind of decision."""
     subject: NotRequired[str]
     """Who decided it."""
 
 
 class PolicyResolutionReceipt(TypedDict):
     provider: str
-    """Who says that it was paid."""
+    """Who confirms the payment."""
     reference: str
     """The provider's reference."""
 
@@ -250,13 +250,13 @@ class PolicyResolution(TypedDict):
     kind: NotRequired[str]
     """Kind of the requirement."""
     outcome: NotRequired[Literal["granted", "declined"]]
-    """What was decided."""
+    """The decision."""
     resolved_at: NotRequired[str]
-    """When it was decided, ISO 8601 UTC."""
+    """Time of the decision, ISO 8601 UTC."""
     resolver: NotRequired[PolicyResolutionResolver]
-    """How it was decided (`link`, `principal`, `receipt`, `operator`), and by whom, where that is known."""
+    """The kind of decision (`link`, `principal`, `receipt`, `operator`), and who made it, if known."""
     receipt: NotRequired[PolicyResolutionReceipt]
-    """Of a payment: who vouches for it, and by which reference."""
+    """Of a payment: who confirms it, and by which reference."""
     args: NotRequired[Any]
     """Of a call that an operator has allowed with other arguments: these."""
     remember: NotRequired[Literal["conversation", "always"]]
@@ -293,11 +293,11 @@ class HistoricalMessage(TypedDict):
     writers: NotRequired[list[HistoricalSender]]
     """All writers of the turn in order, if there are several or their proofs differ."""
     parts: list[Part]
-    """What was said; where the next writer begins, a text part `@name@domain:` stands."""
+    """The words; a text part `@name@domain:` stands where the next writer begins."""
     timestamp: str
-    """When it was said, ISO 8601."""
+    """Its time, ISO 8601."""
     via: NotRequired[str]
-    """The channel, if it was said in another conversation of a person who has linked their addresses."""
+    """The channel, if it is from another conversation of a person who has linked their addresses."""
 
 
 class SenderProfileAvatar(TypedDict):
@@ -325,7 +325,7 @@ class SenderProfile(TypedDict):
     provider_subject: NotRequired[str]
     """Id of the account on its platform."""
     fetched_at: NotRequired[str]
-    """When the profile was read, ISO 8601."""
+    """When the gateway read the profile, ISO 8601."""
 
 
 class Sender(TypedDict):
@@ -421,11 +421,11 @@ class NormalizedMessage(TypedDict):
     raw: Any
     """What arrived, without credentials: JSON-LD, an A2A request, or the text of a mail."""
     policy_resolution: NotRequired[PolicyResolution]
-    """How a requirement of the agent was decided, if the message tells that."""
+    """The decision of a requirement of the agent, if the message has one."""
     kind: NotRequired[Literal["message", "edit", "delete", "reaction", "follow", "unfollow"]]
     """What happened; agents get only the kinds that `receives` names."""
     merged: NotRequired[list[MergedMessage]]
-    """Earlier messages of the same sender that are answered together with this one."""
+    """Earlier messages of the same sender that share the answer to this one."""
     phase_id: NotRequired[int]
     """Phase of the caller's plan that the message is of."""
     previous_phase_id: NotRequired[int]
@@ -489,7 +489,7 @@ class TokenUsage(TypedDict):
     model: NotRequired[str]
     """Name of the model."""
     input_tokens: NotRequired[int]
-    """Tokens that the model was given."""
+    """Tokens of the model's input."""
     output_tokens: NotRequired[int]
     """Tokens that it said."""
     total_tokens: NotRequired[int]
@@ -524,7 +524,7 @@ class Reply(ReplyWords):
     subject: NotRequired[str]
     """A content warning; of a mail, its subject."""
     results: NotRequired[int]
-    """How many parts were a result before the agent asked; set when the pieces of a stream are put together."""
+    """How many parts were a result before the agent asked; set for the pieces of a stream."""
     acts: NotRequired[list[Action]]
     """What the agent does besides answering."""
     notes: NotRequired[list[ReplyNotes]]

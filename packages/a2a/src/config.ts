@@ -17,7 +17,7 @@ const issuerSchema = z.strictObject({
   issuer: z.url({ protocol: /^https?$/, error: 'must be an https URL' }).regex(/^\S+$/, 'must not hold blanks'),
   /** Where its public keys are; plain http only reaches origins named in `network.allow_private`. */
   jwks: z.url({ protocol: /^https?$/, error: 'must be an https URL' }),
-  /** What its tokens must name in `aud` to be meant for us. */
+  /** What its tokens must name in `aud` to be for us. */
   audience: z.string().min(1),
   /** Signature algorithms that its tokens may use. */
   algorithms: z.array(z.enum(tokenAlgorithms)).min(1).default(['ES256']),
@@ -45,14 +45,14 @@ const originSchema = z
 const peerSchema = z.strictObject({
   /** The origin that the peer serves A2A under. */
   origin: originSchema,
-  /** What tokens must name to be meant for it. */
+  /** What tokens must name to be for it. */
   audience: z.string().min(1).optional(),
   /** A bearer token that it gave us. */
   token: z.string().min(1).optional(),
   /** An API key that it gave us. */
   api_key: z
     .strictObject({
-      /** Header that the key is sent in. */
+      /** Header that carries the key. */
       header: z.string().regex(/^[a-z0-9-]{1,64}$/i, 'must be the name of a header'),
       /** The key itself. */
       key: z.string().min(1),
@@ -152,9 +152,9 @@ export const a2aConfigSchema = z.strictObject({
       wait_seconds: z.number().positive().max(600).default(60),
       /** Tasks that one caller may have open. */
       open_tasks_per_caller: z.number().int().positive().default(1_000),
-      /** Tasks that are kept of one caller; beyond that the oldest ended ones are deleted. */
+      /** Tasks of one caller; beyond that the gateway deletes the oldest ended ones. */
       tasks_per_caller: z.number().int().positive().default(100_000),
-      /** Bytes of all tasks of one caller, with attachments; beyond that the oldest ended ones are deleted. */
+      /** Bytes of all tasks of one caller, with attachments; beyond that the gateway deletes the oldest ended ones. */
       bytes_per_caller: z
         .number()
         .int()
@@ -170,18 +170,18 @@ export const a2aConfigSchema = z.strictObject({
       max_hops: z.number().int().positive().default(5),
     })
     .prefault({}),
-  /** How long a task is kept after its last change; `"0"` keeps it for ever. */
+  /** How long a task stays after its last change; `"0"` keeps it for ever. */
   task_ttl: z
     .string()
     .regex(durationPattern, 'must be "0", or a number and a unit, like "30d" or "12h"')
     .default('30d')
     .transform(readDuration),
-  /** Versions of A2A that are spoken; without `0.3` callers have to name `1.0`. */
+  /** Versions of A2A that the gateway speaks; without `0.3` callers have to name `1.0`. */
   versions: z
     .array(z.enum(protocolVersions))
     .refine(list => list.includes('1.0'), 'must include 1.0')
     .default([...protocolVersions]),
-  /** What is offered beside the unary operations; told in the card. */
+  /** What the gateway offers beside the unary operations; the card says it. */
   capabilities: z
     .strictObject({
       /** Whether callers may stream. */
@@ -213,7 +213,7 @@ export const a2aConfigSchema = z.strictObject({
         .default(8 * 1024 * 1024),
     })
     .prefault({}),
-  /** Media types that agents take; the card says them, and others are refused. */
+  /** Media types that agents take; the card says them, and the gateway refuses others. */
   input_modes: mediaTypes.default(inputModes),
   /** Media types that agents answer with; the card says them. */
   output_modes: mediaTypes.default(outputModes),

@@ -33,9 +33,9 @@ export const activityPubConfigSchema = z.strictObject({
   bot_turns_per_hour: z.int().min(0).max(10_000).default(10),
   /** Turns of one thread in an hour for all other senders; only messages count that arrive within three seconds after an answer. */
   rapid_turns_per_hour: z.int().min(1).max(10_000).default(20),
-  /** Domains whose actors are refused, with all their sub-domains. */
+  /** Domains whose actors the gateway refuses, with all their sub-domains. */
   block: domainList,
-  /** If it names any, only these domains and their sub-domains may speak, be fetched and be delivered to. */
+  /** If it names any, the gateway deals only with these domains and their sub-domains. */
   allow: domainList,
   /** Files with more domains for `block`: Mastodon's export, or one domain a line. The gateway merges them into the list at the start. */
   block_files: fileList,

@@ -19,7 +19,7 @@ export const emailConfigSchema = z.strictObject({
   providers: providersConfigSchema.default({}),
   /** A socket for your mail server; absent: none, in dev mode SMTP on port 2525. */
   listen: listenConfigSchema.optional(),
-  /** The mail server that takes outgoing mail; absent: mail cannot be answered. */
+  /** The mail server that takes outgoing mail; without it agents cannot answer mail. */
   submit: submitConfigSchema.optional(),
   /** Signatures of outgoing mail. */
   dkim: z

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 /** What agents require, and how long it can be decided. */
 export const requirementsConfigSchema = z.strictObject({
-  /** Hours in which a requirement can be decided, unless the agent says how long. */
+  /** Hours in which somebody may decide a requirement, unless the agent says how long. */
   expires_after_hours: z
     .number()
     .positive()

@@ -97,7 +97,7 @@ export const webConfigSchema = z
       .prefault({}),
     /** Who decides what waits for an operator, besides the bearer of the operator token. */
     operators: z.array(operatorSchema).default([]),
-    /** Whether people see what was done for them (`include=trace`), not only what was said; `postern export` shows it to operators. */
+    /** Whether people see the tool calls for them (`include=trace`), not only the words; `postern export` shows both to operators. */
     trace: z.boolean().default(false),
     /** Origins whose pages may call (CORS). */
     origins: z.array(originSchema).default([]),
@@ -118,7 +118,7 @@ export const webConfigSchema = z
           .int()
           .min(16 * 1024)
           .default(1024 ** 3),
-        /** Media types that are taken, judged by the bytes and not by the name. */
+        /** Media types that the gateway takes, by the bytes and not by the name. */
         types: z
           .array(z.string().regex(/^[a-z]+\/(\*|[a-z0-9.+-]+)$/))
           .default(['image/*', 'audio/*', 'video/*', 'application/pdf', 'text/plain']),
@@ -126,7 +126,7 @@ export const webConfigSchema = z
         url_ttl: durationSchema.prefault('1h'),
       })
       .prefault({}),
-    /** Where files of chats are kept. */
+    /** Where files of chats are. */
     storage: z.discriminatedUnion('kind', [embeddedSchema, s3Schema]).default({ kind: 'embedded' }),
     /** A project whose signed URLs name attachments as well. */
     supabase: z

@@ -45,6 +45,10 @@ export function createSiteConfig(): UserConfig<DefaultTheme.Config> {
       ...(repository && { editLink: { pattern: `${repository}/edit/main/docs/:path`, text: 'Edit this page' } }),
       docFooter: { prev: 'Previous', next: 'Next' },
     },
+    // The home page has no headings to list, and its picture uses the width.
+    transformPageData: ({ relativePath, frontmatter }) => {
+      if (relativePath === 'index.md') Object.assign(frontmatter, { aside: false })
+    },
     buildEnd: ({ outDir }) => writeExtraFiles({ root, outDir, sections }),
   }
 }
@@ -57,7 +61,7 @@ function linkOf(path: string): string {
   return path.replace(/\.md$/, '')
 }
 
-/** Folded, but for the first two: what a new reader looks for. */
+/** Folded, but for the first: the section of the page that is shown opens by itself. */
 function describeSection({ title, folder, index, groups }: Section): DefaultTheme.SidebarItem {
   const pagesOf = (pages: Section['groups'][number]['pages']) =>
     pages.map(({ path, title: text }) => ({ text, link: `/${linkOf(path)}` }))
@@ -66,7 +70,7 @@ function describeSection({ title, folder, index, groups }: Section): DefaultThem
   )
   return {
     text: title,
-    collapsed: folder !== 'start' && folder !== 'guides',
+    collapsed: folder !== 'start',
     items: index === undefined ? items : [{ text: 'Overview', link: `/${index}` }, ...items],
   }
 }

@@ -189,7 +189,7 @@ function describeType(node: JsonNode): string {
   const { $ref, enum: values, const: value, anyOf, oneOf, allOf, items, type, format, properties } = node
   if ($ref) return `[${nameOf($ref)}](${'api-schemas.md'}#${nameOf($ref).toLowerCase()})`
   if (value !== undefined) return `\`${JSON.stringify(value)}\``
-  if (values) return values.map(each => `\`${JSON.stringify(each)}\``).join(' or ')
+  if (values) return values.map(each => `\`${JSON.stringify(each)}\``).join(values.length > 3 ? ', ' : ' or ')
   const alternatives = anyOf ?? oneOf ?? allOf
   if (alternatives) return [...new Set(alternatives.map(describeType))].join(' or ')
   if (type === 'array') return `list of ${items ? describeType(items) : 'any JSON'}`

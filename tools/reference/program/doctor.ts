@@ -10,8 +10,8 @@ const intro = `
 - The verdict is \`ok\`, \`warning\`, \`failure\`, or \`skipped\` with the reason.
 - The exit code is 1 if something fails, and else 0. Warnings do not change it.
 - \`--only mail,tls\` checks these groups. \`--json\` prints the report of the operator API.
-- Nothing is written to people or peers. The checks of \`channels\` and \`mail.relay\` leave a few refusals in \`postern refusals\`.
-- Without a gateway the checks that need one are skipped. In dev mode the world outside is not asked.
+- Checks write nothing to people or peers. The checks of \`channels\` and \`mail.relay\` leave a few refusals in \`postern refusals\`.
+- Without a gateway \`doctor\` skips the checks that need one. In dev mode it asks nobody outside.
 `
 
 /** docs/reference/doctor.md */

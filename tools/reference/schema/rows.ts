@@ -144,9 +144,9 @@ function describeType(schema: Schema, named: NamedSchemas): string {
     case 'enum':
       return Object.values(definition.entries)
         .map(value => `"${value}"`)
-        .join(' or ')
+        .join(Object.keys(definition.entries).length > 3 ? ', ' : ' or ')
     case 'literal':
-      return definition.values.map(value => formatJson(value)).join(' or ')
+      return definition.values.map(value => formatJson(value)).join(definition.values.length > 3 ? ', ' : ' or ')
     case 'number':
       return isWhole(definition) ? 'integer' : 'number'
     case 'unknown':

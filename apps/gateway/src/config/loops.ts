@@ -19,7 +19,7 @@ export const loopConfigSchema = z.strictObject({
   max_mentions: count(10),
   /** Longest time for a joint answer, seconds; an agent that has not answered by then counts as unreachable. */
   mention_seconds: z.number().positive().max(600).default(60),
-  /** Agents that are asked at the same time for a joint answer. */
+  /** Agents that the gateway asks at the same time for a joint answer. */
   mention_at_once: count(4),
 })
 

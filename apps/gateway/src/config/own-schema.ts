@@ -27,7 +27,7 @@ const handleHostSchema = z
 const perMinute = z.int().positive()
 
 export const limitsConfigSchema = z.strictObject({
-  /** Requests of one network address per minute, counted before anything is read. */
+  /** Requests of one network address per minute; the count precedes everything else. */
   per_address: perMinute.optional(),
   /** Messages of one sending host per minute. */
   per_host: perMinute.optional(),
@@ -37,7 +37,7 @@ export const limitsConfigSchema = z.strictObject({
   per_unverified: perMinute.optional(),
   /** Messages to one agent per minute; half of them from senders who prove nothing. */
   per_agent: perMinute.optional(),
-  /** Bytes of all bodies of requests and mails that are read at a time; one network address may take half of it. */
+  /** Bytes of all bodies of requests and mails at a time; one network address may take half of it. */
   held_bytes: z
     .int()
     .positive()
@@ -71,7 +71,7 @@ const networkConfigSchema = z.strictObject({
     .default([]),
   /** Dev mode only: `{ "mastodon.test": 9001 }` sends `https://mastodon.test/…` as plain HTTP to that port of this machine. */
   loopback: z.record(z.string(), z.int().min(1).max(65_535)).default({}),
-  /** Addresses and networks of reverse proxies whose `X-Forwarded-For` is believed; default: this machine's where `listen` is loopback. */
+  /** Addresses and networks of reverse proxies whose `X-Forwarded-For` counts; default: this machine's where `listen` is loopback. */
   trusted_proxies: z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])).optional(),
 })
 
@@ -79,7 +79,7 @@ const networkConfigSchema = z.strictObject({
 export const ownShape = {
   /** Where the JSON Schema of this file is, for editors; the gateway does not read it. */
   $schema: z.string().optional(),
-  /** Where the gateway is reached from outside; its host is the domain of every address, unless `handle_host` names another. */
+  /** Public address of the gateway; its host is the domain of every address, unless `handle_host` names another. */
   origin: originSchema,
   /** The domain of every `@agent@domain`, if it is not the origin's host: its WebFinger must redirect to the origin. */
   handle_host: handleHostSchema.optional(),
@@ -121,11 +121,11 @@ export const ownShape = {
     .prefault({}),
   telemetry: z
     .strictObject({
-      /** Where spans are posted by OTLP/HTTP, such as `http://127.0.0.1:4318/v1/traces`; without it nothing is traced. */
+      /** Address that gets spans by OTLP/HTTP, such as `http://127.0.0.1:4318/v1/traces`; without it there are no traces. */
       endpoint: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
       /** Headers of these requests; give their values as `{ "env": "NAME" }`. */
       headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header'), z.string()).default({}),
-      /** Share of the messages that are traced, from 0 to 1; several gateways choose the same ones. */
+      /** Share of the messages with a trace, from 0 to 1; several gateways choose the same ones. */
       sampling: z.number().min(0).max(1).default(1),
       /** `service.name` of the spans. */
       service_name: z.string().min(1).max(64).default('postern'),
@@ -133,7 +133,7 @@ export const ownShape = {
     .prefault({}),
   log: z
     .strictObject({
-      /** The least level that is logged. */
+      /** The least level in the log. */
       level: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
     })
     .prefault({}),

@@ -54,7 +54,7 @@ export function createMetrics(
         ),
         formatMetric(
           'postern_tokens_part_total',
-          'Of these tokens, what was read from or written into a cache, and what was thought.',
+          'Of these tokens, those of a cache, and those for thinking.',
           'counter',
           byLabels(meter.listParts()),
         ),
@@ -110,6 +110,6 @@ function formatHistograms(histograms: readonly StageHistogram[]): string {
     const buckets = cumulative.map((count, index) => `${name}_bucket{${labels},le="${bounds[index]}"} ${count}`)
     return [...buckets, `${name}_sum{${labels}} ${sum}`, `${name}_count{${labels}} ${cumulative.at(-1)}`]
   })
-  const help = 'Seconds that stages of messages took since this gateway was started, by stage and channel.'
+  const help = 'Seconds that stages of messages took since the start of this gateway, by stage and channel.'
   return [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...lines, ''].join('\n')
 }

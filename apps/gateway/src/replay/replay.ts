@@ -28,14 +28,14 @@ export interface ReplayReport {
   readonly via: string
   readonly agent: string
   readonly received_at: string
-  /** `refused`: today it would be refused, or could not be decided; `reason` says why. `skipped`: it cannot be replayed. */
+  /** `refused`: today it would be refused, or could not be decided; `reason` says why. `skipped`: it has no replay. */
   readonly outcome: 'same' | 'changed' | 'refused' | 'skipped'
   readonly reason?: string | undefined
   readonly proofs: readonly ReplayChange[]
   readonly normalized: readonly ReplayChange[]
   readonly response: readonly ReplayChange[]
   readonly wire: readonly ReplayChange[]
-  /** Why the agent was not called; absent when it was. */
+  /** Why the gateway did not call the agent; absent when it did. */
   readonly not_called?: string | undefined
   /** What the agent says now, where that differs. */
   readonly answer?: readonly Part[] | undefined

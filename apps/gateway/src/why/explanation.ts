@@ -10,7 +10,7 @@ import { quoteLine, sayCount } from './words.ts'
 /** The answer to one question; times are ISO 8601 UTC. */
 export interface WhyAnswer {
   readonly asked: string
-  /** What it was found by. */
+  /** The words that found it. */
   readonly found: WhySubject['by'] | 'refusal' | 'nothing'
   /** Best first: of an id the message it names, of an address the newest. */
   readonly explanations: readonly Explanation[]

@@ -70,7 +70,7 @@ describe('why, of a post or mail that was refused', () => {
     await post('unknown_recipient')
     const found = await awaitNewest('@no-such-agent@agents.test', 'unknown_recipient')
     expect(found.sentence).toMatch(/^Refused with 404 at /)
-    expect(found.fix?.text).toContain('Add agents.no-such-agent if it shall exist')
+    expect(found.fix?.text).toContain('Add agents.no-such-agent if you want it')
     expectWellFormed(found)
   })
 
@@ -83,7 +83,7 @@ describe('why, of a post or mail that was refused', () => {
   test('because the host of its key is down: the peer comes again by itself', async () => {
     const found = await awaitReason(gateway, await post('key_host_down'), 'key_host_down')
     expect(found.sentence).toMatch(
-      /^Put off with 503 at [\d :-]+ UTC: the proof could not be checked, because the host that has the key did not answer/,
+      /^Put off with 503 at [\d :-]+ UTC: the host that has the key did not answer, so the gateway could not check the proof/,
     )
     expectWellFormed(found)
     const mailed = await awaitReason(gateway, await mail('key_host_down'), 'key_host_down')
@@ -159,7 +159,7 @@ describe('why, where a limit is reached', () => {
       expect(statuses.map(({ status }) => status)).toContain(429)
       const last = statuses.findLast(({ status }) => status === 429)
       const found = await awaitReason(limited, last?.activityId ?? '', 'rate_limited')
-      expect(found.sentence).toMatch(/^Refused with 429 at [\d :-]+ UTC: a limit was reached \(.+\)$/)
+      expect(found.sentence).toMatch(/^Refused with 429 at [\d :-]+ UTC: it went over a limit \(.+\)$/)
       expect(found.fix?.text).toContain('limits.per_address')
       expectWellFormed(found)
     } finally {

@@ -7,7 +7,7 @@ const ruleSchema = z.strictObject({
   policy: policySchema,
   /** Who may allow a call: the sender of the message, or an operator. */
   approve: z.enum(approvers).default('sender'),
-  /** A mailbox that is told when an operator must decide. */
+  /** A mailbox that gets mail when an operator must decide. */
   notify: z.email().optional(),
   /** How long a call waits to be allowed; default: `requirements.expires_after_hours`. */
   expires_after_hours: z

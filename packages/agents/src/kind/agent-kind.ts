@@ -14,7 +14,7 @@ export const commonAgentSchema = z.strictObject({
   ...profileConfigShape,
   /** Longest time for one turn. */
   deadline: durationSchema.default('60s'),
-  /** How much of a conversation's past the agent is given. */
+  /** How much of a conversation's past the agent gets. */
   history: z
     .strictObject({
       /** Turns at the start of the conversation that always stay; half of `max_turns` at most; default: 2. */
@@ -23,7 +23,7 @@ export const commonAgentSchema = z.strictObject({
       max_turns: z.int().min(0).max(1_000).optional(),
       /** Characters of text and tool calls in all; default: 48000. */
       max_chars: z.int().min(0).max(10_000_000).optional(),
-      /** What is left of the past before it is trimmed. */
+      /** Which view of the past the gateway trims. */
       view: z.enum(historyViews).default('sliding'),
       /** Messages that a view keeps; default: as the view has it. */
       keep: z.int().min(0).max(400).optional(),

@@ -12,7 +12,7 @@ const commonShape = {
 
 const mcpServerSchema = z.union([
   z.strictObject({
-    /** Program that is started, and spoken to by its standard input and output. */
+    /** Program that the gateway starts, and speaks to by its standard input and output. */
     command: z.string().min(1),
     /** Its arguments. */
     args: z.array(z.string()).default([]),

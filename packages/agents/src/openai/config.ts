@@ -27,7 +27,7 @@ export const modelShape = {
     .record(z.string(), z.json())
     .refine(given => owned.every(name => !(name in given)), `must not have ${owned.join(', ')}`)
     .default({}),
-  /** Whether answers are asked for as a stream. */
+  /** Whether the gateway asks for answers as a stream. */
   stream: z.boolean().default(true),
   /** Whether the gateway asks what answers cost in tokens, and keeps that. */
   usage: z.boolean().default(true),
@@ -36,7 +36,7 @@ export const modelShape = {
 /** `{ "use": "openai" }` */
 export const openaiAgentSchema = commonAgentSchema.extend({
   ...modelShape,
-  /** What the model is told before everything else. */
+  /** The system prompt of the model. */
   prompt: z.string().max(200_000).default(''),
   /** Path of a module whose exports the model may call. */
   tools: z.string().regex(modulePathPattern, 'must be a path such as "./tools.ts"').optional(),

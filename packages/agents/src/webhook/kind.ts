@@ -15,7 +15,7 @@ const maxRequestBytes = 8 * 1024 * 1024
 const maxReplyBytes = 4 * 1024 * 1024
 
 export const webhookConfigSchema = commonAgentSchema.extend({
-  /** Address that messages are posted to. */
+  /** Address that gets the messages by POST. */
   url: z.url({ protocol: /^https?$/ }).refine(hasNoCredentials, 'must not hold credentials'),
   /** Secret that signs requests (Standard Webhooks). */
   secret: z

@@ -35,7 +35,7 @@ const senderProfileSchema = z.looseObject({
   provider: z.string().optional(),
   /** Id of the account on its platform. */
   provider_subject: z.string().optional(),
-  /** When the profile was read, ISO 8601. */
+  /** When the gateway read the profile, ISO 8601. */
   fetched_at: z.string().optional(),
 })
 
@@ -122,11 +122,11 @@ const historicalMessageSchema = z.object({
   sender: historicalSenderSchema,
   /** All writers of the turn in order, if there are several or their proofs differ. */
   writers: z.array(historicalSenderSchema).optional(),
-  /** What was said; where the next writer begins, a text part `@name@domain:` stands. */
+  /** The words; a text part `@name@domain:` stands where the next writer begins. */
   parts: z.array(partSchema),
-  /** When it was said, ISO 8601. */
+  /** Its time, ISO 8601. */
   timestamp: z.string(),
-  /** The channel, if it was said in another conversation of a person who has linked their addresses. */
+  /** The channel, if it is from another conversation of a person who has linked their addresses. */
   via: channelNameSchema.optional(),
 })
 
@@ -172,11 +172,11 @@ export const normalizedMessageSchema = z.object({
   received_at: z.iso.datetime(),
   /** What arrived, without credentials: JSON-LD, an A2A request, or the text of a mail. */
   raw: z.unknown(),
-  /** How a requirement of the agent was decided, if the message tells that. */
+  /** The decision of a requirement of the agent, if the message has one. */
   policy_resolution: policyResolutionSchema.optional(),
   /** What happened; agents get only the kinds that `receives` names. */
   kind: z.enum(messageKinds).default('message').optional(),
-  /** Earlier messages of the same sender that are answered together with this one. */
+  /** Earlier messages of the same sender that share the answer to this one. */
   merged: z.array(mergedMessageSchema).optional(),
   ...phaseShape,
 })

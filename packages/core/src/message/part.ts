@@ -19,7 +19,7 @@ const bytesRefSchema = z.discriminatedUnion('kind', [
     kind: z.literal('content_addressed'),
     /** The digest's algorithm. */
     algo: z.literal('sha256'),
-    /** Digest of the bytes, in lower case hexadecimal; it is checked whenever they are fetched. */
+    /** Digest of the bytes, in lower case hexadecimal; the gateway checks it at each fetch. */
     digest: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hex digits'),
     url: z.url().optional(),
   }),
@@ -27,13 +27,13 @@ const bytesRefSchema = z.discriminatedUnion('kind', [
 
 /** A requirement on the other side before the agent goes on; unknown kinds are kept and never mean success. */
 export const policySchema = z.looseObject({
-  /** What is required, or why the agent refuses; an unknown kind is kept and never means success. */
+  /** The requirement, or why the agent refuses; an unknown kind stays and never means success. */
   kind: z.string(),
   /** What the sender reads. */
   message: z.string(),
-  /** What is meant, as one word for programs. */
+  /** The meaning, as one word for programs. */
   code: z.string().optional(),
-  /** Title of the page where it is decided. */
+  /** Title of the page for the decision. */
   title: z.string().optional(),
   /** Title and message in further languages, by language tag. */
   message_translations: z
@@ -47,7 +47,7 @@ export const policySchema = z.looseObject({
       }),
     )
     .optional(),
-  /** Page of the gateway where it is decided. */
+  /** Page of the gateway for the decision. */
   url: z.url({ protocol: /^https$/ }).optional(),
   /** Label of the link to that page. */
   action_label: z.string().optional(),
@@ -71,7 +71,7 @@ export const policySchema = z.looseObject({
 const textPartSchema = z.object({
   /** Text. */
   kind: z.literal('text'),
-  /** How the text is written. */
+  /** The markup of the text. */
   mime: z.enum(['text/plain', 'text/markdown', 'text/html']),
   /** The text. */
   content: z.string(),
@@ -109,13 +109,13 @@ const artifactPartSchema = filePartSchema.extend({
   data: (z.json() as z.ZodType<unknown> as z.ZodType<Json>).optional(),
 })
 const toolCallPartSchema = z.object({
-  /** A call of a tool; it is sent twice under one id, when it begins and when it ends. */
+  /** A call of a tool; it comes twice under one id, when it begins and when it ends. */
   kind: z.literal('tool_call'),
   /** Id of the call. */
   id: z.string(),
   /** Name of the tool. */
   name: z.string(),
-  /** What it was called with. */
+  /** The arguments of the call. */
   args: z.unknown().optional(),
   /** What it returned. */
   result: z.unknown().optional(),

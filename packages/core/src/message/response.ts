@@ -54,7 +54,7 @@ export const normalizedResponseSchema = z
     ...behindShape,
     /** How many parts were a result before the agent asked, refused or failed. */
     results: z.number().int().positive().optional(),
-    /** What was streamed of an answer before it failed. */
+    /** The streamed part of an answer that failed. */
     unfinished: z.array(partSchema).optional(),
     /** When the agent gave it. */
     created_at: z.iso.datetime(),
@@ -76,7 +76,7 @@ export const partialResponseSchema = z.object({
   visibility: z.enum(visibilities).optional(),
   /** A content warning; of a mail, its subject. */
   subject: z.string().optional(),
-  /** How many parts were a result before the agent asked; set when the pieces of a stream are put together. */
+  /** How many parts were a result before the agent asked; set for the pieces of a stream. */
   results: z.number().int().positive().optional(),
   /** Answer another agent with a bare message instead of a task (A2A); elsewhere without effect. */
   as: z.literal('message').optional(),

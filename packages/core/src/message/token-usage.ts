@@ -13,7 +13,7 @@ export const tokenUsageSchema = z
     provider: labelSchema.optional(),
     /** Name of the model. */
     model: labelSchema.optional(),
-    /** Tokens that the model was given. */
+    /** Tokens of the model's input. */
     input_tokens: countSchema.optional(),
     /** Tokens that it said. */
     output_tokens: countSchema.optional(),

@@ -9,7 +9,7 @@ export const windowedLists = { messages: 2_000, texts: 500, deliveries: 10_000, 
 export interface WaitingHost {
   readonly host: string
   readonly deliveries: number
-  /** Those of them that were tried in vain. */
+  /** Those of them with a failed attempt. */
   readonly failing: number
   readonly oldestAt: number
   /** Absent while all of them are being tried. */

@@ -23,7 +23,7 @@ export const rememberedDecisionSchema = z.object({
   /** The caller, as `subjectOf` names them, and their address. */
   subject: z.string(),
   address: z.string(),
-  /** How it was decided, and by whom. */
+  /** The decision, and who made it. */
   resolver: z.string(),
   /** ISO 8601 UTC. */
   given_at: z.string(),

@@ -28,9 +28,9 @@ export const answerConfigShape = {
   answer_bcc: z.boolean().default(false),
   /** Answer what a proven author wrote through a mailing list: the author alone, never the list. */
   answer_lists: z.boolean().default(false),
-  /** Give agents automatic replies (a vacation notice) to read; their answers to one are not sent. */
+  /** Give agents automatic replies (a vacation notice) to read; the gateway sends no answers to one. */
   show_auto_replies: z.boolean().default(false),
-  /** Tell a proven author whose mail is encrypted that it cannot be read: once in a conversation, once a day. */
+  /** Tell a proven author of an encrypted mail that the agent cannot read it: once in a conversation, once a day. */
   encrypted_notice: z.boolean().default(true),
   /** Answer everybody who stood in To and Cc of a proven author's mail. */
   reply_all: z.boolean().default(false),
@@ -42,13 +42,13 @@ export const answerConfigShape = {
   write_to: z.array(z.string().min(1)).default([]),
   /** Give each answer an address of its own to reply to, so that replies find their thread without References. */
   reply_tokens: z.boolean().default(true),
-  /** Bytes, before base64, of the files that are attached to one mail; larger ones are linked. */
+  /** Bytes, before base64, of the files in one mail; larger ones become links. */
   attach_bytes: z
     .number()
     .int()
     .nonnegative()
     .default(18 * 1024 * 1024),
-  /** How often mail is answered at most; off in dev mode unless set. */
+  /** How many answers go out by mail at most; off in dev mode unless set. */
   budgets: answerBudgetsSchema.prefault({}),
 } as const
 

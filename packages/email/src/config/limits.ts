@@ -26,7 +26,7 @@ export const mailLimitsSchema = z.strictObject({
   addresses: z.number().int().positive().default(1000),
   /** DKIM signatures that are verified. */
   signatures: z.number().int().positive().default(10),
-  /** DKIM signatures, beyond which the mail is refused. */
+  /** DKIM signatures of one mail; the gateway refuses mail with more. */
   refused_signatures: z.number().int().positive().default(100),
   /** DNS questions for one mail. */
   dns_questions: z.number().int().positive().default(20),
@@ -40,7 +40,7 @@ export const mailLimitsSchema = z.strictObject({
   embedded_messages: z.number().int().positive().default(5),
   /** Attachments. */
   attachments: z.number().int().positive().default(100),
-  /** Characters of text that an agent is given; all of a longer text is a file beside it. */
+  /** Characters of text that an agent gets; all of a longer text is a file beside it. */
   text_chars: z
     .number()
     .int()
@@ -52,9 +52,9 @@ export const mailLimitsSchema = z.strictObject({
   parse_memory_mb: z.number().int().positive().default(512),
   /** Threads that parse mail. */
   parsers: z.number().int().min(1).max(8).default(2),
-  /** Mails that wait for a parser, beyond which peers are asked to come again. */
+  /** Mails that wait for a parser; beyond that the gateway asks peers to come again. */
   waiting: z.number().int().positive().default(256),
-  /** How long a mail is deferred while DNS does not answer, ms; then it is accepted as unverified. */
+  /** How long the gateway defers a mail while DNS does not answer, ms; then it accepts it as unverified. */
   deferral_ms: z
     .number()
     .int()

@@ -17,7 +17,7 @@ const listenConfigShape = {
   max_connections: z.number().int().positive().default(100),
   /** Recipients of one mail. */
   max_recipients: z.number().int().positive().default(100),
-  /** Silence, in ms, after which a client is cut off (RFC 5321 §4.5.3.2 asks for five minutes). */
+  /** Silence, in ms, after which the gateway closes a connection (RFC 5321 §4.5.3.2 asks for five minutes). */
   timeout_ms: z.number().int().positive().default(300_000),
   /** Longest time for a whole mail, ms, however diligently the client sends one octet after the other. */
   transfer_ms: z.number().int().positive().default(900_000),

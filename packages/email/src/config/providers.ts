@@ -42,7 +42,7 @@ export const providersConfigSchema = z.strictObject({
   /** Amazon SES. */
   ses: z
     .strictObject({
-      /** SNS topics whose messages are accepted and whose subscriptions are confirmed. */
+      /** SNS topics whose messages the gateway accepts and whose subscriptions it confirms. */
       topics: z.array(topicSchema).min(1),
       /** Believe the provider's verdict on DMARC, if the gateway finds no proof itself. */
       trust_provider_verdict: trustSchema,

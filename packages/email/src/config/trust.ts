@@ -4,10 +4,10 @@ import { z } from 'zod'
 export const mailTrustSchema = z.strictObject({
   /** An author whose DMARC passes by SPF alone counts as verified. Everyone on a shared host passes SPF. */
   spf_only: z.boolean().default(false),
-  /** Domains whose ARC seal is believed when it reports that DMARC passed before a list changed the mail (RFC 8617). */
+  /** Domains whose ARC seal counts when it reports that DMARC passed before a list changed the mail (RFC 8617). */
   arc_sealers: z.array(z.string().min(1).toLowerCase()).default([]),
   /**
-   * Your own mail servers that have judged a mail before, whose `Authentication-Results` (RFC 8601) are believed. Each
+   * Your own mail servers that have judged a mail before, whose `Authentication-Results` (RFC 8601) count. Each
    * must remove fields of others under its name.
    */
   upstreams: z

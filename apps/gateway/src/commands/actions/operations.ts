@@ -17,7 +17,7 @@ export const actionOperations = {
     },
     answer: z.object({
       done: z.array(
-        z.object({ act: z.string(), id: z.string().optional().describe('Of a post, by which it is edited later.') }),
+        z.object({ act: z.string(), id: z.string().optional().describe('Of a post: the id for later edits.') }),
       ),
     }),
     refusals: {

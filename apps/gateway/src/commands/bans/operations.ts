@@ -5,7 +5,7 @@ import { listFilters, pageOf, pageParameters } from '../../api/page.ts'
 const banShape = {
   id: z.string(),
   policy: z.string().describe('Policy of the swarm that banned them.'),
-  subject: z.string().describe('Who is banned.'),
+  subject: z.string().describe('The banned sender.'),
 }
 
 export const banOperations = {

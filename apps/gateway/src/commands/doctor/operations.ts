@@ -9,9 +9,9 @@ const findingSchema = z
     id: z.string().describe('Stable: `mail.spf`. docs/reference/doctor.md lists all.'),
     group: z.enum(checkGroups),
     subject: z.string().describe('A host, an address, a file, a setting; empty where there is only one.'),
-    verdict: z.enum(verdicts).describe('`skipped`: it could not be asked; the message says why.'),
+    verdict: z.enum(verdicts).describe('`skipped`: the check could not run; the message says why.'),
     message: z.string().describe('One sentence.'),
-    fix: z.string().optional().describe('How it is mended: of warnings and failures.'),
+    fix: z.string().optional().describe('How to fix it: of warnings and failures.'),
     ms: z.number().describe('From the start of the run to the answer of the check.'),
   })
   .meta({ id: 'DoctorFinding' })

@@ -31,7 +31,7 @@ export const documentOperations = {
     id: 'previewAnswer',
     method: 'GET',
     path: '/messages/{id}/previews',
-    summary: 'Shows the answer of a message as each channel sends it, or would send it; nothing is sent.',
+    summary: 'Shows the answer of a message as each channel sends it, or would send it; sends nothing.',
     task: 'preview answer',
     parameters,
     answer: z.object({
@@ -39,7 +39,7 @@ export const documentOperations = {
         .array(
           z.object({
             via: z.string().describe('Channel.'),
-            is_sent: z.boolean().describe('These documents are sent, or on their way.'),
+            is_sent: z.boolean().describe('The gateway has sent these documents, or is sending them.'),
             documents: z.array(z.custom<Json>()).readonly().describe('Without signatures and secrets.'),
           }),
         )

@@ -16,7 +16,7 @@ export const eventOperations = {
       agent,
       channel,
       kind: z.array(z.enum(changeKinds)).optional().describe('Only events of these kinds; default: all.'),
-      after: z.string().max(100).optional().describe('Id of the last event that was seen.'),
+      after: z.string().max(100).optional().describe('Id of the last event that the reader saw.'),
     }),
     media: {
       'text/event-stream': z

@@ -19,9 +19,7 @@ export const relationSchema: z.ZodType<Relation> = z
   })
   .meta({ id: 'Relation' })
 
-const usualChannel = channel.describe(
-  'Only by this channel; default, where `agent` is given: the one that has such relations.',
-)
+const usualChannel = channel.describe('Only by this channel; default with `agent`: the one that has such relations.')
 
 export const relationFilters = { agent, channel: usualChannel, sender, since, until, ...pageParameters }
 

@@ -7,8 +7,11 @@ export function addInitCommand(program: Command, { print }: Pick<CommandContext,
   program
     .command('init [folder]')
     .description('write a new project: configuration, an agent, its test; overwrites nothing')
-    .option('--agent <name>', 'name of the first agent; asked for at a terminal, else desk')
-    .option('--origin <url>', 'where the gateway will be reached; asked for at a terminal, else https://agents.example')
+    .option('--agent <name>', 'name of the first agent; at a terminal the command asks for it, else "desk"')
+    .option(
+      '--origin <url>',
+      'public address of the gateway; at a terminal the command asks for it, else https://agents.example',
+    )
     .action(async (folder: string | undefined, options: GivenAnswers) => {
       const { initProject } = await import('./view.ts')
       await initProject(folder ?? '.', options, { print })

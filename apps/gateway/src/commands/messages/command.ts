@@ -67,7 +67,7 @@ export function addMessageCommands(program: Command, { openClient, output }: Com
     )
   program
     .command('refusals')
-    .description('list what was refused or could not be taken, from whom, and what mends it')
+    .description('list what the gateway refused or could not take, from whom, and how to fix it')
     .option('--limit <n>', 'number of refusals', '20')
     .option('--json', 'print JSON, for programs')
     .action(async (options: CommonOptions & { limit: string }) =>

@@ -30,7 +30,7 @@ export const messageOperations = {
       flag,
       since,
       until,
-      text: text.describe('Only where the text contains this, in any case; messages of more than 32 KiB are left out.'),
+      text: text.describe('Only where the text contains this, in any case; leaves out messages of more than 32 KiB.'),
       ...pageParameters,
     }),
     answer: pageOf(messageSummarySchema),

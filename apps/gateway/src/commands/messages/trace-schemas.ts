@@ -43,7 +43,7 @@ const turnAttemptSchema: z.ZodType<TurnAttempt> = z
   .object({
     attempt: z.int().describe('1 for the first.'),
     leased_at: instantMs,
-    called_at: instantMs.optional().describe('When the agent was called; absent when it was not.'),
+    called_at: instantMs.optional().describe('When the gateway called the agent; absent when it did not.'),
     first_output_at: instantMs.optional().describe('When the first piece of its answer came.'),
     ended_at: instantMs,
     outcome: z.enum([
@@ -61,12 +61,12 @@ const turnAttemptSchema: z.ZodType<TurnAttempt> = z
     ]),
     given: z
       .object({
-        history: z.array(z.int()).describe('Numbers of the entries that its history was made of, oldest first.'),
-        digest: z.string().describe('SHA-256 of the message that the agent was given, base64url.'),
+        history: z.array(z.int()).describe('Numbers of the entries in its history, oldest first.'),
+        digest: z.string().describe('SHA-256 of the message that the agent got, base64url.'),
       })
       .optional(),
     tools: z.array(z.object({ name: z.string(), ms: durationMs.optional(), ok: z.boolean() })).optional(),
-    usage: z.array(tokenUsageSchema).optional().describe('Tokens of each model that was asked.'),
+    usage: z.array(tokenUsageSchema).optional().describe('Tokens of each model in the turn.'),
     error: z
       .object({
         name: z.string(),
@@ -76,14 +76,14 @@ const turnAttemptSchema: z.ZodType<TurnAttempt> = z
         line: z.int().optional(),
       })
       .optional(),
-    next_at: instantMs.optional().describe('When it is tried again.'),
+    next_at: instantMs.optional().describe('Time of the next attempt.'),
   })
   .meta({ id: 'TurnAttempt' })
 
 export const turnRecordSchema: z.ZodType<TurnRecord> = z
   .object({
     attempts: z.array(turnAttemptSchema).describe('Oldest first; of very many the first and the last.'),
-    due_at: instantMs.optional().describe('When it may be taken up; absent while it waits behind another one.'),
+    due_at: instantMs.optional().describe('When a worker may take it; absent while it waits behind another one.'),
     is_leased: z.boolean().describe('Somebody works on it now.'),
     ended_at: instantMs.optional(),
   })
@@ -97,7 +97,7 @@ export const deliveryAttemptSchema: z.ZodType<DeliveryAttempt> = z
     outcome: z.enum(['sent', 'later', 'dead']),
     status: z.int().optional().describe('Of HTTP, or the reply code of SMTP; absent when no answer came.'),
     reply_line: z.string().optional().describe('The first line of the far side’s answer.'),
-    error: z.string().optional().describe('Why it was not sent.'),
+    error: z.string().optional().describe('Why the gateway did not send it.'),
     next_at: instantMs.optional().describe('When the next one is due.'),
   })
   .meta({ id: 'DeliveryAttempt' })

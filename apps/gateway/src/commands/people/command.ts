@@ -18,7 +18,7 @@ export function addPeopleCommands(program: Command, { openClient, output }: Comm
     .description(
       'delete all there is of a person: messages, answers, links; of all addresses that are linked with this one',
     )
-    .option('--agent <name>', 'only what this agent was told; default: all agents')
+    .option('--agent <name>', 'only from conversations with this agent; default: all agents')
     .option('--json', 'print JSON, for programs')
     .action(async (address: string, options: CommonOptions & { agent?: string }) =>
       address.startsWith('web:')
@@ -28,7 +28,7 @@ export function addPeopleCommands(program: Command, { openClient, output }: Comm
   program
     .command('vacuum')
     .description(
-      'write the database anew, so that nothing is left of deleted data; the gateway does nothing else meanwhile',
+      'write the database anew, so that it keeps nothing of deleted data; the gateway does nothing else meanwhile',
     )
     .action(async () => (await loadView()).rewriteFiles(openClient, output({})))
 }

@@ -43,7 +43,7 @@ export const peopleOperations = {
     body: {
       schema: z.strictObject({
         address: z.string().max(400).describe('`@name@server.example` or `name@example.org`.'),
-        agent: z.string().optional().describe('Only what this agent was told; default: all agents.'),
+        agent: z.string().optional().describe('Only from conversations with this agent; default: all agents.'),
       }),
     },
     answer: z.object({
@@ -78,7 +78,7 @@ export const peopleOperations = {
     id: 'rewriteFiles',
     method: 'POST',
     path: '/vacuum',
-    summary: 'Writes the database anew, so that nothing is left of deleted data.',
+    summary: 'Writes the database anew, so that it keeps nothing of deleted data.',
     task: 'rewrite files',
     answer: z.object({ rewritten: z.literal(true) }),
   }),

@@ -8,7 +8,7 @@ const changesSchema = z
   .array(
     z.object({
       path: z.string().describe('Member that differs, as `parts.0.content`; empty: the whole.'),
-      before: z.unknown().optional().describe('As it is stored.'),
+      before: z.unknown().optional().describe('As the store has it.'),
       after: z.unknown().optional().describe('As it is now.'),
     }),
   )
@@ -23,13 +23,13 @@ const reportSchema = z
     received_at: z.string().describe('ISO 8601 UTC.'),
     outcome: z
       .enum(['same', 'changed', 'refused', 'skipped'])
-      .describe('`refused`: today it would be refused, or could not be decided. `skipped`: it cannot be replayed.'),
+      .describe('`refused`: today the gateway would refuse it, or could not decide. `skipped`: it has no replay.'),
     reason: z.string().optional(),
     proofs: changesSchema,
     normalized: changesSchema.describe('The message as the agent gets it.'),
     response: changesSchema,
     wire: changesSchema.describe('The documents that leave; a path begins with the destination.'),
-    not_called: z.string().optional().describe('Why the agent was not called; absent when it was.'),
+    not_called: z.string().optional().describe('Why the gateway did not call the agent; absent when it did.'),
     answer: z.array(z.unknown()).optional().describe('Parts of what the agent says now, where that differs.'),
     queued: z
       .object({
@@ -52,8 +52,8 @@ const manner = {
   clock: z
     .enum(['then', 'now'])
     .default('then')
-    .describe('`now`: today’s time, and keys that are fetched anew; `then`: those on record, and nothing is fetched.'),
-  call: z.boolean().default(false).describe('Agents elsewhere are called, too: they see the message once more.'),
+    .describe('`now`: today’s time, and keys fetched anew; `then`: those on record, without a fetch.'),
+  call: z.boolean().default(false).describe('Calls agents elsewhere, too: they see the message once more.'),
 }
 
 /** Messages of one page of a range. */
@@ -73,7 +73,7 @@ export const replayOperations = {
         commit: z
           .boolean()
           .default(false)
-          .describe('Queues the new answer: in place of the one that was given, or as the first one. Calls the agent.'),
+          .describe('Queues the new answer: in place of the old one, or as the first one. Calls the agent.'),
       }),
       isOptional: true,
     },

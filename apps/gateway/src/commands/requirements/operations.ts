@@ -17,9 +17,9 @@ const listedRequirementSchema = z
     via: channelNameSchema.describe('Channel.'),
     message: z.int().describe('Number of the message that caused it.'),
     kind: z.enum(requirementKinds),
-    address: z.string().describe('Whom it was made to.'),
+    address: z.string().describe('Who has to fulfil it.'),
     approver: z.enum(approvers).describe('Whose word it waits for.'),
-    policy: policySchema.describe('What is required, as the sender was told.'),
+    policy: policySchema.describe('What the agent requires, in the words for the sender.'),
     state: z.enum(requirementStates),
     issued_at: instant,
     expires_at: instant,
@@ -27,7 +27,7 @@ const listedRequirementSchema = z
     resolver: z
       .object({ method: z.string(), subject: z.string().optional() })
       .optional()
-      .describe('How it was decided, and by whom.'),
+      .describe('The decision, and who made it.'),
   })
   .meta({ id: 'Requirement' })
 

@@ -9,7 +9,7 @@ const resolvedAddressSchema: z.ZodType<ResolvedAddress> = z
     outcome: z
       .enum(['ok', 'faulty', 'unresolved'])
       .describe('`unresolved`: nothing is known of it; `faulty`: some peers fail with it.'),
-    found: z.record(z.string(), z.string()).describe('Addresses of what was found, by name.'),
+    found: z.record(z.string(), z.string()).describe('The addresses found, by name.'),
     findings: z.array(
       z.object({
         id: z.string(),

@@ -8,9 +8,9 @@ const agentSchema = z.object({
   name: z.string(),
   address: z.string().describe('`@name@domain`.'),
   use: z.string().describe('What answers: `webhook`, `openai`, a module.'),
-  url: z.string().optional().describe('Where it is called, without secrets.'),
+  url: z.string().optional().describe('Its address, without secrets.'),
   is_default: z.boolean(),
-  is_paused: z.boolean().describe('Its messages wait until it is resumed.'),
+  is_paused: z.boolean().describe('Its messages wait until an operator resumes it.'),
   description: z.string().optional(),
   page: z.string().describe('Its public page.'),
   card: z.string().describe('Its A2A card.'),
@@ -61,7 +61,7 @@ export const statusOperations = {
     id: 'listSettings',
     method: 'GET',
     path: '/settings',
-    summary: 'Lists every value of the configuration with its source; secrets are masked.',
+    summary: 'Lists every value of the configuration with its source; masks secrets.',
     task: 'list settings',
     answer: z.object({
       settings: z

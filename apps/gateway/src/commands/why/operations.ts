@@ -17,7 +17,7 @@ const explanationSchema: z.ZodType<WhyAnswer['explanations'][number]> = z
     since: instant,
     evidence: z
       .array(z.object({ at: instant.optional(), fact: z.string() }))
-      .describe('What was observed, oldest first; facts without a time come last.'),
+      .describe('What the gateway observed, oldest first; facts without a time come last.'),
     fix: z
       .object({ text: z.string(), command: z.string().optional().describe('To copy.') })
       .optional()
@@ -28,7 +28,7 @@ const explanationSchema: z.ZodType<WhyAnswer['explanations'][number]> = z
 const answerSchema: z.ZodType<WhyAnswer> = z
   .object({
     asked: z.string(),
-    found: z.enum(['id', 'message', 'delivery', 'address', 'refusal', 'nothing']).describe('What it was found by.'),
+    found: z.enum(['id', 'message', 'delivery', 'address', 'refusal', 'nothing']).describe('The words that found it.'),
     explanations: z.array(explanationSchema).describe('Best first: of an id the message, of an address the newest.'),
   })
   .meta({ id: 'WhyAnswer' })
@@ -43,7 +43,7 @@ export const whyOperation = defineOperation({
     id: z
       .string()
       .describe(
-        'A number (`3`, `#3`; `d3` for a delivery, `r3` for a refusal), any id of a peer or of ours, or the address of a sender or an agent; percent-encoded.',
+        'A number (`3`, `#3`, `d3` of a delivery, `r3` of a refusal), an id, or the address of a sender or an agent; percent-encoded.',
       ),
   }),
   answer: answerSchema,

@@ -10,7 +10,7 @@ export const agentChecks: readonly Check[] = [
   {
     id: 'agents.webhooks',
     group,
-    what: 'The URL of each webhook agent answers (HEAD). No message is sent.',
+    what: 'The URL of each webhook agent answers (HEAD). The check sends no message.',
     fix: startIt,
     needs: [],
     run: deps => checkEndpoints(deps, 'webhooks'),
@@ -18,7 +18,7 @@ export const agentChecks: readonly Check[] = [
   {
     id: 'agents.models',
     group,
-    what: 'The endpoint of each model answers (HEAD). Nothing is asked of the model.',
+    what: 'The endpoint of each model answers (HEAD). The check asks the model nothing.',
     fix: startIt,
     needs: [],
     run: deps => checkEndpoints(deps, 'models'),
@@ -26,7 +26,7 @@ export const agentChecks: readonly Check[] = [
   {
     id: 'agents.remotes',
     group,
-    what: 'Remote agents (A2A, AG-UI) that answer under one of our names can be reached.',
+    what: 'The gateway reaches remote agents (A2A, AG-UI) that answer under one of our names.',
     fix: startIt,
     needs: [],
     run: deps => checkEndpoints(deps, 'remotes'),
@@ -34,7 +34,7 @@ export const agentChecks: readonly Check[] = [
   {
     id: 'agents.tools',
     group,
-    what: 'The MCP servers of agents can be reached.',
+    what: 'The gateway reaches the MCP servers of agents.',
     fix: startIt,
     needs: [],
     run: deps => checkEndpoints(deps, 'tools'),
@@ -42,8 +42,8 @@ export const agentChecks: readonly Check[] = [
   {
     id: 'agents.trusted_issuers',
     group,
-    what: 'The keys of `identity.trusted_issuers` can be read.',
-    fix: 'Ask the issuer; until then its evidence is left out.',
+    what: 'The gateway can read the keys of `identity.trusted_issuers`.',
+    fix: 'Ask the issuer; until then its evidence does not count.',
     needs: ['outside'],
     timeoutMs: 20_000,
     run: checkTrustedIssuers,
@@ -51,7 +51,7 @@ export const agentChecks: readonly Check[] = [
   {
     id: 'agents.token_issuers',
     group,
-    what: 'The key sets (JWKS) of `a2a.auth.issuers` and `web.auth.issuers` can be read.',
+    what: 'The gateway can read the key sets (JWKS) of `a2a.auth.issuers` and `web.auth.issuers`.',
     fix: 'Correct `jwks` of the issuer.',
     needs: ['outside'],
     run: checkTokenIssuers,

@@ -27,7 +27,7 @@ const slowMs = 2_000
 /** All at once. */
 const mostAsked = 100
 
-/** Asks each for its headers only (HEAD): whatever it answers, it is there. No message is sent. */
+/** Asks each for its headers only (HEAD): whatever it answers, it is there. The check sends no message. */
 export async function checkEndpoints(deps: DoctorDeps, kind: EndpointKind): Promise<readonly CheckOutcome[]> {
   const endpoints = listEndpoints(deps.config.agents, kind)
   if (endpoints.length === 0) return [skip('', 'no agent has one')]

@@ -10,7 +10,7 @@ export const channelChecks: readonly Check[] = [
   {
     id: 'channels.inbox',
     group,
-    what: 'An activity signed by an agent of ours reaches its inbox by the public address, and a forged one is refused. It has no effect.',
+    what: 'An activity of an agent of ours reaches its inbox by the public address, and the gateway refuses a forged one. It has no effect.',
     fix: 'Let the proxy pass body, `Signature`, `Digest`, `Date` and `Host` on as they are.',
     needs: ['gateway', 'peers'],
     timeoutMs,
@@ -19,7 +19,7 @@ export const channelChecks: readonly Check[] = [
   {
     id: 'channels.calls',
     group,
-    what: 'An A2A call (`GetTask`) with a token of ours is answered by the public address, and a forged one is refused. It has no effect.',
+    what: 'A call (`GetTask`) with our token gets an answer at the public address, and a forged one does not. It has no effect.',
     fix: 'Let the proxy pass body and `Authorization` on as they are.',
     needs: ['gateway', 'peers'],
     timeoutMs,

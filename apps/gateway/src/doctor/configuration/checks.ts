@@ -13,7 +13,7 @@ export const configurationFaultChecks: readonly MachineCheck[] = [
   {
     id: 'configuration.valid',
     group: 'configuration',
-    what: 'The configuration can be read, and every value in it is one that the gateway knows.',
+    what: 'The gateway can read the configuration, and knows every value in it.',
     fix: 'Correct what is named; `docs/reference/configuration.md` lists every key.',
     needs: [],
     run: ({ configFaults, configPath }) =>
@@ -28,7 +28,7 @@ export const configurationChecks: readonly Check[] = [
   {
     id: 'configuration.safe',
     group: 'configuration',
-    what: 'No setting is unsafe where the gateway is used, as `postern start` asks.',
+    what: 'No setting is unsafe in production, as `postern start` asks.',
     fix: 'Change the setting that is named.',
     needs: [],
     run: checkSafety,
@@ -44,7 +44,7 @@ export const configurationChecks: readonly Check[] = [
   {
     id: 'configuration.operator_token',
     group: 'configuration',
-    what: 'The operator token cannot be guessed.',
+    what: 'Nobody can guess the operator token.',
     fix: 'Set `operator_token` to 24 or more random characters.',
     needs: ['gateway'],
     run: deps =>
@@ -59,7 +59,7 @@ export const configurationChecks: readonly Check[] = [
   {
     id: 'configuration.agent_secrets',
     group: 'configuration',
-    what: 'The secrets that sign calls of webhook agents cannot be guessed.',
+    what: 'Nobody can guess the secrets that sign calls of webhook agents.',
     fix: 'Use `openssl rand -base64 32`, on both sides.',
     needs: [],
     run: checkAgentSecrets,

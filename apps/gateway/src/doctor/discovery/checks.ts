@@ -24,17 +24,17 @@ export const discoveryChecks: readonly Check[] = [
   }),
   judgeAddresses(['actor.'], {
     id: 'discovery.actor',
-    what: 'The actor of each address can be fetched, with its key and inbox.',
+    what: 'Peers can fetch the actor of each address, with its key and inbox.',
     fix: 'Let the proxy pass `/agents/` on to the gateway, with the `Accept` field as it is.',
   }),
   judgeAddresses(['card.'], {
     id: 'discovery.agent_card',
-    what: 'The agent card of each address can be fetched, and says the same as WebFinger.',
+    what: 'Peers can fetch the agent card of each address, and it says the same as WebFinger.',
     fix: 'Let the proxy pass `/.well-known/agent-card/` on to the gateway.',
   }),
   judgeAddresses(['a2a.'], {
     id: 'discovery.calls',
-    what: 'The A2A cards of each address and of the host can be used, and their signatures hold.',
+    what: 'The A2A cards of each address and of the host are valid, and their signatures hold.',
     fix: 'Let the proxy pass `/.well-known/` and `/agents/` on to the gateway.',
   }),
   judgeAddresses(['page.', 'directory.'], {

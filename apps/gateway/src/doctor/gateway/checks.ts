@@ -13,8 +13,8 @@ export const gatewayOpenChecks: readonly MachineCheck[] = [
   {
     id: 'gateway.opens',
     group: 'gateway',
-    what: 'The gateway can be opened: its store, its agents and its channels.',
-    fix: 'Do what is said there; until then most other checks are skipped.',
+    what: 'The gateway opens: its store, its agents and its channels.',
+    fix: 'Follow the message; until then most other checks do not run.',
     needs: [],
     run: ({ configFaults, openFaults }) => {
       if (configFaults.length > 0) return skip('gateway', 'the configuration has faults; see configuration.valid')
@@ -46,7 +46,7 @@ export const gatewayChecks: readonly Check[] = [
     id: 'gateway.writes',
     group: 'gateway',
     what: 'The store takes writes.',
-    fix: 'Make room on the disk, or look after the database server.',
+    fix: 'Free space on the disk, or look after the database server.',
     needs: ['gateway'],
     run: async deps => about('store', await judgeWrites(deps)),
   },
@@ -61,7 +61,7 @@ export const gatewayChecks: readonly Check[] = [
   {
     id: 'gateway.proxies',
     group: 'gateway',
-    what: 'The proxy that ends TLS is one of `network.trusted_proxies`, so that its clients are told apart.',
+    what: 'The proxy that ends TLS is one of `network.trusted_proxies`, so that the gateway can tell its clients apart.',
     fix: 'Add the address of the proxy to `network.trusted_proxies`.',
     needs: ['gateway'],
     run: deps => about('network.trusted_proxies', judgeProxies(deps)),
@@ -73,7 +73,7 @@ async function judgeWrites(deps: DoctorDeps): Promise<Verdict> {
     await requireOpened(deps).store.checkWrites()
     return ok('the store takes writes')
   } catch (error) {
-    const fix = 'Make room on the disk, or look after the database server.'
+    const fix = 'Free space on the disk, or look after the database server.'
     return failure(`the store takes no writes: ${describeError(error)}`, fix)
   }
 }

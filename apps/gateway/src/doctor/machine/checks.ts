@@ -27,8 +27,8 @@ export const machineOnlyChecks: readonly MachineCheck[] = [
   {
     id: 'machine.disk',
     group: 'machine',
-    what: 'The disk of the data folder has room for bytes and files.',
-    fix: 'Make room on the disk, or move `data` to a larger one.',
+    what: 'The disk of the data folder has space for bytes and files.',
+    fix: 'Free space on the disk, or move `data` to a larger one.',
     needs: [],
     run: ({ facts, directory }) => about(directory, judgeDisk(facts.readDisk(directory))),
   },

@@ -50,7 +50,7 @@ export const mailChecks: readonly Check[] = [
   {
     id: 'mail.relay',
     group,
-    what: 'Neither the listener nor the host of the MX record takes mail to others from strangers. No mail is sent.',
+    what: 'Neither the listener nor the host of the MX record takes mail to others from strangers. The check sends no mail.',
     fix: 'Let the mail server take mail to your domains only.',
     needs: [],
     run: checkRelay,
@@ -58,7 +58,7 @@ export const mailChecks: readonly Check[] = [
   {
     id: 'mail.secret',
     group,
-    what: 'The secret of `POST /email/inbound` cannot be guessed.',
+    what: 'Nobody can guess the secret of `POST /email/inbound`.',
     fix: 'Set `email.intake.secret` to 24 or more random characters.',
     needs: [],
     run: checkSecret,
@@ -114,7 +114,7 @@ export const mailChecks: readonly Check[] = [
   {
     id: 'mail.dkim',
     group,
-    what: 'Every DKIM key that signs is published (RFC 6376).',
+    what: 'DNS has every DKIM key that signs (RFC 6376).',
     fix: 'Publish what `postern keys` prints.',
     needs: ['gateway', 'outside'],
     run: deps => checkMailRow(deps, 'mail.dkim'),
@@ -130,7 +130,7 @@ export const mailChecks: readonly Check[] = [
   {
     id: 'mail.mta_sts',
     group,
-    what: 'Where MTA-STS is used (RFC 8461), its policy can be had and names every mail host.',
+    what: 'A domain with MTA-STS (RFC 8461) has a policy that names every mail host.',
     fix: 'Serve the policy at `https://mta-sts.DOMAIN/.well-known/mta-sts.txt`.',
     needs: ['outside'],
     run: checkMtaSts,
@@ -138,7 +138,7 @@ export const mailChecks: readonly Check[] = [
   {
     id: 'mail.tls_reports',
     group,
-    what: 'Where MTA-STS is used, TLS reports (RFC 8460) have an address.',
+    what: 'A domain with MTA-STS has an address for TLS reports (RFC 8460).',
     fix: 'Publish a TXT record for `_smtp._tls`.',
     needs: ['outside'],
     run: checkTlsReports,
@@ -154,7 +154,7 @@ export const mailChecks: readonly Check[] = [
   {
     id: 'mail.loop',
     group,
-    what: 'A signed mail to ourselves leaves by the smarthost, comes back and is believed. No agent gets it.',
+    what: 'A signed mail to ourselves leaves by the smarthost, comes back and counts as proven. No agent gets it.',
     fix: 'Look at the queue of the smarthost, at the MX record and at the DNS records of `postern keys`.',
     needs: ['gateway', 'running', 'outside'],
     timeoutMs: 28_000,

@@ -19,7 +19,7 @@ export const storeChecks: readonly Check[] = [
   {
     id: 'store.database',
     group,
-    what: 'The database is there and sound: a file is read from end to end, a server is asked.',
+    what: 'The database is there and sound: the check reads a file from end to end, or asks the server.',
     fix: 'Put the file back from a backup, or start the database server.',
     needs: [],
     timeoutMs: 25_000,
@@ -63,7 +63,7 @@ export const storeChecks: readonly Check[] = [
   {
     id: 'store.server_transport',
     group,
-    what: 'What is said to a PostgreSQL on another machine is encrypted.',
+    what: 'TLS protects the connection to a PostgreSQL on another machine.',
     fix: 'Add `?sslmode=verify-full` to the URL of `store`.',
     needs: ['postgres'],
     run: checkServer(judgeServerTransport),
@@ -71,7 +71,7 @@ export const storeChecks: readonly Check[] = [
   {
     id: 'store.files',
     group,
-    what: 'A file can be put into the S3 bucket, read and deleted.',
+    what: 'The gateway can write a file to the S3 bucket, read it and delete it.',
     fix: 'Correct `web.storage`: endpoint, bucket, keys and rights.',
     needs: ['gateway'],
     timeoutMs: 20_000,

@@ -31,7 +31,7 @@ export const tlsChecks: readonly Check[] = [
   {
     id: 'tls.versions',
     group,
-    what: 'TLS 1.2 or 1.3 is spoken, and nothing older (RFC 8996).',
+    what: 'The server speaks TLS 1.2 or 1.3, and nothing older (RFC 8996).',
     fix: 'In nginx: `ssl_protocols TLSv1.2 TLSv1.3;`.',
     needs: ['outside'],
     run: deps => eachHost(deps, (host, handshake) => judgeVersions(host, handshake, deps)),

@@ -14,7 +14,7 @@ export const workChecks: readonly Check[] = [
   {
     id: 'work.dead_letters',
     group,
-    what: 'No delivery was given up.',
+    what: 'The gateway has given up no delivery.',
     fix: 'See `postern deliveries list --state dead`, then retry or dismiss each.',
     needs: ['gateway'],
     run: async deps => about('deliveries', await judgeDeadLetters(deps)),
@@ -30,8 +30,8 @@ export const workChecks: readonly Check[] = [
   {
     id: 'work.hosts',
     group,
-    what: 'No host is left alone because it does not answer (circuit breaker).',
-    fix: 'It is tried again by itself; retry a delivery to try it at once.',
+    what: 'The circuit breaker of no host is open.',
+    fix: 'The gateway tries again by itself; retry a delivery to try it at once.',
     needs: ['gateway', 'running'],
     run(deps) {
       const hosts = requireOpened(deps).listLeftAlone()
@@ -45,7 +45,7 @@ export const workChecks: readonly Check[] = [
   {
     id: 'work.suppressions',
     group,
-    what: 'No address is suppressed because mail to it bounced.',
+    what: 'No address has a suppression because mail to it bounced.',
     fix: 'Correct the address; `postern suppressions lift` sends to it again.',
     needs: ['gateway'],
     run: async deps => about('suppressions', await judgeSuppressions(deps)),

@@ -11,7 +11,7 @@ interface KeptCase {
 
 const nothingWrong: Fix = { text: 'Nothing is wrong: no person waits for an answer.' }
 const loopFix: Fix = {
-  text: 'Two programs answer each other. When the exchange is wanted, raise limits.loop.agent_turns_per_hour, pair_turns_per_hour, turns_without_person or similar_turns; for bots of the fediverse activitypub.bot_turns_per_hour, for mail email.budgets.',
+  text: 'Two programs answer each other. If you want the exchange, raise limits.loop.agent_turns_per_hour, pair_turns_per_hour, turns_without_person or similar_turns. For bots of the fediverse raise activitypub.bot_turns_per_hour, for mail email.budgets.',
 }
 
 /** In order: of several flags the first counts. */
@@ -33,7 +33,7 @@ export const keptCases: readonly (readonly [flag: string, kept: KeptCase])[] = [
       code: 'not_allowed',
       why: "the agent's access list does not let this sender speak to it",
       fix: ({ message: { agent } }) => ({
-        text: `Change agents.${agent}.allow or agents.${agent}.deny when the sender shall be heard.`,
+        text: `Change agents.${agent}.allow or agents.${agent}.deny if you want to hear the sender.`,
       }),
     },
   ],
@@ -41,7 +41,7 @@ export const keptCases: readonly (readonly [flag: string, kept: KeptCase])[] = [
     'blocked_by',
     {
       code: 'blocked_by',
-      why: 'the sender blocks the agent, and nothing is said to somebody who blocks it',
+      why: 'the sender blocks the agent, and the gateway does not write to somebody who blocks it',
       fix: () => ({ text: 'Only the sender can end it: they have to unblock the agent.' }),
     },
   ],
@@ -51,7 +51,7 @@ export const keptCases: readonly (readonly [flag: string, kept: KeptCase])[] = [
       code: 'quarantined',
       why: "nothing proves its author, and the DMARC policy of the author's domain asks for quarantine",
       fix: () => ({
-        text: 'The sender has to mail with a DKIM signature or an SPF host of that domain. A gateway in front that checks mail can be trusted by email.trust; mail under p=reject is refused or kept as email.trust.dmarc_reject says.',
+        text: 'The sender has to mail with a DKIM signature or an SPF host of that domain. Name a server in front that checks mail in email.trust. For mail under p=reject email.trust.dmarc_reject decides.',
       }),
     },
   ],
@@ -72,7 +72,7 @@ export const keptCases: readonly (readonly [flag: string, kept: KeptCase])[] = [
     {
       code: 'not_addressed',
       why: 'the agent stands neither in To nor in Cc, as in a blind copy or a forwarded mail',
-      fix: () => ({ text: 'Set email.answer_bcc to true when such mail shall be answered.' }),
+      fix: () => ({ text: 'Set email.answer_bcc to true if agents should answer such mail.' }),
     },
   ],
   [
@@ -80,7 +80,7 @@ export const keptCases: readonly (readonly [flag: string, kept: KeptCase])[] = [
     {
       code: 'mass_mention',
       why: 'it addresses more people than activitypub.max_mentions, so nobody in particular',
-      fix: () => ({ text: 'Raise activitypub.max_mentions when such posts shall be answered.' }),
+      fix: () => ({ text: 'Raise activitypub.max_mentions if agents should answer such posts.' }),
     },
   ],
   ...[
@@ -96,13 +96,13 @@ export const keptCases: readonly (readonly [flag: string, kept: KeptCase])[] = [
   ...[
     ['own_mail', 'it is mail of this gateway that came back'],
     ['bounce_address', 'it came to the address for bounces, which only machines know'],
-    ['bounce_hard', 'it reports that a mail of ours cannot be delivered'],
-    ['bounce_soft', 'it reports that a mail of ours is delayed'],
+    ['bounce_hard', 'it reports that a mail of ours cannot arrive'],
+    ['bounce_soft', 'it reports that a mail of ours comes late'],
     ['bounce', 'it is a report of a mail server'],
-    ['delivery_delayed', 'it reports that a mail of ours is delayed'],
-    ['delivery_confirmed', 'it reports that a mail of ours was delivered'],
+    ['delivery_delayed', 'it reports that a mail of ours comes late'],
+    ['delivery_confirmed', 'it reports that a mail of ours has arrived'],
     ['feedback_report', 'it reports a complaint about mail of ours'],
-    ['disposition_notice', 'it reports that a mail of ours was read'],
+    ['disposition_notice', 'it reports that somebody read a mail of ours'],
     ['calendar_reply', 'it is the answer of a calendar'],
     ['auto_reply', 'a program wrote it: it is an automatic reply'],
     ['silence_asked', 'it asks that no program answers it'],
@@ -110,23 +110,23 @@ export const keptCases: readonly (readonly [flag: string, kept: KeptCase])[] = [
   ].map(([flag = '', why = '']) => [flag, { code: 'automatic', why, fix: () => nothingWrong }] as const),
   ...['list', 'bulk'].map(flag => {
     const fix = () => ({
-      text: 'Set email.answer_lists to true when proven authors who write by way of a list shall be answered.',
+      text: 'Set email.answer_lists to true if agents should answer proven authors who write by a list.',
     })
     return [flag, { code: 'automatic', why: 'it came by a list or as bulk mail', fix }] as const
   }),
   ...['mime_limits', 'duplicate_header', 'unparsable', 'parser_killed', 'signature_flood'].map(flag => {
     const fix = () => ({ text: 'Look at it before you trust it. Limits for honest mail are in email.limits.' })
-    return [flag, { code: 'unsafe', why: `it is too odd to be given to an agent (${flag})`, fix }] as const
+    return [flag, { code: 'unsafe', why: `it is too odd for an agent (${flag})`, fix }] as const
   }),
   ...[
     ['follow_request', 'it asks to follow the agent, and an operator decides'],
-    ['follow_refused', 'it asks to follow the agent, and that is refused'],
+    ['follow_refused', 'it asks to follow the agent, and the gateway refuses that'],
     ['report', 'it is a report to moderators'],
     ['moved', 'it says that an account has moved'],
     ['unblocked', 'it says that the sender blocks the agent no longer'],
     ['readdressed', 'it says that a follower has a new inbox'],
     ['actor_update', 'it tells of a new profile'],
-    ['unsubscribed', 'it ends mail that was not asked for'],
+    ['unsubscribed', 'it ends mail that the agent writes unasked'],
     ['operator', 'it records what an operator did'],
     ['operator_notice', 'it told an operator what waits for them'],
     ['linked_copy', 'it is the copy of an answer for another address of the person'],

@@ -28,9 +28,9 @@ export const refusalCases: readonly RefusalCase[] = [
     code: 'key_host_down',
     codes: ['unavailable'],
     pattern: /actor's host|keys of its issuer|DNS did not answer|certificate cannot be had/,
-    why: 'the proof could not be checked, because the host that has the key did not answer',
+    why: 'the host that has the key did not answer, so the gateway could not check the proof',
     fix: refusal => ({
-      text: 'The peer was told to come again and does so by itself. If it lasts, see whether this gateway reaches that host and DNS.',
+      text: 'The peer comes again by itself. If it lasts, see whether this gateway reaches that host and DNS.',
       command: resolveSender(refusal) ?? 'npx postern doctor',
     }),
   },
@@ -40,7 +40,7 @@ export const refusalCases: readonly RefusalCase[] = [
     pattern: /^Cannot store/,
     why: 'the database or the disk did not take it',
     fix: () => ({
-      text: 'The peer was told to come again. Repair the disk or the database.',
+      text: 'The peer comes again. Repair the disk or the database.',
       command: 'npx postern doctor',
     }),
   },
@@ -48,7 +48,7 @@ export const refusalCases: readonly RefusalCase[] = [
     code: 'unavailable',
     codes: ['unavailable'],
     why: 'something that the gateway depends on did not answer',
-    fix: () => ({ text: 'The peer was told to come again and does so by itself.', command: 'npx postern doctor' }),
+    fix: () => ({ text: 'The peer comes again by itself.', command: 'npx postern doctor' }),
   },
   {
     code: 'internal_fault',
@@ -61,7 +61,7 @@ export const refusalCases: readonly RefusalCase[] = [
     codes: ['signature_invalid', 'signer_mismatch'],
     why: 'its proof does not hold',
     fix: refusal => ({
-      text: 'If the sender is honest, their server signs with another key than it publishes, or something on the way changed the request. Otherwise there is nothing to fix.',
+      text: 'If the sender is honest, their server signs with another key than it publishes, or a proxy changed the request. Otherwise there is nothing to fix.',
       command: resolveSender(refusal),
     }),
   },
@@ -70,7 +70,7 @@ export const refusalCases: readonly RefusalCase[] = [
     codes: ['unsigned'],
     why: 'nothing proves who sent it',
     fix: () => ({
-      text: 'The sender has to sign, or to bring a token. Something on the way may have taken the header out.',
+      text: 'The sender has to sign, or to bring a token. A proxy may have removed the header.',
     }),
   },
   {
@@ -85,7 +85,7 @@ export const refusalCases: readonly RefusalCase[] = [
   {
     code: 'replayed',
     codes: ['replayed'],
-    why: 'its proof counts once, and was used before',
+    why: 'its proof counts once, and this is its second use',
     fix: () => ({ text: 'The sender has to make a new proof for each request.' }),
   },
   {
@@ -103,7 +103,7 @@ export const refusalCases: readonly RefusalCase[] = [
     pattern: /is blocked$/,
     why: 'an operator has blocked its host',
     fix: () => ({
-      text: 'Take the host out of activitypub.block and its files (or put it into activitypub.allow) when it shall be heard.',
+      text: 'Take the host out of activitypub.block and its files (or put it into activitypub.allow) if you want to hear it.',
     }),
   },
   {
@@ -112,7 +112,7 @@ export const refusalCases: readonly RefusalCase[] = [
     pattern: /may not speak to this agent/,
     why: "the agent's access list does not let this sender speak to it",
     fix: ({ agent = '<name>' }) => ({
-      text: `Change agents.${agent}.allow or agents.${agent}.deny when the sender shall be heard.`,
+      text: `Change agents.${agent}.allow or agents.${agent}.deny if you want to hear the sender.`,
     }),
   },
   {
@@ -129,14 +129,14 @@ export const refusalCases: readonly RefusalCase[] = [
     code: 'forbidden',
     codes: ['forbidden'],
     why: 'the sender may not do this',
-    fix: () => ({ text: 'The reason names the rule; change it when the sender shall be heard.' }),
+    fix: () => ({ text: 'The reason names the rule; change it if you want to hear the sender.' }),
   },
   {
     code: 'rate_limited',
     codes: ['rate_limited'],
-    why: 'a limit was reached',
+    why: 'it went over a limit',
     fix: () => ({
-      text: 'The peer was told to come again later. Raise limits.per_address, per_host, per_identity, per_unverified or per_agent when the traffic is wanted; behind a proxy set network.trusted_proxies.',
+      text: 'The gateway told the peer to come again later. Raise limits.per_address, per_host, per_identity, per_unverified or per_agent if you want the traffic; behind a proxy set network.trusted_proxies.',
     }),
   },
   {
@@ -144,7 +144,7 @@ export const refusalCases: readonly RefusalCase[] = [
     codes: ['no_recipient'],
     why: 'there is no such agent, task or document here',
     fix: ({ agent }) => ({
-      text: `${agent ? `Add agents.${agent} if it shall exist, or` : 'Add the agent if it shall exist, or'} let the sender correct the address.`,
+      text: `${agent ? `Add agents.${agent} if you want it, or` : 'Add the agent if you want it, or'} let the sender correct the address.`,
     }),
   },
   {
@@ -156,7 +156,7 @@ export const refusalCases: readonly RefusalCase[] = [
   {
     code: 'malformed',
     codes: ['malformed', 'unsupported'],
-    why: 'it is not well formed, or asks for what is not offered',
+    why: 'it is not well formed, or asks for something that the gateway does not offer',
     fix: () => ({ text: 'The sender has to correct what the reason names.' }),
   },
 ]

@@ -12,7 +12,7 @@ import { modelShape } from '../../openai/config.ts'
 const name = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'must be 1 to 64 of a-z, 0-9, "_", "-"')
 
 const aboutShape = {
-  /** What the others are told of it: when to hand over to it. */
+  /** What the others know of it: when to hand over to it. */
   description: z.string().max(1_000).optional(),
 }
 
@@ -25,7 +25,7 @@ const modelSchema = z.strictObject({
 
 const modelMemberSchema = z.strictObject({
   ...aboutShape,
-  /** What its model is told after the swarm's prompt. */
+  /** The prompt of its model, after the swarm's prompt. */
   prompt: z.string().max(200_000).default(''),
   /** Its model; default: the swarm's own. */
   model: modelSchema.optional(),
@@ -37,7 +37,7 @@ const modelMemberSchema = z.strictObject({
   navigates_to: z.array(name).default([]),
   /** Whether it may hand back to the member that had the conversation before. */
   navigates_back: z.boolean().default(false),
-  /** How many messages of the past its model is given. */
+  /** How many messages of the past its model gets. */
   keep: z.int().min(0).max(1_000).default(15),
   /** How many calls of one answer run. */
   max_tool_calls: z.int().min(1).max(32).default(1),
@@ -51,7 +51,7 @@ const operatorMemberSchema = z.strictObject({
   ...aboutShape,
   /** A human answers. */
   operator: z.literal(true),
-  /** How long its answer is waited for. */
+  /** How long the gateway waits for its answer. */
   timeout,
   /** A mailbox that gets the question, too. */
   mail: z.email().optional(),
@@ -61,7 +61,7 @@ const remoteMemberSchema = z.strictObject({
   ...aboutShape,
   /** An agent elsewhere answers: `@name@domain`, or the URL of its A2A card. */
   address: z.string().refine(text => isAddress(text) || URL.canParse(text), 'must be "@name@domain" or a URL'),
-  /** How long its answer is waited for. */
+  /** How long the gateway waits for its answer. */
   timeout,
 })
 
@@ -69,13 +69,13 @@ const patterns = z.array(z.string().refine(isPattern, 'must be a regular express
 
 /** What must not be said. A banned person is refused in all their conversations. */
 const policySchema = z.strictObject({
-  /** Messages that match one of these are refused. */
+  /** The gateway refuses messages that match one of these. */
   refuse_input: patterns,
-  /** Answers that match one of these are not sent. */
+  /** The gateway does not send answers that match one of these. */
   refuse_output: patterns,
   /** What the sender reads instead. */
   message: z.string().min(1).max(2_000),
-  /** Whether the sender is refused from then on, in all conversations. */
+  /** Whether the gateway refuses the sender from then on, in all conversations. */
   bans: z.boolean().default(false),
 })
 
@@ -96,7 +96,7 @@ const stateSchema = z.strictObject({
 })
 const storageSchema = z.strictObject({
   ...keptShape,
-  /** Of what is shared: whether an item goes with the message in whose turn it was put there. */
+  /** Of what is shared: whether an item goes with the message whose turn wrote it. */
   forgets: z.boolean().default(true),
 })
 
@@ -106,7 +106,7 @@ const dataShape = {
   states: z.record(dataName, stateSchema).default({}),
   /** Lists that tools of members keep, by name. */
   storages: z.record(dataName, storageSchema).default({}),
-  /** Path of a module whose exports are computed from states. */
+  /** Path of a module whose exports compute values from states. */
   computes: z.string().regex(modulePathPattern, 'must be a path such as "./computes.ts"').optional(),
   /** How much all of these may be. */
   data_limits: z
@@ -141,7 +141,7 @@ export const swarmAgentSchema = commonAgentSchema
     prompt: z.string().max(200_000).default(''),
     /** The members by their names; each is a model, a human or an agent elsewhere. */
     members: z.record(name, z.union([modelMemberSchema, operatorMemberSchema, remoteMemberSchema])),
-    /** Filters of what may be said, by name. */
+    /** Filters of messages and answers, by name. */
     policies: z.record(name, policySchema).default({}),
     /** What an answer of a model may not look like. */
     rescue_checks: z.array(z.enum(answerChecks)).default([...defaultAnswerChecks]),

@@ -18,7 +18,7 @@ const identityProofSchema = z.discriminatedUnion('type', [
     kid: z.string(),
     /** The signature; left out once it is verified. */
     value: z.string().optional(),
-    /** How the signed bytes were made. */
+    /** The canonical form of the signed bytes. */
     canonicalization: z.string().optional(),
   }),
   z.looseObject({ type: z.literal('bearer-token'), verified_by: z.string() }),
@@ -36,9 +36,9 @@ export const identityEvidenceSchema = z.object({
   method: z.string(),
   /** The strength of the proof: `address`, `domain`, `oauth`, or a level of the issuer. */
   assurance: z.string(),
-  /** The agent, or the agents, that it is meant for. */
+  /** The agent, or the agents, that it is for. */
   audience: z.union([z.string(), z.array(z.string())]),
-  /** When it was issued, ISO 8601. */
+  /** Time of issue, ISO 8601. */
   issued_at: z.string(),
   /** When it begins to count, ISO 8601. */
   not_before: z.string().optional(),

@@ -14,23 +14,23 @@ export const policyResolutionSchema = z.looseObject({
   requirement: z.string().optional(),
   /** Kind of the requirement. */
   kind: z.string().optional(),
-  /** What was decided. */
+  /** The decision. */
   outcome: z.enum(resolutionOutcomes).optional(),
-  /** When it was decided, ISO 8601 UTC. */
+  /** Time of the decision, ISO 8601 UTC. */
   resolved_at: z.string().optional(),
-  /** How it was decided (`link`, `principal`, `receipt`, `operator`), and by whom, where that is known. */
+  /** The kind of decision (`link`, `principal`, `receipt`, `operator`), and who made it, if known. */
   resolver: z
     .object({
-      /** How it was decided. */
+      /** The kind of decision. */
       method: z.string(),
       /** Who decided it. */
       subject: z.string().optional(),
     })
     .optional(),
-  /** Of a payment: who vouches for it, and by which reference. */
+  /** Of a payment: who confirms it, and by which reference. */
   receipt: z
     .object({
-      /** Who says that it was paid. */
+      /** Who confirms the payment. */
       provider: z.string(),
       /** The provider's reference. */
       reference: z.string(),

@@ -63,7 +63,7 @@ export interface MessageRecord {
   readonly namesakes?: readonly number[] | undefined
   /** Absent once its author has taken it back. */
   readonly trace?: IntakeTrace | undefined
-  /** Absent when it has none, or is answered together with another (`merged_into`). */
+  /** Absent when it has none, or shares the answer of another (`merged_into`). */
   readonly turn?: TurnRecord | undefined
 }
 
@@ -79,7 +79,7 @@ export interface Refusal {
   readonly reason: string
   /** Where it came in: `POST /inbox`, `SMTP`, `SendMessage`. */
   readonly endpoint?: string | undefined
-  /** What it was answered with: of HTTP, or the reply code of SMTP. */
+  /** Status of the answer: of HTTP, or the reply code of SMTP. */
   readonly status?: number | undefined
   /** Who it says that it is from: nobody has proven it. */
   readonly claimed_sender?: string | undefined

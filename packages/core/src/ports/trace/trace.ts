@@ -99,7 +99,7 @@ export interface TurnAttempt {
   /** 1 for the first. */
   readonly attempt: number
   readonly leased_at: number
-  /** When the agent was called; absent when it was not. */
+  /** When the gateway called the agent; absent when it did not. */
   readonly called_at?: number | undefined
   /** When the first piece of its answer came. */
   readonly first_output_at?: number | undefined
@@ -110,7 +110,7 @@ export interface TurnAttempt {
   /** Of each model that was asked. */
   readonly usage?: readonly TokenUsage[] | undefined
   readonly error?: AgentFault | undefined
-  /** When it is tried again. */
+  /** Time of the next attempt. */
   readonly next_at?: number | undefined
 }
 
@@ -137,7 +137,7 @@ export interface DeliveryAttempt {
   readonly status?: number | undefined
   /** The first line of the far side's answer. */
   readonly reply_line?: string | undefined
-  /** Why it was not sent. */
+  /** Why the gateway did not send it. */
   readonly error?: string | undefined
   /** When the next one is due. */
   readonly next_at?: number | undefined

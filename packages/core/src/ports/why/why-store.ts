@@ -18,7 +18,7 @@ export interface WhyWords {
 
 /** Where to look for the reason. */
 export interface WhySubject {
-  /** What it was found by. */
+  /** The words that found it. */
   readonly by: 'id' | 'message' | 'delivery' | 'address'
   /** Numbers of messages; by an id the first is the most trusted one, by an address the newest. */
   readonly messages: readonly number[]
