@@ -1,12 +1,15 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ConsoleGateway } from './console-gateway.ts'
 import { openConsoleGateway } from './console-gateway.ts'
 
 // `npm run screenshots` writes these into docs/images; with the other tests they only show that they can be taken.
 const folder = process.env.TEST_PICTURES ?? join(tmpdir(), 'postern-pictures')
+
+const agentFolder = fileURLToPath(new URL('../agents/console', import.meta.url))
 
 let gateway: ConsoleGateway
 beforeAll(async () => {
@@ -30,9 +33,16 @@ afterAll(() => gateway.close())
 
 test.each(['light', 'dark'] as const)('Flow and a message, in %s', async colorScheme => {
   const { page, show } = await gateway.openPage({ colorScheme, viewport: { width: 1280, height: 720 } })
+  // Where this copy of the repository lies is nobody's business.
+  await page.route('**/operator/api/outcomes?*', async route => {
+    const response = await route.fetch()
+    await route.fulfill({ response, body: (await response.text()).replaceAll(agentFolder, 'agents') })
+  })
+  await page.reload()
   const pathOf = (name: string) => join(folder, `console-${name}-${colorScheme}.png`)
   await expect.poll(() => page.locator('.rows li').count()).toBe(9)
   await page.waitForTimeout(500)
+  expect(await page.locator('.rows').textContent()).toContain('threw an error at agents/')
   await page.screenshot({ path: pathOf('flow') })
   const mail = (await gateway.gateway.store.listMessages({ limit: 20 })).find(({ preview }) => preview.includes('1182'))
   await show(`message/${mail?.message}`)
