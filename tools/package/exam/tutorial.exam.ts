@@ -1,0 +1,71 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { install } from './install-packages.ts'
+import type { DevGateway } from './program.ts'
+import { runInstalled, runProgram, startDev } from './program.ts'
+
+// docs/start/tutorial.md as its reader does it, up to the server.
+
+const { tarball, folder, nodes } = inject('installation')
+const node = nodes.oldest
+const project = join(folder, 'millbrook')
+const page = readFileSync(join(import.meta.dirname, '../../../docs/start/tutorial.md'), 'utf8')
+
+/** The module that the page shows for a path of the project. */
+function readModule(path: string): string {
+  const [, code = ''] = page.match(new RegExp(`^\`\`\`ts\\n(// ${path}\\n[\\s\\S]*?)^\`\`\`$`, 'm')) ?? []
+  return code
+}
+
+/** Commands of the page that begin so, as lists of arguments. */
+function listCommands(start: string): readonly (readonly string[])[] {
+  const lines = page.split('\n').filter(line => line.startsWith(`npx postern ${start}`))
+  return lines.map(line => (line.match(/"[^"]*"|\S+/g) ?? []).slice(2).map(word => word.replaceAll('"', '')))
+}
+
+let gateway: DevGateway
+const run = (args: readonly string[]) => runInstalled(args, { node, folder: project })
+
+beforeAll(async () => {
+  const [init = []] = listCommands('init')
+  const begun = await runInstalled(init, { node, folder })
+  expect(begun).toMatchObject({ code: 0, errors: '' })
+  await install(project, [tarball])
+  for (const path of ['agents/office.ts', 'agents/office.test.ts']) writeFileSync(join(project, path), readModule(path))
+  gateway = await startDev({ node, folder: project })
+})
+afterAll(async () => {
+  await gateway?.stop()
+  rmSync(project, { recursive: true, force: true })
+})
+
+test('the agent and its test have the right types, and the test passes', async () => {
+  const program = (path: string, args: readonly string[]) =>
+    runProgram(node, [join(project, 'node_modules', path), ...args], { node, folder: project })
+  expect((await program('typescript/bin/tsc', [])).output).toBe('')
+  expect((await program('vitest/vitest.mjs', ['run'])).output).toMatch(/4 passed/)
+})
+
+test('the office answers, asks, and goes on when the person agrees', async () => {
+  const [hours = [], goat = []] = listCommands('send')
+  expect((await run(hours)).output).toContain('nine to four')
+  const { output } = await run(goat)
+  const link = /https:\/\/millbrook\.example(\/actions\/\S+)/.exec(output)?.[1] ?? ''
+  const decided = await fetch(`${gateway.url}${link}`, {
+    method: 'POST',
+    body: new URLSearchParams({ decision: 'grant' }),
+  })
+  expect(decided.status).toBe(200)
+  await expect
+    .poll(async () => (await run(['messages'])).output, { timeout: 60_000, interval: 500 })
+    .toMatch(/answered\s+policy_resolution/)
+})
+
+test('the gateway refuses a forged mail, and the agent turns one without a proof away', async () => {
+  const [, , forged = [], unproven = []] = listCommands('send')
+  expect((await run(forged)).output).toContain('(refused)')
+  expect((await run(unproven)).output).toContain('Please write from an address that proves who you are.')
+  expect((await run(['refusals'])).output).toContain('dmarc_rejected')
+  expect((await run(['why', '@alice@alice.test'])).output).toContain('@alice@alice.test')
+})
