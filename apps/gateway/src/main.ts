@@ -1,4 +1,4 @@
-import { ConfigError } from '@postern/core/errors'
+import { ConfigError, Rejection } from '@postern/core/errors'
 import { Command } from 'commander'
 import { addActionCommands } from './commands/actions/command.ts'
 import { addApprovalCommands } from './commands/approvals/command.ts'
@@ -122,6 +122,6 @@ function print(text: string): void {
 function describeForTerminal(error: unknown): string {
   if (error instanceof AggregateError)
     return [`${error.message}:`, ...error.errors.map(fault => `  ${describeForTerminal(fault)}`)].join('\n')
-  if (error instanceof ConfigError || error instanceof CommandError) return error.message
+  if ([ConfigError, CommandError, Rejection].some(kind => error instanceof kind)) return (error as Error).message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

@@ -1,3 +1,4 @@
+import { Rejection } from '@postern/core/errors'
 import type { z } from 'zod'
 import type { ApiOperation, OperationAnswer } from './operation.ts'
 import { operatorBase } from './operation.ts'
@@ -19,10 +20,17 @@ interface AnyInput {
   readonly body?: unknown
 }
 
-/** Path and query by which an operation is asked. Members that are undefined are left out. */
+/** @throws Rejection for what no path can hold: it would be another path */
+function formatSegment({ task }: ApiOperation, name: string, parameters: Readonly<Record<string, unknown>>): string {
+  const value = String(parameters[name])
+  if (!/^\.{0,2}$/.test(value)) return encodeURIComponent(value)
+  throw new Rejection('malformed', `Cannot ${task}: ${name} is ${value === '' ? 'empty' : `"${value}"`}`)
+}
+
+/** Path and query by which an operation is asked. Members that are undefined are left out. @throws Rejection */
 export function formatOperationPath<Of extends ApiOperation>(operation: Of, input: OperationInput<Of>): string {
   const { parameters = {}, query = {} } = input as AnyInput
-  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(parameters[name])))
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => formatSegment(operation, name, parameters))
   const given = Object.entries(query).flatMap(([name, value]) => {
     const values = Array.isArray(value) ? value : value === undefined ? [] : [value]
     return values.map(each => [name, String(each)])

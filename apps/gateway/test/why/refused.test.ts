@@ -96,6 +96,19 @@ describe('why, of a post or mail that was refused', () => {
     expect(found.fix?.text).toContain('email.trust.dmarc_reject')
     // With angles, as a header has it.
     expect((await askWhy(gateway, `<${found.id}>`)).explanations[0]?.code).toBe('dmarc_rejected')
+    // By who it claims to be from, whatever name stands before the address, and by the agent.
+    for (const asked of ['@alice@alice.test', 'alice@alice.test', 'echo', 'echo@agents.test']) {
+      const { explanations } = await askWhy(gateway, asked)
+      expect(explanations.map(({ code }) => code)).toContain('dmarc_rejected')
+    }
+    expect(found.fix?.command).toBe('npx postern resolve @alice@alice.test')
+  })
+
+  test('because there is no such agent: by the address that a mail was written to', async () => {
+    await mail('unknown_recipient')
+    const found = await awaitNewest('no-such-agent@agents.test', 'unknown_recipient')
+    expect(found.agent).toBe('no-such-agent')
+    expect(found.fix?.text).toMatch(/Add agents\.no-such-agent /)
   })
 
   test('the newest first, and every reason of it', async () => {

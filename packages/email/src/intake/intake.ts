@@ -1,5 +1,6 @@
 import type { Admitted, ChannelContext, Inbound, RefusalPlace } from '@postern/core'
 import { createIntakeSteps, hasRefusal, isoTime, Rejection, receive, recordRefusal } from '@postern/core'
+import { nameClaims } from '../addresses/claims.ts'
 import { findRecipient } from '../addresses/recipients.ts'
 import type { MailEnvelopeIn, RawMail } from '../mail/raw.ts'
 import type { ProvenMail } from '../proven/mail.ts'
@@ -27,11 +28,16 @@ export function createMailIntake(inbound: Inbound<RawMail, ProvenMail>, gateway:
     envelope,
     receivedAt: isoTime(platform.now()),
   })
+  const nameThose = ({ claimed_sender: sender, agent, ...place }: RefusalPlace): RefusalPlace => ({
+    ...place,
+    ...nameClaims({ sender, recipients: agent?.split(', ') ?? [] }, agents),
+  })
   const receptionOf = (place: RefusalPlace) => {
-    return { admission, store, platform, steps: createIntakeSteps(platform), ...place }
+    return { admission, store, platform, steps: createIntakeSteps(platform), ...nameThose(place) }
   }
   const record = (error: unknown, place: RefusalPlace) => {
-    if (!place.request || !hasRefusal(place.request)) recordRefusal(error, inbound.name, { store, platform, ...place })
+    if (!place.request || !hasRefusal(place.request))
+      recordRefusal(error, inbound.name, { store, platform, ...nameThose(place) })
   }
   return {
     // A server that forwards mail for others declares whose it is.

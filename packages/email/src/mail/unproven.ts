@@ -1,5 +1,6 @@
-import type { ChannelContext, IntakeSteps } from '@postern/core'
+import type { AgentDirectory, ChannelContext, IntakeSteps } from '@postern/core'
 import { Rejection } from '@postern/core'
+import { nameClaims } from '../addresses/claims.ts'
 import type { MailAddresses } from '../addresses/mail-addresses.ts'
 import type { AddressReader, Mailbox } from '../addresses/mailbox.ts'
 import { countEntries, formatMailbox, readAuthor } from '../addresses/mailbox.ts'
@@ -35,7 +36,7 @@ export async function readUnprovenMail(
   { gateway, limits, tokens, openAddresses, steps }: MailReading,
 ): Promise<UnprovenMail> {
   const header = scanHeaders(raw.octets, limits)
-  claimMail(steps, header, raw)
+  claimMail(steps, header, raw, gateway.agents)
   const named = findRecipients(raw.envelope.to, gateway.agents)
   const isReport = raw.envelope.from === '' && areBounceAddresses(named, tokens, gateway.platform.now())
   const addresses = readMailAddresses(header, await openAddresses(), { limits, isReport })
@@ -45,11 +46,15 @@ export async function readUnprovenMail(
 }
 
 /** What a mail says of itself, for the list of what was refused. */
-function claimMail(steps: IntakeSteps, header: HeaderBlock, { envelope: { from, to } }: RawMail): void {
+function claimMail(
+  steps: IntakeSteps,
+  header: HeaderBlock,
+  { envelope: { from, to } }: RawMail,
+  agents: AgentDirectory,
+): void {
   const sender = findField(header, 'from')?.trim() || from
   steps.claim({
-    ...(sender && { claimed_sender: sender }),
-    ...(to.length > 0 && { agent: to.join(', ') }),
+    ...nameClaims({ sender, recipients: to }, agents),
     peer_id: findField(header, 'message-id')?.trim(),
   })
 }

@@ -1,23 +1,30 @@
 import type { Command } from 'commander'
-import { Option } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
 import { readWhen } from '../read-when.ts'
-import type { MessageFilter } from './operations.ts'
+import type { MessageFilter, RefusalFilter } from './operations.ts'
 import type { DeliveryState } from './states.ts'
 import { deliveryStates, messageStates } from './states.ts'
 
 const loadView = () => import('./view.ts')
 
+/** @throws InvalidArgumentError */
+function readLimit(text: string): number {
+  const limit = Number(text)
+  if (Number.isInteger(limit) && limit >= 1 && limit <= 500) return limit
+  throw new InvalidArgumentError('It must be a whole number from 1 to 500.')
+}
+
 interface MessageOptions extends CommonOptions, Omit<MessageFilter, 'limit' | 'after'> {
   readonly follow?: true
-  readonly limit: string
+  readonly limit: number
 }
 
 async function listOrFollow(
   { follow, json, limit, since, until, ...words }: MessageOptions,
   { openClient, output }: Pick<CommandContext, 'openClient' | 'output'>,
 ): Promise<void> {
-  const filter = { ...words, since: readWhen(since), until: readWhen(until), limit: Number(limit) }
+  const filter = { ...words, since: readWhen(since), until: readWhen(until), limit }
   const { printFollowed, printMessages } = await loadView()
   const print = follow ? printFollowed : printMessages
   return print(openClient, output({ json: json === true }), filter)
@@ -37,7 +44,7 @@ export function addMessageCommands(program: Command, { openClient, output }: Com
     .option('--since <when>', 'not before: a time ago (30m, 12h, 7d) or an instant (ISO 8601)')
     .option('--until <when>', 'before: a time ago (30m, 12h, 7d) or an instant (ISO 8601)')
     .option('--text <words>', 'only messages whose text contains this')
-    .option('--limit <n>', 'number of messages', '20')
+    .option('--limit <n>', 'number of messages, at most 500', readLimit, 20)
     .option('--json', 'print JSON, for programs')
     .action(async (options: MessageOptions) => listOrFollow(options, { openClient, output }))
   program
@@ -65,14 +72,6 @@ export function addMessageCommands(program: Command, { openClient, output }: Com
     .action(async (id: string, options: CommonOptions) =>
       (await loadView()).printDelivery(openClient, output(options), id),
     )
-  program
-    .command('refusals')
-    .description('list what the gateway refused or could not take, from whom, and how to fix it')
-    .option('--limit <n>', 'number of refusals', '20')
-    .option('--json', 'print JSON, for programs')
-    .action(async (options: CommonOptions & { limit: string }) =>
-      (await loadView()).printRefusals(openClient, output(options), Number(options.limit)),
-    )
   for (const [action, does] of [
     ['retry', 'try a delivery again now'],
     ['drop', 'give a delivery up'],
@@ -83,4 +82,24 @@ export function addMessageCommands(program: Command, { openClient, output }: Com
       .description(does)
       .action(async (id: string) => (await loadView()).changeListedDelivery(openClient, output({}), action, id))
   }
+  addRefusals(program, { openClient, output })
+}
+
+function addRefusals(program: Command, { openClient, output }: Pick<CommandContext, 'openClient' | 'output'>): void {
+  program
+    .command('refusals')
+    .description('list what the gateway refused or could not take, from whom, and how to fix it')
+    .option('--agent <name>', 'only what was for this agent')
+    .option('--channel <name>', 'only by this channel; gateway: failures of pages, discovery, files and the API')
+    .option('--code <code>', 'only with this code, such as unsigned, forbidden or unavailable')
+    .option('--sender <text>', 'only where what the peer says it is, or its address, contains this')
+    .option('--since <when>', 'not before: a time ago (30m, 12h, 7d) or an instant (ISO 8601)')
+    .option('--until <when>', 'before: a time ago (30m, 12h, 7d) or an instant (ISO 8601)')
+    .option('--text <words>', 'only where the reason contains this')
+    .option('--limit <n>', 'number of refusals, at most 500', readLimit, 20)
+    .option('--json', 'print JSON, for programs')
+    .action(async ({ json, since, until, ...words }: CommonOptions & RefusalFilter) => {
+      const filter = { ...words, since: readWhen(since), until: readWhen(until) }
+      return (await loadView()).printRefusals(openClient, output({ json: json === true }), filter)
+    })
 }

@@ -15,6 +15,8 @@ const { agent, channel, sender, flag, since, until, text } = listFilters
 
 export type MessageFilter = NonNullable<OperationInput<typeof messageOperations.list>['query']>
 
+export type RefusalFilter = NonNullable<OperationInput<typeof refusalOperations.list>['query']>
+
 export const messageOperations = {
   list: defineOperation({
     id: 'listMessages',

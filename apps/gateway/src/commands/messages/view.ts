@@ -6,7 +6,7 @@ import { reasonOfRefusal } from '../../why/rules/refused.ts'
 import type { ClientOpener, OperatorClient } from '../client.ts'
 import type { Output } from '../context.ts'
 import { printAnswer } from '../print-answer.ts'
-import type { DeliveryChange, MessageFilter } from './operations.ts'
+import type { DeliveryChange, MessageFilter, RefusalFilter } from './operations.ts'
 import { deliveryOperations, messageOperations, refusalOperations } from './operations.ts'
 import { formatRecord } from './show.ts'
 import { formatInstant } from './stages.ts'
@@ -138,12 +138,9 @@ function formatDelivery({ id, via, to, state, message_id, queued_at, attempt_log
   return `${lines.map(toTerminalLine).join('\n')}\n${formatTable(['attempt', 'at', 'took', 'outcome', 'next', 'answer'], rows)}`
 }
 
-export function printRefusals(openClient: ClientOpener, output: Output, limit: number): Promise<void> {
-  return printAnswer(
-    openClient,
-    output,
-    { operation: refusalOperations.list, input: { query: { limit } } },
-    ({ items }) => formatRefusals(items),
+export function printRefusals(openClient: ClientOpener, output: Output, query: RefusalFilter): Promise<void> {
+  return printAnswer(openClient, output, { operation: refusalOperations.list, input: { query } }, ({ items }) =>
+    formatRefusals(items),
   )
 }
 

@@ -97,13 +97,18 @@ function formatOutcome(expected: ExpectedOutcome): string {
   }
 }
 
+/** A reply of SMTP begins with its code already. */
+function formatRefusal({ answer, text }: NonNullable<Sent['refusal']>): string {
+  return toTerminalLine(text.startsWith(`${answer} `) ? text : `${answer} ${text}`)
+}
+
 function formatSent(
   { id, status, thread, reply, refusal, expected }: Sent,
   { via, to, from, visibility }: SendWords,
 ): string {
   const surprise = isAsExpected({ status, refusal }, expected) ? [] : [`expected  ${formatOutcome(expected)}`]
   const sent = `sent      ${id} (${status})`
-  if (refusal) return [sent, `answer    ${refusal.answer} ${toTerminalLine(refusal.text)}`, ...surprise].join('\n')
+  if (refusal) return [sent, `answer    ${formatRefusal(refusal)}`, ...surprise].join('\n')
   const lines = reply?.text.split('\n').map(toTerminalLine)
   const again = [from && `--from ${from}`, visibility && `--visibility ${visibility}`].filter(Boolean)
   return [

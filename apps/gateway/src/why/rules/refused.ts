@@ -19,8 +19,10 @@ interface RefusalCase {
   fix(refusal: Refusal): Fix
 }
 
-const resolveSender = ({ claimed_sender }: Refusal) =>
-  claimed_sender?.includes('@') ? `npx postern resolve ${claimed_sender}` : undefined
+/** Anybody can claim anything: only what is an address, and nothing to a shell, becomes a command. */
+function resolveSender({ claimed_sender = '' }: Refusal): string | undefined {
+  return /^@?[\w.+-]+@[\w.-]+$/.test(claimed_sender) ? `npx postern resolve ${claimed_sender}` : undefined
+}
 
 /** In order: the more precise ones of a code come first. */
 export const refusalCases: readonly RefusalCase[] = [

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { whyOperation } from '../commands/why/operations.ts'
+import { callOperation } from './call.ts'
+
+const explain = async (id: string) => {
+  const asked: string[] = []
+  await callOperation(async path => void asked.push(path), whyOperation, { parameters: { id } })
+  return asked
+}
+
+test.each([
+  ['', 'Cannot explain: id is empty'],
+  ['.', 'Cannot explain: id is "."'],
+  ['..', 'Cannot explain: id is ".."'],
+])('an id "%s" would be another path: it is refused before anything is asked', async (id, sentence) => {
+  await expect(explain(id)).rejects.toThrow(sentence)
+})
+
+test.each([
+  ['#3', '/operator/api/why/%233'],
+  ['https://a.test/1?x=2', '/operator/api/why/https%3A%2F%2Fa.test%2F1%3Fx%3D2'],
+  ['...', '/operator/api/why/...'],
+])('an id "%s" stays in its segment', async (id, path) => {
+  expect(await explain(id)).toEqual([path])
+})
