@@ -27,7 +27,7 @@ export function createSiteConfig(): UserConfig<DefaultTheme.Config> {
       languageAlias: { caddy: 'nginx' },
       anchor: { slugify },
       toc: { slugify },
-      theme: { light: 'github-light-high-contrast', dark: 'github-dark' },
+      theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
       config: parser => {
         useRepositoryLinks(parser, { root, repository })
         keepText(parser)

@@ -13,7 +13,7 @@ export interface CodeBlock {
 
 const root = join(import.meta.dirname, '../../../..')
 
-const folders = 'docs/{*,{start,guides,explanation}/**/*}.md'
+const folders = 'docs/{*,{start,guides,explanation,reference,conformance,decisions}/**/*}.md'
 const pages = ['README.md', ...globSync(folders, { cwd: root }).toSorted()]
 
 export function readCodeBlocks(): readonly CodeBlock[] {
@@ -21,7 +21,9 @@ export function readCodeBlocks(): readonly CodeBlock[] {
 }
 
 function* listBlocks(page: string, text: string): Generator<CodeBlock> {
-  for (const { index, groups } of text.matchAll(/^```(?<language>\w+)[^\n]*\n(?<code>[\s\S]*?)^```$/gm)) {
+  for (const { index, groups } of text.matchAll(
+    /^(?<indent> *)```(?<language>\w+)[^\n]*\n(?<code>[\s\S]*?)^\k<indent>```$/gm,
+  )) {
     const line = text.slice(0, index).split('\n').length + 1
     yield { page, line, language: groups?.language ?? '', code: groups?.code ?? '' }
   }
