@@ -90,14 +90,14 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'alone',
     kind: 'rounds',
-    ceilings: { activitypub: 30, a2a: 45, email: 40, web: 78, delivery: 24 },
+    ceilings: { activitypub: 26, a2a: 34, email: 30, web: 58, delivery: 18 },
     aims: forMessages(4),
     floor: timed,
   },
   {
     company: 'together',
     kind: 'rounds',
-    ceilings: { activitypub: 10, a2a: 16, email: 14, web: 28, delivery: 8 },
+    ceilings: { activitypub: 6, a2a: 4, email: 10, web: 24, delivery: 5 },
     aims: forMessages(0.2),
     floor: timed,
   },

@@ -24,7 +24,8 @@ export interface PlacedThread {
 
 export interface ThreadTable {
   /** The thread a message belongs to: the first known of its references decides, else the thread id it came with. */
-  place(intake: Intake): PlacedThread
+  /** `thread`: what `find` says of it; undefined: a new one begins. */
+  place(intake: Intake, thread: number | undefined): PlacedThread
   /** The same, where there is one. */
   find(intake: Intake): number | undefined
   /** The scope a thread lives in. */
@@ -73,8 +74,7 @@ export function createThreadTable(db: Database): ThreadTable {
   }
 
   return {
-    place(intake) {
-      const thread = findThread(intake)
+    place(intake, thread) {
       return thread === undefined ? insertNew(intake, nameScopeOf(intake)) : { thread }
     },
     find: findThread,

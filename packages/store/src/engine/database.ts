@@ -53,8 +53,12 @@ export function prepareInsert(db: Database, sql: string, id = 'id'): (...values:
 }
 
 /** Readings of many things of one kind: where the database is far, they share the ways to it. */
-export function readTogether<T>(db: Database, readings: readonly (() => T)[]): readonly T[] {
-  return db.readTogether ? db.readTogether(readings) : readings.map(read => read())
+export function readTogether<Readings extends readonly (() => unknown)[]>(
+  db: Database,
+  readings: readonly [...Readings],
+): { readonly [At in keyof Readings]: ReturnType<Readings[At]> } {
+  const values = db.readTogether ? db.readTogether(readings) : readings.map(read => read())
+  return values as { readonly [At in keyof Readings]: ReturnType<Readings[At]> }
 }
 
 export function parseJson<T>(text: string): T {

@@ -10,7 +10,7 @@ import type { NewDelivery } from '../deliveries/table.ts'
 import type { Batch } from '../engine/batch.ts'
 import { addTaskBytes, addToTotal, noteChange } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import { prepareQuery, readTogether } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { ForgetMessage } from '../forgetting/forget.ts'
 import type { MessageDraft } from '../messages/draft.ts'
@@ -33,6 +33,8 @@ import type { EditTable, OpenWords } from './edits.ts'
 import { digestWords } from './edits.ts'
 import type { EffectDeps } from './effects.ts'
 import { createEffects } from './effects.ts'
+import type { Found } from './look-up.ts'
+import { createLookUp } from './look-up.ts'
 import { listTouched } from './touched.ts'
 
 /** Larger raw bytes live among the blobs. */
@@ -62,6 +64,7 @@ export function createAdmission(
   tables: AdmissionDeps,
 ): Pick<IntakeStore, 'admit'> & Pick<RelationStore, 'decide'> & { readonly admitNew: AdmitNew } {
   const findFirst = createFirstFinder(db)
+  const lookUp = createLookUp(db, tables, now)
   const insertMessage = createMessageInserter(db)
   const applyEffect = createEffects(db, tables)
   const goesRound = createLoopFinder(db)
@@ -72,8 +75,8 @@ export function createAdmission(
 
   function admitDraft(batch: Batch, draft: MessageDraft): Admitted | IntakeRefusal {
     const { intake } = draft
-    const first = findFirst(intake)
-    if (!first) return admitFirst(batch, draft)
+    const [first, found] = readTogether(db, [() => findFirst(intake), () => lookUp(draft)])
+    if (!first) return admitFirst(batch, draft, found)
     if (intake.fingerprint !== undefined && first.fingerprint !== null && first.fingerprint !== intake.fingerprint) {
       return { outcome: 'conflict', message: first.number, task: first.task }
     }
@@ -82,13 +85,13 @@ export function createAdmission(
   }
 
   /** A message that decides a requirement uses it up, or is not taken. */
-  function admitFirst(batch: Batch, draft: MessageDraft): Admitted | IntakeRefusal {
+  function admitFirst(batch: Batch, draft: MessageDraft, found: Found): Admitted | IntakeRefusal {
     const { resolution } = draft.intake
-    if (!resolution) return admitNew(batch, draft)
-    const place = { thread: tables.threads.find(draft.intake), now: now() }
+    if (!resolution) return admitNew(batch, draft, found)
+    const place = { thread: found.thread, now: now() }
     const requirement = tables.requirements.findDecided(draft.intake, resolution, place)
     if (typeof requirement === 'string') return requirement
-    const admitted = admitNew(batch, draft)
+    const admitted = admitNew(batch, draft, found)
     if (typeof admitted !== 'string') {
       tables.requirements.use(requirement, resolution, place.now)
       noteChange(batch, 'requirement', requirement.message)
@@ -96,28 +99,32 @@ export function createAdmission(
     return admitted
   }
 
-  function continueTask(batch: Batch, intake: Intake, now: number): number | IntakeRefusal | undefined {
-    const { task, agent } = intake
-    if (intake.thread.joined && tables.threads.find(intake) === undefined) return 'gone'
-    const row = task && tables.tasks.continueTask(batch, task, { agent, now })
+  function continueTask(
+    batch: Batch,
+    { task, agent, thread }: Intake,
+    { found, now }: { readonly found: Found; readonly now: number },
+  ): number | IntakeRefusal | undefined {
+    if (thread.joined && found.thread === undefined) return 'gone'
+    const row = task && found.task && tables.tasks.continueTask(batch, task, { known: found.task, agent, now })
     if (typeof row === 'number' && task?.watch) tables.watches.add(row, task.watch)
     return row
   }
 
-  function admitNew(batch: Batch, draft: MessageDraft): Admitted | IntakeRefusal {
+  function admitNew(batch: Batch, draft: MessageDraft, found: Found = lookUp(draft)): Admitted | IntakeRefusal {
     const { intake } = draft
     const at = now()
-    const objection = findObjection(intake, at)
+    const { objection } = found
     const wantsTurn = intake.disposition === 'answer' && !objection
-    const task = wantsTurn ? continueTask(batch, intake, at) : undefined
+    const task = wantsTurn ? continueTask(batch, intake, { found, now: at }) : undefined
     if (typeof task === 'string') return task
-    const place = tables.threads.place(intake)
+    const place = tables.threads.place(intake, found.thread)
     const { thread } = place
     batch.reserve(touchedThread(thread))
     const words = wantsTurn ? tables.edits.findOpen(intake) : undefined
     const flag = objection ?? findHindrance(intake, { wantsTurn, place, words, at })
     const isTurn = wantsTurn && flag === undefined
     const message = keep(batch, addFlag(draft, flag), { ...place, task, scope: scopeOf(intake, isTurn), at })
+    tables.proofKeys.keep(draft.proofKeys, found.keyUses, at)
     if (isTurn) tables.turns.queue(batch, { message, agent: intake.agent, thread, task, now: at, ...standingOf(draft) })
     else addToTotal(batch, 'messages.ignored')
     noteChange(batch, 'message', message)
@@ -131,7 +138,6 @@ export function createAdmission(
   function keep(batch: Batch, draft: MessageDraft, place: MessagePlace): number {
     const { intake } = draft
     const message = insertMessage(draft, place)
-    tables.proofKeys.keep(draft.proofKeys, place.at)
     const blobBytes = tables.blobs.keepAll(draft.blobs, message)
     if (intake.task && place.task !== undefined) addTaskBytes(batch, intake.task.owner, sizeOf(draft) + blobBytes)
     const naming = { message, id: intake.message.id, aliases: intake.aliases }
@@ -148,18 +154,6 @@ export function createAdmission(
   function takeEffect(batch: Batch, { deliveries = [], effects = [] }: Partial<Decision>, cause: Cause): void {
     tables.deliveries.queue(batch, deliveries, { ...cause, response: undefined })
     for (const effect of effects) applyEffect(batch, effect, cause)
-  }
-
-  /** Why a message that asks for an answer gets none, whatever the channel wanted. */
-  function findObjection(
-    { agent, message: { received_via: via }, authorship, disposition }: Intake,
-    at: number,
-  ): 'deleted' | 'blocked_by' | undefined {
-    if (!authorship) return undefined
-    if (tables.withdrawals.has(via, authorship, at)) return 'deleted'
-    if (disposition === 'keep') return undefined
-    const isBlocked = tables.relations.has({ agent, via, relation: 'blocked_by', peer: authorship.author })
-    return isBlocked ? 'blocked_by' : undefined
   }
 
   /** The flag of the quota or budget it exceeds; otherwise all of them are taken. */

@@ -6,7 +6,10 @@ import { formatJson, prepareQuery } from '../engine/database.ts'
 export interface ProofKeyTable {
   /** Those that were not there lately. Asked before a write: what is known may change while it runs, and it may run twice. */
   choose(keys: readonly ProofKey[], now: number): readonly ProofKey[]
-  keep(keys: readonly ProofKey[], now: number): void
+  /** When it was used last, as far as it is stored. */
+  findUse(key: ProofKey): number | undefined
+  /** `uses`: what `findUse` says of each. */
+  keep(keys: readonly ProofKey[], uses: readonly (number | undefined)[], now: number): void
   find(digest: string): ProofKey | undefined
   /** Keys of these principals. */
   forgetOwners(owners: readonly string[]): void
@@ -35,8 +38,7 @@ export function createProofKeyTable(db: Database): ProofKeyTable {
   const find = prepareQuery<KeyRow>(db, 'SELECT digest, kind, material, owner FROM proof_keys WHERE digest = ?')
   const known = new Map<string, number>()
 
-  function keepOne({ digest, kind, material, owner }: ProofKey, now: number): void {
-    const usedAt = findUse.get(digest)?.used_at
+  function keepOne({ digest, kind, material, owner }: ProofKey, usedAt: number | undefined, now: number): void {
     if (usedAt !== undefined && usedAt > now - noteUseMs) {
       if (known.size >= maxKnown) known.clear()
       // A younger one may be of this transaction, which may be undone.
@@ -51,8 +53,9 @@ export function createProofKeyTable(db: Database): ProofKeyTable {
 
   return {
     choose: (keys, now) => keys.filter(({ digest }) => (known.get(digest) ?? 0) <= now - knownMs),
-    keep(keys, now) {
-      for (const key of keys) keepOne(key, now)
+    findUse: ({ digest }) => findUse.get(digest)?.used_at,
+    keep(keys, uses, now) {
+      for (const [at, key] of keys.entries()) keepOne(key, uses[at], now)
     },
     find(digest) {
       const row = find.get(digest)

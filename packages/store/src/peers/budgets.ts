@@ -1,6 +1,6 @@
 import type { ChannelName, TurnBudget } from '@postern/core'
 import type { Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import { prepareQuery, readTogether } from '../engine/database.ts'
 
 /** Where a budget is asked for. */
 interface BudgetPlace {
@@ -31,8 +31,13 @@ export function createBudgetTable(db: Database): BudgetTable {
        (SELECT key FROM turn_budgets INDEXED BY turn_budgets_expiry WHERE expires_at <= ? ORDER BY expires_at LIMIT 2)`,
   )
   return {
-    findExceeded: (budgets, place) =>
-      budgets.find(budget => (find.get(keyOf(budget, place), place.now)?.used ?? 0) >= budget.turns),
+    findExceeded(budgets, place) {
+      const used = readTogether(
+        db,
+        budgets.map(budget => () => find.get(keyOf(budget, place), place.now)?.used ?? 0),
+      )
+      return budgets.find((budget, at) => (used[at] ?? 0) >= budget.turns)
+    },
     take(budgets, place) {
       for (const budget of budgets) take.run(keyOf(budget, place), place.now + budget.withinMs, place.now)
       if (budgets.length > 0) removeOld.run(place.now)

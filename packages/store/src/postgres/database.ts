@@ -56,6 +56,7 @@ export function openPostgresDatabase(
   let pending: Pending[] = []
   let isBeginning = false
   let standing: Pending | undefined
+  let hasChanged = false
 
   function add(statement: PlainStatement, values: readonly SqlValue[]): Pending {
     const added = { ask: { ...statement, values }, result: undefined }
@@ -84,6 +85,7 @@ export function openPostgresDatabase(
   function begin(next: Exclude<Phase, 'idle'>): void {
     if (phase === 'reading') add(own.commit, [])
     phase = next
+    hasChanged = false
     isBeginning = true
     add(next === 'reading' ? own.beginReading : own.begin, [])
   }
@@ -96,7 +98,11 @@ export function openPostgresDatabase(
   }
 
   function endReading(): void {
-    if (phase !== 'reading') return
+    if (phase === 'reading') endUnchanged()
+  }
+
+  /** There is nothing to lose, so nobody waits for it. */
+  function endUnchanged(): void {
     phase = 'idle'
     add(own.commit, [])
     line.tell(takePending().asked)
@@ -107,6 +113,7 @@ export function openPostgresDatabase(
       begin('reading')
       queueMicrotask(endReading)
     }
+    if (!statement.isReading) hasChanged = true
     return add(statement, values)
   }
 
@@ -148,8 +155,10 @@ export function openPostgresDatabase(
         onOutdated()
         throw new Outdated()
       }
+      const hints = hintsOf(batch)
+      if (!hasChanged && hints.length === 0) return endUnchanged()
       numbering.end()
-      for (const hint of hintsOf(batch)) add(own.notify, hint)
+      for (const hint of hints) add(own.notify, hint)
       const { tag } = tellLate(() => resultOf(add(own.commit, [])))
       if (tag !== 'COMMIT') throw new StatementFailed(`the server answers COMMIT by ${tag}`)
       phase = 'idle'
@@ -213,7 +222,7 @@ export function openPostgresDatabase(
     },
     readTogether: readings =>
       lockstep.isRunning()
-        ? readings.map(read => read())
+        ? lockstep.together(readings)
         : lockstep.run(
             readings.map(operation => ({ operation })),
             flush,
@@ -248,6 +257,7 @@ function changesOf(pending: Pending, resultOf: (pending: Pending) => StepResult)
 interface PlainStatement {
   readonly id: number
   readonly text: string
+  readonly isReading: boolean
 }
 
 /** The same statement for the same text. */
@@ -264,7 +274,7 @@ let lastId = 0
 
 function nameStatement(text: string): PlainStatement {
   lastId += 1
-  return { id: lastId, text }
+  return { id: lastId, text, isReading: /^\s*SELECT\b/.test(text) }
 }
 
 const own = {

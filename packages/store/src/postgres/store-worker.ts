@@ -10,11 +10,12 @@ import { openBlockingLine } from './connection/blocking-line.ts'
 import type { LineEvent } from './connection/messages.ts'
 import { openPostgresDatabase } from './database.ts'
 import { createHints, noticesOf } from './hints.ts'
+import { readMembers } from './read-members.ts'
 import { channelOf, writerLockOf } from './server/session.ts'
 import { readPostgresUrl } from './server/settings.ts'
 import { createTakeover } from './takeover.ts'
 import { sendError } from './worker-errors.ts'
-import type { ConnectionWorkerData, FromConnectionWorker, ToConnectionWorker } from './worker-messages.ts'
+import type { ConnectionWorkerData, FromConnectionWorker, Outcome, ToConnectionWorker } from './worker-messages.ts'
 import { byteStoreMethods, captureOutcome, createPendingCalls, isFunctionMark } from './worker-messages.ts'
 
 // The thread in which the store works: it may wait for the database without holding up the gateway.
@@ -93,7 +94,9 @@ function takeOverFrom(expired: string): void {
 }
 
 function emitNotices(batch: Batch): void {
-  for (const notice of noticesOf(batch)) emit({ kind: 'notice', notice })
+  const notices = noticesOf(batch)
+  readMembers(notices, db.readTogether)
+  for (const notice of notices) emit({ kind: 'notice', notice })
 }
 
 const store = assembleStore({
@@ -138,10 +141,27 @@ function runCall({ id, port, name, args, now }: Call): unknown {
 
 async function answerCall(id: number, work: () => unknown): Promise<void> {
   const outcome = await captureOutcome(work)
+  answers.push({ id, outcome })
+  if (answers.length === 1) setImmediate(emitAnswers)
+}
+
+let answers: { readonly id: number; readonly outcome: Outcome }[] = []
+
+/** Those of one moment go together. */
+function emitAnswers(): void {
+  const given = answers
+  answers = []
+  readMembers(
+    given.map(({ outcome }) => ('value' in outcome ? outcome.value : undefined)),
+    db.readTogether,
+  )
+  for (const answer of given) emitAnswer(answer)
+}
+
+function emitAnswer({ id, outcome }: (typeof answers)[number]): void {
   try {
     emit({ kind: 'answer', id, outcome })
   } catch (error) {
-    // Members that are read when they are looked at are looked at now.
     emit({ kind: 'answer', id, outcome: { error: sendError(error) } })
   }
 }

@@ -8,6 +8,7 @@ import type { TaskRow } from './row.ts'
 import { taskColumns } from './row.ts'
 
 export interface TaskTable {
+  find(task: TaskIntake): FoundTask
   /**
    * The row of a task that takes one more message; `ended`, or `full` when its owner has as many open ones as they may, or `taken` when it was to be
    * a new one.
@@ -15,7 +16,7 @@ export interface TaskTable {
   continueTask(
     batch: Batch,
     task: TaskIntake,
-    at: { readonly agent: string; readonly now: number },
+    at: { readonly known: FoundTask; readonly agent: string; readonly now: number },
   ): number | 'ended' | 'full' | 'taken'
   setWorking(task: number, now: number): void
   /** The row alone: what was said in it is gone. */
@@ -48,8 +49,8 @@ export function createTaskTable(db: Database): TaskTable {
      WHERE id = ?1 RETURNING ${taskColumns}, EXISTS (SELECT 1 FROM push_subscriptions WHERE task_id = ?1) AS is_watched`,
   )
   return {
-    continueTask(batch, task, { agent, now }) {
-      const known = find(task)
+    find,
+    continueTask(batch, task, { known, agent, now }) {
       if ('room' in known) {
         // Others of the owner may be opening one at the same time, and nobody counts theirs.
         if (known.room <= mostAtOnce) batch.standAlone()
@@ -73,6 +74,9 @@ export function createTaskTable(db: Database): TaskTable {
   }
 }
 
+/** A task of its owner; where there is none, how many they may open. */
+export type FoundTask = KnownTask | TaskRoom
+
 interface KnownTask {
   readonly id: number
   readonly state: TaskState
@@ -83,8 +87,8 @@ interface TaskRoom {
   readonly room: number
 }
 
-/** A task of its owner; where there is none, how many they may open. One question: each costs a way to a database that is far. */
-function createTaskFinder(db: Database): (task: TaskIntake) => KnownTask | TaskRoom {
+/** One question: each costs a way to a database that is far. */
+function createTaskFinder(db: Database): (task: TaskIntake) => FoundTask {
   const isOpen = `state IN (${openStates.map(state => `'${state}'`).join(', ')})`
   // Left to itself it would go through all tasks of the owner.
   const open = `SELECT 1 FROM tasks INDEXED BY tasks_open WHERE owner = ?1 AND ${isOpen} LIMIT +?3`

@@ -103,3 +103,18 @@ test('operations that wait for each other are an error, and do not wait for ever
   const cross = (own: string, other: string) => ({ names: [own], operation: () => lockstep.reserve(other) })
   expect(() => lockstep.run([cross('a', 'b'), cross('b', 'a')], answer)).toThrow('wait for each other')
 })
+
+test('within an operation, readings that need not wait for each other ask in one way, and each goes on by itself', () => {
+  const { lockstep, ask, answer, rounds } = openServer()
+  const operation = (name: string) => () => {
+    const readings = [() => `${ask(`${name}1`)} ${ask(`${name}2`)}`, () => ask(`${name}3`)]
+    return `${lockstep.together(readings).join(' ')} ${ask(`${name}4`)}`
+  }
+  const ended = lockstep.run([{ operation: operation('a') }, { operation: operation('b') }], answer)
+  expect(ended).toEqual(['a1! a2! a3! a4!', 'b1! b2! b3! b4!'])
+  expect(rounds).toEqual([
+    ['a1', 'a3', 'b1', 'b3'],
+    ['a2', 'b2'],
+    ['a4', 'b4'],
+  ])
+})

@@ -24,6 +24,8 @@ interface Lockstep {
   takeStep<S>(id: number, make: () => S): S
   /** Breaks the operation off, until `answer` was called. */
   suspend(): void
+  /** Within an operation: what these readings ask goes in one way, too. */
+  together<T>(readings: readonly (() => T)[]): readonly T[]
   /** Breaks it off as long as another one that is not over has named it. */
   reserve(name: string): void
   /** Breaks it off for good: it is run alone behind the others. */
@@ -52,6 +54,8 @@ export function createLockstep(): Lockstep {
     suspend() {
       if (state.current) breakOff(state.current)
     },
+    together: <T>(readings: readonly (() => T)[]) =>
+      state.current ? readAll(state.current, state, readings) : readings.map(read => read()),
     reserve(name) {
       const { current, holders } = state
       if (!current) return
@@ -87,6 +91,7 @@ function runAll(trials: readonly Trial[], state: LockstepState, answer: () => bo
 
 /** @returns whether it has come to an end */
 function attempt(trial: Trial, state: LockstepState): boolean {
+  const before = state.current
   state.current = trial
   trial.at = 0
   trial.isBrokenOff = false
@@ -99,9 +104,22 @@ function attempt(trial: Trial, state: LockstepState): boolean {
     if (error === parting) trial.outcome = { isAlone: true }
     else if (!trial.isBrokenOff) throw error
   } finally {
-    state.current = undefined
+    state.current = before
   }
   return trial.outcome !== undefined
+}
+
+const idOfReadings = -1
+
+/** Each reading is an attempt of its own, so that one that waits does not keep the next from asking. */
+function readAll<T>(parent: Trial, state: LockstepState, readings: readonly (() => T)[]): readonly T[] {
+  const trials = takeStepOf(parent, idOfReadings, () => readings.map(operation => beginTrial({ operation })))
+  const left = trials.filter(trial => !trial.outcome && !attempt(trial, state))
+  if (left.length > 0) breakOff(parent)
+  return trials.map(({ outcome }) => {
+    if (!outcome || !('value' in outcome)) throw parting
+    return outcome.value
+  })
 }
 
 function breakOff(trial: Trial): never {

@@ -52,7 +52,7 @@ export function createActionWriter(
 
   function admitSyntheticMessage(batch: Batch, draft: MessageDraft, now: number): { message: number; thread: number } {
     const { intake } = draft
-    const place = tables.threads.place(intake)
+    const place = tables.threads.place(intake, tables.threads.find(intake))
     const { thread } = place
     const message = insertMessage(draft, { thread, task: undefined, scope: 'kept', at: now })
     tables.threads.addNames(place, nameScopeOf(intake), { message, id: intake.message.id, aliases: [] })

@@ -2,11 +2,11 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { toClientConfig } from '../server/address.ts'
 import { channelOf, formatSetUp } from '../server/session.ts'
 import type { PostgresFailure } from './failure.ts'
-import { createExpiredCounter, findExpired, formatPresence, heartbeatCheckMs } from './heartbeat.ts'
 import { openLine } from './line.ts'
 import type { LineEvent, LineThreadData, Question, StatementAnswer } from './messages.ts'
 import type { Statement } from './pipelined-run.ts'
-import { createStatistics, findOutgrown } from './statistics.ts'
+import { createExpiredCounter, findExpired, formatPresence, heartbeatCheckMs } from './upkeep/heartbeat.ts'
+import { createStatistics, findOutgrown } from './upkeep/statistics.ts'
 
 // The thread that owns the connections: one for statements, one for hints.
 

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import type { Statement } from './pipelined-run.ts'
+import type { Statement } from '../pipelined-run.ts'
 
 /**
  * Tables of which the server knows too little: they have grown to four times of what they were when it last looked, or

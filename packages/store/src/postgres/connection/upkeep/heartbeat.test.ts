@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { lockNumberOf } from '../server/lock-number.ts'
+import { lockNumberOf } from '../../server/lock-number.ts'
 import { createExpiredCounter, formatPresence } from './heartbeat.ts'
 
 test('one is fallen who was gone four times in a row, and not before', () => {

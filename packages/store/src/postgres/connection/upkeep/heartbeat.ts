@@ -1,6 +1,6 @@
 import pg from 'pg'
-import { lockNumberOf } from '../server/lock-number.ts'
-import type { Statement } from './pipelined-run.ts'
+import { lockNumberOf } from '../../server/lock-number.ts'
+import type { Statement } from '../pipelined-run.ts'
 
 /**
  * Who works at a database, by the name its leases bear. As long as one has a connection it holds `lock`, shared, on each of them; the server lets go

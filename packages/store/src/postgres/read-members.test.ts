@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { readMembers } from './read-members.ts'
+
+test('members that are read when they are looked at are read together, and what is deep or fails is left alone', () => {
+  const looked: string[] = []
+  const lazy = (name: string) => ({
+    get raw() {
+      looked.push(name)
+      if (name === 'c') throw new Error('gone')
+      return name
+    },
+  })
+  const together: number[] = []
+  readMembers(
+    [[{ content: lazy('a') }], lazy('b'), lazy('c'), { far: { far: { far: { far: lazy('d') } } } }, null, 'x'],
+    readings => {
+      together.push(readings.length)
+      for (const read of readings) read()
+    },
+  )
+  expect(together).toEqual([3])
+  expect(looked).toEqual(['a', 'b', 'c'])
+})
