@@ -11,6 +11,6 @@ interface PathChannel {
 export const pathChannels: readonly PathChannel[] = [
   { channel: 'activitypub', title: 'ActivityPub', maxFiles: 231 },
   { channel: 'a2a', title: 'A2A', maxFiles: 164 },
-  { channel: 'email', title: 'Email', maxFiles: 208 },
+  { channel: 'email', title: 'Email', maxFiles: 209 },
   { channel: 'web', title: 'Web', maxFiles: 162 },
 ]

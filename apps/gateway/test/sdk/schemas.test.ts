@@ -60,7 +60,7 @@ describe('config.json', () => {
 
   test('explains its keys', async () => {
     const { properties } = await read('config.json')
-    expect(properties.origin.description).toMatch(/^Where the gateway is reached from outside/)
+    expect(properties.origin.description).toMatch(/^Public address of the gateway/)
     expect(properties.limits.properties.loop.properties.max_hops.description).toMatch(/\w+/)
     const kinds = properties.agents.additionalProperties.anyOf as {
       properties: Record<string, { description?: string }>

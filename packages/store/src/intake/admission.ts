@@ -187,6 +187,7 @@ export function createAdmission(
         }),
       )
       if (typeof admitted === 'string') throw refuseIntake(admitted)
+      if (admitted.outcome === 'accepted') tables.proofKeys.noteStored(proofKeys, now())
       return admitted
     },
     admitNew,

@@ -4,8 +4,10 @@ import { formatJson, prepareQuery } from '../engine/database.ts'
 
 /** Public keys that proved messages. Synchronous: inside a write. */
 export interface ProofKeyTable {
-  /** Those that were not there lately. Asked before a write: what is known may change while it runs, and it may run twice. */
+  /** Those that were not seen lately. Asked before a write: what is known may change while it runs, and it may run twice. */
   choose(keys: readonly ProofKey[], now: number): readonly ProofKey[]
+  /** To be called when they are durable: a write may be undone. */
+  noteStored(keys: readonly ProofKey[], now: number): void
   /** When it was used last, as far as it is stored. */
   findUse(key: ProofKey): number | undefined
   /** `uses`: what `findUse` says of each. */
@@ -21,7 +23,6 @@ const keptInAll = 20_000
 const noteUseMs = 12 * 3_600_000
 /** A key that was there is not looked for again for so long; of so many keys. */
 const [knownMs, maxKnown] = [3_600_000, 5_000]
-const surelyStoredMs = 60_000
 
 interface KeyRow extends Omit<ProofKey, 'owner'> {
   readonly owner: string | null
@@ -39,12 +40,7 @@ export function createProofKeyTable(db: Database): ProofKeyTable {
   const known = new Map<string, number>()
 
   function keepOne({ digest, kind, material, owner }: ProofKey, usedAt: number | undefined, now: number): void {
-    if (usedAt !== undefined && usedAt > now - noteUseMs) {
-      if (known.size >= maxKnown) known.clear()
-      // A younger one may be of this transaction, which may be undone.
-      if (usedAt < now - surelyStoredMs) known.set(digest, now)
-      return
-    }
+    if (usedAt !== undefined && usedAt > now - noteUseMs) return
     // Its place among the others is that of its last use.
     if (usedAt !== undefined) remove.run(digest)
     insert.run(digest, kind, material, owner ?? null, now)
@@ -53,6 +49,10 @@ export function createProofKeyTable(db: Database): ProofKeyTable {
 
   return {
     choose: (keys, now) => keys.filter(({ digest }) => (known.get(digest) ?? 0) <= now - knownMs),
+    noteStored(keys, now) {
+      if (known.size >= maxKnown) known.clear()
+      for (const { digest } of keys) known.set(digest, now)
+    },
     findUse: ({ digest }) => findUse.get(digest)?.used_at,
     keep(keys, uses, now) {
       for (const [at, key] of keys.entries()) keepOne(key, uses[at], now)
