@@ -1,12 +1,4 @@
-/** What is there when the operations are called. */
-interface CalledRecords {
-  /** Number of a message that was answered. */
-  readonly message: string
-  /** Id of its delivery. */
-  readonly delivery: string
-  /** Id of a requirement that waits for an operator. */
-  readonly requirement: string
-}
+import type { CalledRecords } from './called-gateway.ts'
 
 export interface OperationCall {
   readonly id: string
@@ -24,7 +16,9 @@ const agent = 'desk'
 const all = { agent, channel: 'activitypub', sender: 'alice', ...period }
 
 /** A call of each operation with every parameter that it declares. */
-export function listOperationCalls({ message, delivery, requirement }: CalledRecords): readonly OperationCall[] {
+export function listOperationCalls(records: CalledRecords): readonly OperationCall[] {
+  const { message, delivery, requirement, dead, approval, followers, suppressed, question, ban } = records
+  const [accepted, rejected] = followers
   const thread = message
   const word = { outcome: 'granted', arguments: { order: '17' }, remember: 'once' }
   return [
@@ -37,6 +31,8 @@ export function listOperationCalls({ message, delivery, requirement }: CalledRec
     { id: 'listDeliveries', query: { agent, channel: 'email', ...period, state: 'dead', text: 'x', ...page } },
     { id: 'findDelivery', parameters: { id: delivery } },
     { id: 'changeDelivery', parameters: { id: '987654321', action: 'retry' }, status: 404 },
+    { id: 'changeDelivery', parameters: { id: dead.post, action: 'retry' } },
+    { id: 'changeDelivery', parameters: { id: dead.mail, action: 'dismiss' } },
     { id: 'listRefusals' },
     { id: 'listRefusals', query: { ...all, code: 'unsigned', text: 'Cannot', ...page } },
     { id: 'listRequirements', query: { ...all, state: 'open', approver: 'operator', text: 'back', ...page } },
@@ -45,12 +41,19 @@ export function listOperationCalls({ message, delivery, requirement }: CalledRec
     { id: 'decideRequirement', parameters: { id: requirement }, body: word },
     { id: 'decideRequirement', parameters: { id: requirement }, body: word, status: 403 },
     { id: 'listApprovals', parameters: { agent }, query: { sender: 'alice', ...period, text: 'refund', ...page } },
+    { id: 'listApprovals', parameters: { agent: 'shop' } },
     { id: 'revokeApproval', parameters: { agent, id: 'none' }, status: 404 },
+    { id: 'revokeApproval', parameters: { agent: 'shop', id: approval } },
     { id: 'listRelations', query: { ...all, relation: 'follower', ...oldest } },
     { id: 'listRelations' },
+    { id: 'listRelations', query: { relation: 'pending' } },
     { id: 'decideFollowRequest', parameters: { verdict: 'accept' }, body: { agent, peer: 'x' }, status: 404 },
+    { id: 'decideFollowRequest', parameters: { verdict: 'accept' }, body: { agent, peer: accepted } },
+    { id: 'decideFollowRequest', parameters: { verdict: 'reject' }, body: { agent, peer: rejected } },
     { id: 'listSuppressions', query: { ...all, channel: 'email', ...oldest } },
+    { id: 'listSuppressions' },
     { id: 'liftSuppression', body: { agent, peer: 'x@y.test' }, status: 404 },
+    { id: 'liftSuppression', body: { agent: 'shop', peer: suppressed } },
     { id: 'probeChannel', parameters: { channel: 'email' } },
     { id: 'listPeople', query: { ...all, ...oldest } },
     { id: 'performActions', parameters: { agent }, body: { acts: [{ act: 'post', parts: [text('news')] }] } },
@@ -67,9 +70,13 @@ export function listOperationCalls({ message, delivery, requirement }: CalledRec
     { id: 'readReceived', parameters: { id: message } },
     { id: 'previewAnswer', parameters: { id: message } },
     { id: 'listQuestions', query: { agent, sender: 'x', ...period, text: 'x', ...page } },
+    { id: 'listQuestions' },
     { id: 'answerQuestion', parameters: { id: 'none' }, body: { text: 'yes' }, status: 404 },
+    { id: 'answerQuestion', parameters: { id: question }, body: { text: 'yes' } },
     { id: 'listBans', parameters: { agent }, query: { sender: 'x', ...page } },
+    { id: 'listBans', parameters: { agent: 'strict' } },
     { id: 'liftBan', parameters: { agent, id: 'none' }, status: 404 },
+    { id: 'liftBan', parameters: { agent: 'strict', id: ban } },
     { id: 'readSwarmUsage', parameters: { agent } },
     { id: 'exportTranscript', query: { format: 'agui', thread } },
     { id: 'exportTranscript', query: { format: 'agui', thread: 'a:b', owner: 'nobody' }, status: 404 },

@@ -60,6 +60,8 @@ export function describeShop({ swarm }: Pick<OperatorGateway, 'swarm'>): Record<
 interface OperatorGatewayOptions {
   /** Pages that may call the chat. */
   readonly origins?: readonly string[]
+  /** Further settings of the gateway. */
+  readonly settings?: Readonly<Record<string, unknown>>
   /** Further agents, which may be like the single model. */
   agents?(shop: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>
 }
@@ -67,6 +69,7 @@ interface OperatorGatewayOptions {
 /** A swarm (`desk`) and a single model (`shop`), each with a till whose refunds wait for an operator. */
 export async function openOperatorGateway({
   origins = [],
+  settings = {},
   agents = () => ({}),
 }: OperatorGatewayOptions = {}): Promise<OperatorGateway> {
   const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
@@ -78,7 +81,7 @@ export async function openOperatorGateway({
       if (member === 'triage') return call(last.includes('somebody') ? 'navigate_to_human' : 'navigate_to_refunds', {})
       return last.includes('please') ? call('refund', { order: '17' }) : replyWith('How can I help?')
     },
-    { email: { listen: { port: 0, protocol: 'smtp' }, write_to: [eve] } },
+    { email: { listen: { port: 0, protocol: 'smtp' }, write_to: [eve] }, ...settings },
   )
   const { baseUrl } = swarm.model
   const refunds = { prompt: 'I am refunds.', ...tools, navigates_to: ['triage'] }

@@ -1,0 +1,108 @@
+import type { DeliveryRecord, Relation } from '@postern/core'
+import { eventually } from '../setup/gateway.ts'
+import type { OperatorGateway } from '../setup/operator-gateway.ts'
+import { openOperatorGateway } from '../setup/operator-gateway.ts'
+import { describeSwarm } from '../setup/swarm-gateway.ts'
+
+/** What is there when the operations are called. */
+export interface CalledRecords {
+  /** Number of a message that was answered. */
+  readonly message: string
+  /** Id of its delivery. */
+  readonly delivery: string
+  /** Id of a requirement that waits for an operator. */
+  readonly requirement: string
+  /** Ids of two dead deliveries: the peer refused a post and a mail for good. */
+  readonly dead: { readonly post: string; readonly mail: string }
+  /** Id of a decision that `shop` remembers. */
+  readonly approval: string
+  /** Those who ask to follow `desk`. */
+  readonly followers: readonly [string, string]
+  /** The address that gets nothing more from `shop`. */
+  readonly suppressed: string
+  /** Id of what `strict` asks a human. */
+  readonly question: string
+  /** Id of a ban of `strict`. */
+  readonly ban: string
+}
+
+interface CalledGateway {
+  readonly setup: OperatorGateway
+  readonly records: CalledRecords
+}
+
+/** A gateway in which real traffic has left something for each operation to do. */
+export async function openCalledGateway(): Promise<CalledGateway> {
+  const setup = await openOperatorGateway({
+    settings: { activitypub: { follows: 'manual' } },
+    agents: ({ base_url }) => ({
+      strict: {
+        ...describeSwarm(String(base_url), { human: { operator: true, timeout: '10m' } }),
+        deadline: '11m',
+        policies: { polite: { refuse_output: ['help'], message: 'That I may not say.', bans: true } },
+      },
+    }),
+  })
+  try {
+    return { setup, records: await makeRecords(setup) }
+  } catch (error) {
+    await setup.close()
+    throw error
+  }
+}
+
+async function makeRecords(setup: OperatorGateway): Promise<CalledRecords> {
+  const { fediverse, mail } = setup.swarm.gateway.simulation
+  const { swarm } = setup
+  const write = (agent: string, from: string, text: string) =>
+    fediverse.deliver({ to: `@${agent}@agents.test`, from, text, visibility: 'direct' })
+  const awaitFirst = <Item>(path: string) =>
+    eventually(async () => (await swarm.operate<{ items: readonly Item[] }>(path)).items[0])
+
+  // This comes first: later steps send mail to an operator, and the simulation refuses whichever mail is next.
+  const suppressed = 'gone@alice.test'
+  const endRefusal = mail.refuse({ code: 550, message: '5.1.1 no such user', at: 'rcpt', times: 1 })
+  await mail.deliver({ from: suppressed, to: 'shop@agents.test', text: 'Hello' })
+  const deadMail = await awaitFirst<DeliveryRecord>('/deliveries?state=dead&channel=email')
+  await awaitFirst<Relation>('/suppressions?agent=shop')
+  endRefusal()
+
+  const endGone = fediverse.disturb('gotosocial.test', { method: 'POST', answer: { status: 410 } })
+  await write('shop', 'alice@gotosocial.test', 'Hello')
+  const deadPost = await awaitFirst<DeliveryRecord>('/deliveries?state=dead&channel=activitypub')
+  endGone()
+
+  const remembered = await setup.askForRefund('shop')
+  await setup.decide(remembered.waiting.id, { outcome: 'granted', remember: 'always' })
+  const approval = await awaitFirst<{ readonly id: string }>('/agents/shop/approvals')
+
+  for (const from of ['alice@mastodon.test', 'bob@mastodon.test']) {
+    await fediverse.send({ to: '@desk@agents.test', type: 'Follow', from })
+  }
+  const [alice, bob] = await eventually(async () => {
+    const { items } = await swarm.operate<{ items: readonly Relation[] }>('/relations?relation=pending')
+    return items.length === 2 && items.map(({ peer }) => peer)
+  })
+
+  await write('strict', 'alice@rfc9421.test', 'Good morning')
+  const ban = await awaitFirst<{ readonly id: string }>('/agents/strict/bans')
+  await write('strict', 'bob@mastodon.test', 'Let me talk to somebody')
+  const question = await awaitFirst<{ readonly id: string }>('/questions')
+
+  const { waiting } = await setup.askForRefund('desk')
+  const [newest] = await swarm.gateway.messages()
+  const delivery = (await swarm.gateway.deliveries()).find(each => each.message_id === newest?.id)
+  if (!newest || !delivery) throw new Error('the newest message has no answer')
+
+  return {
+    message: String(newest.message),
+    delivery: delivery.id,
+    requirement: waiting.id,
+    dead: { post: deadPost.id, mail: deadMail.id },
+    approval: approval.id,
+    followers: [alice ?? '', bob ?? ''],
+    suppressed,
+    question: question.id,
+    ban: ban.id,
+  }
+}
