@@ -97,7 +97,7 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'together',
     kind: 'rounds',
-    ceilings: { activitypub: 6, a2a: 4, email: 10, web: 24, delivery: 5 },
+    ceilings: { activitypub: 3.6, a2a: 3, email: 8, web: 20, delivery: 4 },
     aims: forMessages(0.2),
     floor: timed,
   },

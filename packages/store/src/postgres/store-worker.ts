@@ -94,9 +94,7 @@ function takeOverFrom(expired: string): void {
 }
 
 function emitNotices(batch: Batch): void {
-  const notices = noticesOf(batch)
-  readMembers(notices, db.readTogether)
-  for (const notice of notices) emit({ kind: 'notice', notice })
+  for (const notice of noticesOf(batch)) emit({ kind: 'notice', notice })
 }
 
 const store = assembleStore({

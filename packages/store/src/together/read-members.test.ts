@@ -19,5 +19,10 @@ test('members that are read when they are looked at are read together, and what 
     },
   )
   expect(together).toEqual([3])
+  expect(() =>
+    readMembers([lazy('e')], () => {
+      throw new Error('the database is away')
+    }),
+  ).not.toThrow()
   expect(looked).toEqual(['a', 'b', 'c'])
 })

@@ -10,7 +10,12 @@ const deepest = 4
 export function readMembers(values: readonly unknown[], readTogether: ReadTogether): void {
   const readings: (() => unknown)[] = []
   for (const value of values) collect(value, readings, deepest)
-  if (readings.length > 0) readTogether(readings)
+  if (readings.length === 0) return
+  try {
+    readTogether(readings)
+  } catch {
+    // The database is away.
+  }
 }
 
 function collect(value: unknown, readings: (() => unknown)[], depth: number): void {
