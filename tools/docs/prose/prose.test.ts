@@ -38,7 +38,10 @@ describe('findProseFaults()', () => {
     ['a quotation', 'It prints "he is sent".\n\n> He is sent.\n'],
     ['a state', 'The sender is verified. The flag is set by default.\n'],
     ['a question, and a heading', '# What you see\n\nWhat do you see?\n'],
-    ['words of the field', 'ActivityPub has the double knock. A chat room has people.\n'],
+    [
+      'words of the field',
+      'ActivityPub has the double knock: it knocks twice. A double-knock test. A chat room has people.\n',
+    ],
     ['a list', '- **address**: a name and a domain\n- `key`: text\n'],
   ])('finds nothing in %s', (_, markdown) => {
     expect(rulesOf(markdown)).toEqual([])

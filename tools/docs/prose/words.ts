@@ -18,7 +18,7 @@ const bannedWords: readonly BannedWord[] = [
   ),
   word('doors?|doorways?', 'say "endpoint"'),
   word('desks?(?!top)', 'say "store"; write the name of an agent as code'),
-  word('(?<!double )knock(?:s|ed|ing)?', 'say "incoming call" or "request"'),
+  word('(?<!double[ -])knock(?:s|ed|ing)?(?! twice)', 'say "incoming call" or "request"'),
   word('shelf|shelves', 'say "store" or "cache"'),
   word('ways? in|ways? out|by way of|by the way|on the way|in the way', 'say "channel", "endpoint" or "by"'),
   word('lanes?', 'say "worker pool", "queue mode" or "destination order"'),
