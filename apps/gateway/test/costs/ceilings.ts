@@ -25,7 +25,7 @@ export interface Ceiling {
 /** What one message does by itself is the same each time; what depends on how messages meet varies, and small numbers vary most. */
 const [steady, loose, varying] = [0.8, 0.6, 0.4]
 /** How many share a way to PostgreSQL depends on how fast they come, and who waits for a turn looks again after a second. */
-const timed = 0.3
+const timed = 0.15
 const statementAims = { activitypub: 6, a2a: 7, delivery: 3 }
 const forMessages = (aim: number) => ({ activitypub: aim, a2a: aim, email: aim, web: aim })
 
@@ -97,7 +97,7 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'together',
     kind: 'rounds',
-    ceilings: { activitypub: 3.6, a2a: 3, email: 8, web: 20, delivery: 4 },
+    ceilings: { activitypub: 5, a2a: 5, email: 12, web: 24, delivery: 8 },
     aims: forMessages(0.2),
     floor: timed,
   },
