@@ -36,14 +36,14 @@ test('messages of all four channels appear while one looks, each with its proof 
   }
   const channels = await page.locator('.rows .chan').allTextContents()
   expect(channels.toSorted()).toEqual(['agents', 'chat', 'email', 'fediverse'])
-  expect(await rowOf('from a mailbox').locator('.num').textContent()).toMatch(/^[\d.<]+ m?s$/)
+  await expect.poll(() => rowOf('from a mailbox').locator('.num').textContent()).toMatch(/^[\d.<]+ m?s$/)
 })
 
 test('refusals stand among the messages, in grey, with their reason', async () => {
   await gateway.simulation.send({ via: 'activitypub', to: 'desk', text: 'I am somebody else', fault: 'forged' })
   const refused = page.locator('.rows .refused').filter({ hasText: 'Refused:' })
   await refused.first().waitFor()
-  expect(await refused.first().textContent()).toContain('signature')
+  await expect.poll(() => refused.first().textContent()).toContain('signature')
   const [grey, plain] = await Promise.all(
     [refused.first(), rowOf('from an agent').locator('a')].map(row =>
       row.evaluate(each => getComputedStyle(each).color),
@@ -98,7 +98,7 @@ test('by the keyboard alone one reads down the list, opens a message and comes b
   const current = page.locator('.rows [aria-current="true"]')
   expect(await current.count()).toBe(1)
   const second = await rows().nth(0).textContent()
-  expect(await current.textContent()).toBe(second)
+  await expect.poll(() => current.textContent()).toBe(second)
   await page.keyboard.press('Enter')
   await page.getByRole('region', { name: 'What happened' }).waitFor()
   await page.keyboard.press('u')
@@ -140,7 +140,7 @@ test('a refusal that names no message is explained, too, with what to do', async
   await page.locator('.rows .refused').filter({ hasText: 'no such agent' }).first().click()
   const why = page.getByRole('region', { name: 'Why' })
   await expect.poll(() => why.locator('p').first().textContent()).toMatch(/^Refused with 550 at .* UTC: /)
-  expect(await why.locator('.fix').textContent()).toMatch(/\w/)
+  await expect.poll(() => why.locator('.fix').textContent()).toMatch(/\w/)
 })
 
 async function chat(text: string): Promise<void> {

@@ -53,7 +53,7 @@ test('keys are rotated after a question, and the new ones stand in the list', as
   await page.getByText('There are new keys').waitFor()
   await expect.poll(async () => (await listIds()).filter(id => !before.includes(id)).length).toBeGreaterThan(0)
   expect((await listIds()).filter(id => before.includes(id)).length).toBeGreaterThan(0)
-  expect(await panel.locator('.item').first().textContent()).toMatch(/rsa-sha256 · .*\d\d:\d\d/)
+  await expect.poll(() => panel.locator('.item').first().textContent()).toMatch(/rsa-sha256 · .*\d\d:\d\d/)
   const { status } = await gateway.simulation.send({ via: 'email', to: 'desk', text: 'after the rotation' })
   expect(status).toBe('answered')
 })

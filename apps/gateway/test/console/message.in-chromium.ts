@@ -43,7 +43,7 @@ test('the sentence says what became of it, and the waterfall each stage from the
 test('an agent that failed is named with its error and the fix', async () => {
   await opened.show(`message/${await numberOf('fail')}`)
   await expect.poll(() => why().textContent()).toContain('ECONNREFUSED')
-  expect(await why().locator('.fix').textContent()).toMatch(/agent/)
+  await expect.poll(() => why().locator('.fix').textContent()).toMatch(/agent/)
 })
 
 test('one answer is shown as mail, post, task and chat, as the gateway writes each; the tabs move by the arrows', async () => {
@@ -52,11 +52,11 @@ test('one answer is shown as mail, post, task and chat, as the gateway writes ea
   const tabs = page.getByRole('tablist', { name: 'The answer by channel' })
   const panel = page.locator('.previews [role=tabpanel]')
   await tabs.getByRole('tab', { name: 'mail' }).waitFor()
-  expect(await tabs.getByRole('tab', { selected: true }).textContent()).toBe('mail')
+  await expect.poll(() => tabs.getByRole('tab', { selected: true }).textContent()).toBe('mail')
   await panel.getByText('As it was sent.').waitFor()
   const frame = page.locator('iframe')
   expect(await frame.getAttribute('sandbox')).toBe('')
-  expect(await page.frameLocator('iframe').locator('strong').textContent()).toBe('open')
+  await expect.poll(() => page.frameLocator('iframe').locator('strong').textContent()).toBe('open')
   await tabs.getByRole('tab', { name: 'mail' }).press('ArrowRight')
   await page.getByText('TASK_STATE_COMPLETED').waitFor()
   await panel.getByText('As the gateway would send it').waitFor()
@@ -65,7 +65,9 @@ test('one answer is shown as mail, post, task and chat, as the gateway writes ea
   await tabs.getByRole('tab', { name: 'chat' }).press('ArrowRight')
   await panel.getByText('https://alice.test/@alice', { exact: true }).waitFor()
   // The mention at its beginning is the channel's own doing.
-  expect(await page.frameLocator('iframe').locator('p').first().textContent()).toMatch(/^@alice We are open on Sunday/)
+  await expect
+    .poll(() => page.frameLocator('iframe').locator('p').first().textContent())
+    .toMatch(/^@alice We are open on Sunday/)
   expect((await gateway.gateway.store.listDeliveries({ limit: 50 })).length).toBe(before)
 })
 

@@ -42,7 +42,7 @@ test.each(['light', 'dark'] as const)('Flow and a message, in %s', async colorSc
   const pathOf = (name: string) => join(folder, `console-${name}-${colorScheme}.png`)
   await expect.poll(() => page.locator('.rows li').count()).toBe(9)
   await page.waitForTimeout(500)
-  expect(await page.locator('.rows').textContent()).toContain('threw an error at agents/')
+  await expect.poll(() => page.locator('.rows').textContent()).toContain('threw an error at agents/')
   await page.screenshot({ path: pathOf('flow') })
   const mail = (await gateway.gateway.store.listMessages({ limit: 20 })).find(({ preview }) => preview.includes('1182'))
   await show(`message/${mail?.message}`)

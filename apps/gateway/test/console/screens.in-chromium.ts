@@ -21,7 +21,7 @@ test('a composed message is sent, and what became of it opens beside it', async 
   await page.getByRole('button', { name: 'Send' }).click()
   const result = page.getByRole('region', { name: 'Result' })
   await expect.poll(() => result.getByRole('region', { name: 'Why' }).textContent()).toMatch(/^Answered/)
-  expect(await result.getByRole('tabpanel').last().textContent()).toContain('Re: Are you open today?')
+  await expect.poll(() => result.getByRole('tabpanel').last().textContent()).toContain('Re: Are you open today?')
 })
 
 test('a message with one fault is refused, and the composer says by what', async () => {
@@ -118,7 +118,7 @@ test('each setting has its source, and no secret is in the page', async () => {
   await opened.show('settings')
   const row = page.getByRole('row', { name: /operator_token/ })
   await row.waitFor()
-  expect(await row.textContent()).toBe('operator_token"(set)"file')
+  await expect.poll(() => row.textContent()).toBe('operator_token"(set)"file')
   await page.getByRole('tab', { name: 'API' }).click()
   await page
     .getByRole('row', { name: /listMessages|\/messages / })
