@@ -23,10 +23,9 @@ export interface PlacedThread {
 }
 
 export interface ThreadTable {
-  /** The thread a message belongs to: the first known of its references decides, else the thread id it came with. */
-  /** `thread`: what `find` says of it; undefined: a new one begins. */
+  /** `thread`: what `find` says of the message; undefined: a new one begins. */
   place(intake: Intake, thread: number | undefined): PlacedThread
-  /** The same, where there is one. */
+  /** The thread a message belongs to: the first known of its references decides, else the thread id it came with. */
   find(intake: Intake): number | undefined
   /** The scope a thread lives in. */
   scopeOf(thread: number): NameScope

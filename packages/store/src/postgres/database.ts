@@ -5,6 +5,7 @@ import type { Database, SqlValue } from '../engine/database.ts'
 import type { Share, Transactions } from '../engine/transactions.ts'
 import { OperationFailed } from '../engine/transactions.ts'
 import { createLockstep } from '../together/lockstep.ts'
+import type { WaveMember } from '../together/waves.ts'
 import { planWaves } from '../together/waves.ts'
 import type { BlockingLine } from './connection/blocking-line.ts'
 import type { StatementRequest } from './connection/messages.ts'
@@ -181,11 +182,7 @@ export function openPostgresDatabase(
   }
 
   /** Each leaves what it does to a batch of its own, which counts once, however often it is run. */
-  function runWave(
-    wave: ReturnType<typeof planWaves<Share>>[number],
-    batch: Batch,
-    results: Map<Share, unknown>,
-  ): void {
+  function runWave(wave: readonly WaveMember<Share>[], batch: Batch, results: Map<Share, unknown>): void {
     const operations = wave.map(({ member, names }) => ({
       names,
       operation() {

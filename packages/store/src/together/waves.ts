@@ -6,7 +6,7 @@ export interface Touching {
   readonly touches?: (() => readonly string[] | undefined) | undefined
 }
 
-interface WaveMember<T> {
+export interface WaveMember<T> {
   readonly member: T
   readonly names: readonly string[]
 }

@@ -90,7 +90,7 @@ async function refreshStatistics(): Promise<void> {
   const found = await hints.run([{ statement: findOutgrown, values: [schema] }], true).catch(() => undefined)
   const tables = (found?.[0]?.rows ?? []).map(({ name, pages }) => ({ name: String(name), pages: Number(pages) }))
   for (const statement of statistics.outdated(tables)) {
-    await hints.run([{ statement, values: [] }], true).catch(() => undefined)
+    await hints.run([{ statement, values: [] }], true).catch(statistics.forget)
   }
 }
 

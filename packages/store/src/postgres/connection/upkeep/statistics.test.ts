@@ -8,4 +8,6 @@ test('a table is analyzed once, and again when it has doubled: who may not do it
   expect(textsOf(10)).toEqual([])
   expect(textsOf(19)).toEqual([])
   expect(textsOf(20)).toEqual(['ANALYZE "messages"'])
+  statistics.forget()
+  expect(textsOf(20)).toEqual(['ANALYZE "messages"'])
 })

@@ -9,7 +9,7 @@ export const findOutgrown: Statement = {
   name: 'outgrown',
   text: `SELECT relname AS name, pages FROM (
        SELECT c.relname, c.relpages, pg_relation_size(c.oid) / current_setting('block_size')::int AS pages
-       FROM pg_class c WHERE c.relnamespace = $1::regnamespace AND c.relkind = 'r') AS tables
+       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r') AS tables
      WHERE pages >= 8 AND pages > 4 * relpages`,
 }
 
@@ -22,7 +22,11 @@ interface OutgrownTable {
  * The server makes a plan once for all values (`plan_cache_mode`), and for an empty table any index is as good as the
  * right one. Its autovacuum looks after a minute, or never: until then each message would read all those before it.
  */
-export function createStatistics(): { outdated(found: readonly OutgrownTable[]): readonly Statement[] } {
+export function createStatistics(): {
+  outdated(found: readonly OutgrownTable[]): readonly Statement[]
+  /** The server was not there: all are tried again. */
+  forget(): void
+} {
   const seen = new Map<string, number>()
   return {
     outdated(found) {
@@ -31,5 +35,6 @@ export function createStatistics(): { outdated(found: readonly OutgrownTable[]):
       for (const { name, pages } of grown) seen.set(name, pages)
       return grown.map(({ name }) => ({ name: `analyze ${name}`, text: `ANALYZE ${pg.escapeIdentifier(name)}` }))
     },
+    forget: () => seen.clear(),
   }
 }
