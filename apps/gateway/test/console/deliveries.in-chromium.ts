@@ -56,7 +56,7 @@ test('a host that does not answer is left alone, and the screen says until when'
   for (let count = 0; count < 6; count += 1) await post(host)
   const panel = panelOf(host)
   await expect.poll(() => panel.textContent()).toMatch(/left alone6 deliveries.*One attempt goes out in \d+ min/)
-  expect(await panel.locator('.item').count()).toBe(6)
+  await expect.poll(() => panel.locator('.item').count()).toBe(6)
   expect(await findListed(host)).toMatchObject({ breaker: 'open', open_until: expect.any(String) })
   endSilence()
 })

@@ -96,7 +96,7 @@ test('by the keyboard alone one reads down the list, opens a message and comes b
   await page.keyboard.press('j')
   await page.keyboard.press('k')
   const current = page.locator('.rows [aria-current="true"]')
-  expect(await current.count()).toBe(1)
+  await expect.poll(() => current.count()).toBe(1)
   const second = await rows().nth(0).textContent()
   await expect.poll(() => current.textContent()).toBe(second)
   await page.keyboard.press('Enter')

@@ -103,7 +103,7 @@ test('an agent is paused and resumed', async () => {
 test('the checks of going live are listed with their fixes, and records can be copied', async () => {
   await opened.show('go-live')
   await page.getByRole('region', { name: 'Checks' }).waitFor({ timeout: 60_000 })
-  expect(await page.getByRole('region', { name: 'Checks' }).locator('.item').count()).toBeGreaterThan(20)
+  await expect.poll(() => page.getByRole('region', { name: 'Checks' }).locator('.item').count()).toBeGreaterThan(20)
   await page.getByRole('region', { name: 'DNS records' }).getByText('_domainkey.agents.test').first().waitFor()
 })
 

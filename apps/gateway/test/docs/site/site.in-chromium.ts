@@ -102,7 +102,8 @@ test('the search finds a word, and leads to its page', async () => {
   await page.locator('.VPLocalSearchBox input').fill('signature_invalid')
   await page.locator('.VPLocalSearchBox .result').first().click()
   await page.waitForURL('**/reference/errors.html*')
-  expect(await page.locator('.VPContent h1').first().innerText()).toMatch(/errors/i)
+  // The address changes before the page does.
+  await expect.poll(() => page.locator('.VPContent h1').first().innerText()).toMatch(/errors/i)
   expect(faults).toEqual([])
   await context.close()
 })
@@ -115,7 +116,7 @@ test('the switch makes pages dark, and a new page remembers it', async () => {
   await page.locator('.VPNavBar .VPSwitchAppearance').first().click()
   await expect.poll(background).not.toBe(light)
   await show('reference/errors.html')
-  expect(await background()).not.toBe(light)
+  await expect.poll(background).not.toBe(light)
   await context.close()
 })
 
