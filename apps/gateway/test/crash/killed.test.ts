@@ -7,7 +7,7 @@ import type { GatewayProcess } from '../setup/gateway-process.ts'
 import type { KilledGateway } from '../setup/killed-gateway.ts'
 import { openKilledGateway } from '../setup/killed-gateway.ts'
 
-const perProtocol = drawCount({ quick: 9, long: 70 })
+const perProtocol = drawCount({ quick: 9, long: 670 })
 const wordsOf = (name: string) => `crash ${name} end`
 
 let setup: KilledGateway
@@ -89,9 +89,9 @@ async function openClient() {
 }
 
 test('a gateway that is killed at random moments loses no acknowledged message and answers none twice', {
-  timeout: 600_000,
+  timeout: 900_000,
 }, async () => {
-  const fewestKills = drawCount({ quick: 2, long: 6 })
+  const fewestKills = drawCount({ quick: 2, long: 30 })
   const sent: string[] = []
   let kills = 0
   let isSending = true
@@ -138,9 +138,20 @@ test('a gateway that is killed at random moments loses no acknowledged message a
     }
   }
 
-  const listed = (await (
-    await fetch(`${url}/operator/api/messages?limit=500`, { headers: { authorization: `Bearer ${operatorToken}` } })
-  ).json()) as { items: { state: string }[] }
-  expect(listed.items).toHaveLength(sent.length)
-  expect(listed.items.every(({ state }) => state === 'answered')).toBe(true)
+  const states = await listStates()
+  expect(states).toHaveLength(sent.length)
+  expect(states.every(state => state === 'answered')).toBe(true)
 })
+
+async function listStates(): Promise<readonly string[]> {
+  const states: string[] = []
+  for (let after = ''; ; ) {
+    const path = `/operator/api/messages?limit=500${after}`
+    const answer = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${operatorToken}` } })
+    const { items } = (await answer.json()) as { items: { state: string; message: string }[] }
+    states.push(...items.map(({ state }) => state))
+    const last = items.at(-1)
+    if (!last || items.length < 500) return states
+    after = `&after=${last.message}`
+  }
+}

@@ -79,19 +79,21 @@ test('a gateway that is killed between taking a turn and its end is taken over b
   expect([record.state, record.duplicates]).toEqual(['answered', 1])
 })
 
-test('a gateway that is killed in the middle of a load loses nothing, and nothing is answered twice', {
-  timeout: 240_000,
+test('two gateways that are killed 30 times under 2,000 messages lose none, answer none twice and keep the order', {
+  timeout: 600_000,
 }, async () => {
   const { pair, cluster } = await openGateway()
   const { gateways } = pair
-  const [one, two] = gateways
   const load = startLoad(gateways)
-  await load.untilFurther(60)
-  await one.kill()
-  await load.untilFurther(60)
-  await one.start()
-  await load.untilFurther(60)
-  await checkAnswers([load], two, cluster.url)
+  for (let kills = 0; kills < 30; kills += 1) {
+    const killed = gateways[kills % 2]
+    await load.untilFurther(70)
+    await killed?.kill()
+    await killed?.start()
+  }
+  await load.untilFurther(70)
+  await eventually(async () => load.acknowledged.length >= 2_000, 100_000)
+  await checkAnswers([load], gateways[1], cluster.url)
 })
 
 test('while the server is away a sender is told to come back; what was acknowledged before is answered after', {

@@ -49,22 +49,23 @@ interface MessageLoad {
   end(): Promise<void>
 }
 
-/** Eight clients that speak to the gateways in turn, and send again what is refused. */
+/** Eight clients that speak to the gateways in turn, each in conversations of ten messages, and send again what is refused. */
 export function startLoad(gateways: readonly PairedGateway[], name = 'm'): MessageLoad {
   const acknowledged: string[] = []
-  let [isOver, number] = [false, 0]
+  let isOver = false
 
-  async function sendOn(): Promise<void> {
-    while (!isOver) {
-      number += 1
-      const message = { id: `${name}${number}`, text: `${name}${number}`, isDetached: number % 3 > 0 }
+  async function sendOn(sender: number): Promise<void> {
+    for (let number = 1; !isOver; number += 1) {
+      const id = `${name}${sender}-${number}`
+      const context = `${name}${sender}-${Math.ceil(number / 10)}`
+      const message = { id, text: id, context, isDetached: number % 3 > 0 }
       const first = await gateways[number % gateways.length]?.send(message).catch(() => undefined)
       if (first?.status !== 200) await untilAcknowledged(gateways, message)
-      acknowledged.push(message.id)
+      acknowledged.push(id)
     }
   }
 
-  const senders = Array.from({ length: 8 }, sendOn)
+  const senders = Array.from({ length: 8 }, (_, sender) => sendOn(sender))
   return {
     acknowledged,
     async untilFurther(count) {
@@ -78,7 +79,14 @@ export function startLoad(gateways: readonly PairedGateway[], name = 'm'): Messa
   }
 }
 
-/** Ends them; all that was acknowledged is answered then, each message once. */
+/** Messages and answers that stand before an earlier one of their conversation. */
+const disordered = `SELECT count(*) FROM (
+  SELECT seq, lag(seq) OVER (PARTITION BY thread_id ORDER BY answers) AS earlier FROM postern.messages WHERE kind = 'response'
+  UNION ALL
+  SELECT seq, lag(seq) OVER (PARTITION BY thread_id ORDER BY split_part(native_id, '-', 2)::int)
+  FROM postern.messages WHERE kind = 'message') AS said WHERE seq < earlier`
+
+/** Ends them; all that was acknowledged is answered then, each message once, those of a conversation in their order. */
 export async function checkAnswers(loads: readonly MessageLoad[], gateway: PairedGateway, url: string): Promise<void> {
   await Promise.all(loads.map(load => load.end()))
   const acknowledged = loads.flatMap(load => load.acknowledged)
@@ -89,4 +97,5 @@ export async function checkAnswers(loads: readonly MessageLoad[], gateway: Paire
     "SELECT count(*), count(DISTINCT answers) FROM postern.messages WHERE kind = 'response'",
   )
   expect(said).toBe(`${acknowledged.length}|${acknowledged.length}`)
+  expect(await runSql(url, disordered)).toBe('0')
 }
