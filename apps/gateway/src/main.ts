@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { ConfigError, Rejection } from '@postern/core/errors'
 import { Command } from 'commander'
 import { addActionCommands } from './commands/actions/command.ts'
@@ -29,11 +30,17 @@ import { toTerminalOutput } from './terminal/text.ts'
 /** The command line. */
 export async function runPostern(argv: readonly string[]): Promise<void> {
   try {
+    readEnvironmentFile()
     await createProgram().parseAsync([...argv])
   } catch (error) {
     process.stderr.write(`${toTerminalOutput(describeForTerminal(error))}\n`)
     process.exitCode = 1
   }
+}
+
+/** Of the folder it is called in. Variables that are set stay as they are. */
+function readEnvironmentFile(): void {
+  if (existsSync('.env')) process.loadEnvFile('.env')
 }
 
 /** In the order in which `--help` lists them. */

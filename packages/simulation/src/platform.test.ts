@@ -65,6 +65,14 @@ test('send() by mail gives the text of the reply in the sink and where to go on'
   expect(second.references.at(-1)).toBe(first.thread)
 })
 
+test.each(['activitypub', 'a2a', 'email'] as const)(
+  'send() by %s refuses a thread that is no id of a message',
+  async via => {
+    const sent = simulation.send({ via, to: 'echo', text: 'and now?', thread: '#3' })
+    await expect(sent).rejects.toThrow(`${via} knows no conversation "#3"`)
+  },
+)
+
 test('send() by A2A reads the card, calls with a token of the issuer and gives the text of the answer', async () => {
   const result = await simulation.send({ via: 'a2a', to: 'echo', text: 'hello', from: 'carol' })
   expect(result).toMatchObject({ status: 'completed', reply: { text: 'You said: hello' } })

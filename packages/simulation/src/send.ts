@@ -54,9 +54,23 @@ type Sender = (request: SendRequest, platform: SendingPlatform) => Promise<SendR
 
 const senders: Readonly<Record<SendRequest['via'], Sender>> = { activitypub: sendNote, a2a: sendCall, email: sendMail }
 
-/** Says something to an agent by one protocol, as a peer of the simulation, and waits for what it answers. */
-export function sendVia(request: SendRequest, platform: SendingPlatform): Promise<SendResult> {
-  return senders[request.via](request, platform)
+/** Ids that a peer can answer to. Numbers of the gateway's own list are none. */
+const threadForms: Readonly<Record<SendRequest['via'], RegExp>> = {
+  activitypub: /^https?:\/\/\S+$/,
+  a2a: /^[^#\s]\S*$/,
+  email: /^\S+@\S+$/,
+}
+
+/**
+ * Says something to an agent by one protocol, as a peer of the simulation, and waits for what it answers.
+ * @throws Error when `thread` cannot be an id of this channel
+ */
+export async function sendVia(request: SendRequest, platform: SendingPlatform): Promise<SendResult> {
+  const { via, thread } = request
+  if (thread !== undefined && !threadForms[via].test(thread)) {
+    throw new Error(`${via} knows no conversation "${thread}": "thread" is the id that an earlier result has there`)
+  }
+  return senders[via](request, platform)
 }
 
 async function sendNote(request: SendRequest, { fediverse, link }: SendingPlatform): Promise<SendResult> {

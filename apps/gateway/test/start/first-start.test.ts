@@ -51,6 +51,22 @@ test('"dev" in an empty folder answers with the built-in agents, and "show 1" sh
   for (const id of ['1', '#1']) expect(await run(folder, 'show', id)).toMatch(/^message\n {2}#1 /)
 })
 
+test('each command reads the .env of its folder; what the terminal has set already wins', async () => {
+  const token = { operator_token: { env: 'TOKEN_OF_THE_FILE' } }
+  const folder = createDocsFolder({
+    'postern.config.json': JSON.stringify({ ...token, listen: { port: { env: 'POSTERN_LISTEN_PORT' } } }),
+    '.env': 'TOKEN_OF_THE_FILE=a-token-of-sixteen-characters\nPOSTERN_LISTEN_PORT=1\n',
+  })
+  const { printed } = await startDev(folder)
+  const [, port] = /http:\/\/127\.0\.0\.1:(\d+)/.exec(printed()) ?? []
+  expect(Number(port)).toBeGreaterThan(1)
+  const answer = await fetch(`http://127.0.0.1:${port}/operator/api/messages`, {
+    headers: { authorization: 'Bearer a-token-of-sixteen-characters' },
+  })
+  expect(answer.status).toBe(200)
+  expect(await run(folder, 'messages')).not.toContain('TOKEN_OF_THE_FILE')
+})
+
 const esAgent = (words: string) =>
   `import { basename } from 'node:path'\nimport { words } from './words${words}'\n\nexport const handle = () => basename('/x/' + words)\n`
 

@@ -80,8 +80,7 @@ test('${agent} remembers a conversation in the chat', { timeout: patience }, asy
 const tools = { '@types/node': '24.19.2', typescript: '7.0.2', vitest: '5.1.0' } as const
 
 function describeManifest(agent: string): object {
-  const program =
-    'node --max-semi-space-size=8 --min-semi-space-size=4 --env-file-if-exists=.env node_modules/postern/bin/postern.mjs'
+  const program = 'node --max-semi-space-size=8 --min-semi-space-size=4 node_modules/postern/bin/postern.mjs'
   return {
     name: `${agent}-gateway`,
     version: '0.1.0',
@@ -113,7 +112,7 @@ const compilerSettings = {
   include: ['agents'],
 }
 
-const environmentExample = `# Copy this file to .env and fill it in: npm run dev and npm start read that.
+const environmentExample = `# Copy this file to .env and fill it in: every command of postern reads it.
 # Bearer token of the operator's API, 16 characters or more: openssl rand -hex 32
 OPERATOR_TOKEN=
 `
