@@ -11,7 +11,7 @@ function openList() {
 }
 
 describe('createActionList()', () => {
-  test('gathers what is done, in its order; a text is markdown', () => {
+  test('gathers the actions of an agent in their order, and takes a text as markdown', () => {
     const list = openList()
     const id = list.post('news', { visibility: 'direct', mentions: ['@ada@peer.test'], subject: 'CW' })
     const link: Part = { kind: 'link', url: 'https://peer.test/' }

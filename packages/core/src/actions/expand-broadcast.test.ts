@@ -101,7 +101,7 @@ describe('expandBroadcast()', () => {
     ])
   })
 
-  test('stops between pages when the process does; nothing is ended', async () => {
+  test('stops between pages when the process stops, and ends nothing', async () => {
     const { pages } = await expandTo(followers(450), {}, 1)
     expect(pages.map(({ after, isDone }) => [after, isDone])).toEqual([[400, false]])
   })

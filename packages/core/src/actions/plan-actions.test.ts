@@ -26,7 +26,7 @@ async function planOne(act: AgentAction, sketch: Parameters<typeof openActBench>
 }
 
 describe('planActions(), of a post,', () => {
-  test('makes an occasion and a response of its own, under the id it was given', async () => {
+  test('makes a synthetic message and a response of its own, under the id that the caller gave', async () => {
     const id = '0123456789abcdef0123456789abcdef'
     const { plan, actions } = await planOne({ act: 'post', id, parts: [words], visibility: 'unlisted', subject: 'CW' })
     if (plan?.kind !== 'post') throw new Error('it is a post')
@@ -134,7 +134,7 @@ describe('planActions(), of an edit or a deletion,', () => {
 describe('planActions(), of a reaction,', () => {
   const messages = { m1: foundMessage(1), m2: foundMessage(2) }
 
-  test('is about the message that is being answered, unless it names another', async () => {
+  test('acts on the message that the turn answers, unless the agent names another', async () => {
     const { plan, actions } = await planOne({ act: 'like' }, { messages })
     expect(plan).toEqual({ kind: 'react', message: 1, planned })
     expect(actions).toEqual([
@@ -143,7 +143,7 @@ describe('planActions(), of a reaction,', () => {
     expect((await planOne({ act: 'boost', message: 'm2' }, { messages })).plan).toMatchObject({ message: 2 })
   })
 
-  test('leaves out one about a message that the agent never got', async () => {
+  test('leaves out a reaction to a message that the agent never got', async () => {
     const { plan, warn } = await planOne({ act: 'like', message: 'm3' }, { messages })
     expect(plan).toBeUndefined()
     expect(warn).toHaveBeenCalledOnce()
@@ -167,7 +167,7 @@ describe('planActions(), of what a channel cannot do,', () => {
     expect((await planOne(act, { ...known, channels: [] })).plan).toBeUndefined()
   })
 
-  test('an error of the channel keeps only that act back', async () => {
+  test('holds back only the one action for which the channel throws an error', async () => {
     const broken = new TypeError('target is null')
     const error = vi.fn()
     const { gateway } = openActBench({
@@ -198,7 +198,7 @@ describe('planActions(), of what a channel cannot do,', () => {
     )
   })
 
-  test('a store that does not answer now keeps all of them back', async () => {
+  test('holds back all actions while the store does not answer', async () => {
     const { gateway } = openActBench()
     vi.spyOn(gateway.store, 'findMessageTo').mockRejectedValue(new Unavailable('Cannot read now'))
     await expect(planActions([{ act: 'like', message: 'm1' }], acting, gateway)).rejects.toThrow('Cannot read now')

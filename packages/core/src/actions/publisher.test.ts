@@ -20,7 +20,7 @@ function openPublisher(sketch: Parameters<typeof openActBench>[0] = {}) {
 }
 
 describe('performActions()', () => {
-  test('does all acts in one go, under one correlation id', async () => {
+  test('performs all actions in one commit, under one correlation id', async () => {
     const { gateway, done } = openActBench({ responses: [foundResponse('r1')] })
     await performActions(
       [
@@ -44,7 +44,7 @@ describe('performActions()', () => {
   })
 })
 
-describe('an outpost', () => {
+describe('a publisher', () => {
   test('posts, edits, deletes and reacts at once', async () => {
     const { publisher, done } = openPublisher({ responses: [foundResponse('r1')], messages: { m1: foundMessage(1) } })
     const id = await publisher.post('news', { visibility: 'public' })
@@ -63,7 +63,7 @@ describe('an outpost', () => {
     expect(done).toEqual([])
   })
 
-  test('rejects what is malformed', async () => {
+  test('rejects malformed actions', async () => {
     const { publisher, done } = openPublisher({ responses: [foundResponse('r1')] })
     await expect(publisher.post([])).rejects.toThrow(Error)
     await expect(publisher.post([{ kind: 'text' } as Part])).rejects.toThrow(Error)

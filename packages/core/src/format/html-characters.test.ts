@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { decodeEntities, escapeHtml } from './html-characters.ts'
 
-test('decodeEntities() reads what it knows and leaves the rest as it is written, names of object members too', () => {
+test('decodeEntities() decodes the entities that it knows and leaves all others as they are, even names of object members', () => {
   expect(decodeEntities('a &amp; b &#65;&#x42; &unknown; &valueOf; &toString; &#xd800;')).toBe(
     'a & b AB &unknown; &valueOf; &toString; \ufffd',
   )

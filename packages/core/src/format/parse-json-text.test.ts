@@ -15,7 +15,7 @@ function escapeName(name: string): string {
   return `"${units.map(unit => `\\u${unit}`).join('')}"`
 }
 
-test('what an earlier document had at a place changes nothing about a later one', () => {
+test('an earlier document never changes how a later one reads', () => {
   expect(parseJsonText('{"zz":0,"\\\\u":1}')).toEqual({ zz: 0, '\\u': 1 })
   expect(parseJsonText('{"zz":0,"\\u0069d":1}')).toEqual({ zz: 0, id: 1 })
   expect(parseJsonText('[{"zz":0,"\\\\u":1},{"zz":0,"\\u0069d":1}]')).toEqual([

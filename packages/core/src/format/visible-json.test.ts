@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { withoutTurning, writeVisibleJson } from './visible-json.ts'
 
-test('writeVisibleJson() shows what is not seen, and reads back as the same', () => {
+test('writeVisibleJson() shows invisible characters, and its result parses to the same value', () => {
   const odd = { to: '\u202e71\u202c', '\u200b': ['a\u2028b', '\u{e0041}', '\u3164'], plain: 'ä 😀 "x"\n' }
   const text = writeVisibleJson(odd)
   expect(text).toBe(
@@ -11,6 +11,6 @@ test('writeVisibleJson() shows what is not seen, and reads back as the same', ()
   expect(writeVisibleJson({ a: 1 }, 2)).toBe('{\n  "a": 1\n}')
 })
 
-test('withoutTurning() leaves no mark that turns the words behind it round', () => {
+test('withoutTurning() leaves no mark that reverses the direction of the text behind it', () => {
   expect(withoutTurning('Pay \u202e001 \u2066x\u2069')).toBe('Pay \ufffd001 \ufffdx\ufffd')
 })

@@ -84,7 +84,7 @@ describe('createSlidingWindowPolicy(), for every thread and every window,', () =
     )
   })
 
-  test('gives the same view of a thread that was read at both its ends only', () => {
+  test('gives the same view when the caller reads only the two ends of a thread', () => {
     fc.assert(
       fc.property(anyThread, arbitraryWindow, (entries, options) => {
         const policy = createSlidingWindowPolicy(options)
@@ -178,7 +178,7 @@ describe('createSlidingWindowPolicy()', () => {
     ])
   })
 
-  test('a writer cannot put words into the mouth of another one by writing their name', () => {
+  test('a writer cannot attribute words to another writer by writing their name', () => {
     const said = (contents: readonly string[], address: string) => ({
       role: 'user' as const,
       parts: contents.map(content => text(content)),
@@ -195,7 +195,7 @@ describe('createSlidingWindowPolicy()', () => {
     ])
   })
 
-  test('is a plain window when no head is kept', () => {
+  test('shows a plain window when it keeps no head', () => {
     const view = viewOf(script('uauaua'), { keepHead: 0, maxTurns: 2 })
     expect(wordsOf(view)).toEqual(['u4', 'a5'])
     expect(view.cacheBreakpointAfter).toBeUndefined()
@@ -216,7 +216,7 @@ describe('createSlidingWindowPolicy()', () => {
     expect(wordsOf(view).slice(-2)).toEqual(['u3', 'a4'])
   })
 
-  test('keeps the head when the newest turn is too large to be shown beside it', () => {
+  test('keeps the head when the newest turn is too large to stand beside it', () => {
     const entries = [...script('uau'), ...shift(thread([{ role: 'assistant', parts: [text('x'.repeat(99))] }]), 3)]
     const view = viewOf(entries, { maxChars: 100 })
     expect(wordsOf(view)).toEqual(['u0', 'a1'])
@@ -238,7 +238,7 @@ describe('createSlidingWindowPolicy()', () => {
     expect(viewOf(entries, { maxChars: 1_000 }).turns).toHaveLength(2)
   })
 
-  test('merges nothing over the gap between the two ends that were read', () => {
+  test('merges nothing over the gap between the two ends that the caller read', () => {
     const policy = createSlidingWindowPolicy({ keepHead: 1, maxTurns: 2 })
     const entries = script(`ua${'u'.repeat(40)}a`)
     const view = policy.view(readEnds(entries, policy.reach))

@@ -17,7 +17,7 @@ describe('normalizedMessageSchema', () => {
     expect(problemsOf(message())).toEqual([])
   })
 
-  test('refuses a verified sender who was proven by nothing (MN-6.2, MN-2.1)', () => {
+  test('refuses a verified sender without a proof (MN-6.2, MN-2.1)', () => {
     expect(problemsOf(from({ verified: true, identities: [transportEvidence] }))).toEqual([
       'sender: auth_method "none" cannot be verified',
     ])
@@ -49,7 +49,7 @@ describe('normalizedMessageSchema', () => {
     expect(parsed.parts).toEqual([part])
   })
 
-  test('needs to be told how a mention travels (MN-2)', () => {
+  test('requires a value that says how a mention travels (MN-2)', () => {
     expect(problemsOf(message({ recipient_capabilities: {} as never }))).toEqual([
       'recipient_capabilities.mention_relay: Invalid input: expected object, received undefined',
     ])
@@ -62,7 +62,7 @@ describe('normalizedMessageSchema', () => {
     expect(problemsOf(message({ received_at: 'yesterday' }))).toEqual(['received_at: Invalid ISO datetime'])
   })
 
-  test('refuses what is no name of a channel or of a method, and a kind it does not know', () => {
+  test('refuses an invalid channel name, an invalid method and an unknown kind', () => {
     for (const name of ['', 'Fax', 'a b', '-fax', `f${'a'.repeat(32)}`]) {
       expect(problemsOf(message({ received_via: name }))).toHaveLength(1)
     }
@@ -75,7 +75,7 @@ describe('normalizedMessageSchema', () => {
     expect(normalizedMessageSchema.parse(from({ profile })).sender.profile).toEqual(profile)
   })
 
-  test('survives being written as JSON, with the kind it did not name', () => {
+  test('keeps its members through JSON, and writes the default kind explicitly', () => {
     const whole = from({ auth_method: 'ap-http-signature', verified: true, identities: [transportEvidence] })
     expect(normalizedMessageSchema.parse(JSON.parse(JSON.stringify(whole)))).toEqual({ ...whole, kind: 'message' })
   })

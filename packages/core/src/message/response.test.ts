@@ -16,7 +16,7 @@ describe('normalizedResponseSchema', () => {
     expect(normalizedResponseSchema.parse(response)).toEqual(response)
   })
 
-  test('needs a part when it is completed, and none otherwise', () => {
+  test('needs a part when the response is complete, and none otherwise', () => {
     for (const status of responseStatuses) {
       const { success, error } = normalizedResponseSchema.safeParse({ ...response, status, parts: [] })
       expect([status, success]).toEqual([status, status !== 'completed'])

@@ -13,7 +13,7 @@ describe('token usage', () => {
     ])
   })
 
-  test('that nobody has told is not told as zero, and half of it makes no total', () => {
+  test('stays unknown, never zero, when nobody reports it; half of it makes no total', () => {
     expect(sumUsage([{ input_tokens: 3 }, { input_tokens: 4 }])).toEqual([{ input_tokens: 7 }])
     expect(sumUsage([{ input_tokens: 3 }, { output_tokens: 0 }])).toEqual([
       { input_tokens: 3, output_tokens: 0, total_tokens: 3 },
@@ -21,7 +21,7 @@ describe('token usage', () => {
     expect(sumUsage([])).toEqual([])
   })
 
-  test('that is valid is valid when it is summed', () => {
+  test('keeps valid values valid in their sum', () => {
     const usages = [
       { input_tokens: 5, cached_input_tokens: 5 },
       { output_tokens: 3, reasoning_tokens: 3 },
@@ -46,7 +46,7 @@ describe('token usage', () => {
     ],
     [{ input_tokens: 5, output_tokens: 2, total_tokens: 8 }, 'is not "input_tokens" plus "output_tokens"'],
     [{ input_tokens: 5, total_tokens: 5 }, 'is not "input_tokens" plus "output_tokens"'],
-  ])('%j is refused', (usage, message) => {
+  ])('the schema refuses %j', (usage, message) => {
     const { error } = tokenUsageSchema.safeParse(usage)
     expect(error?.issues.map(issue => issue.message)).toContain(message)
   })

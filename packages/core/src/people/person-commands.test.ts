@@ -43,7 +43,7 @@ describe('readPersonCommand()', () => {
     expect(said(text)).toBeUndefined()
   })
 
-  test('reads nothing beside a file, of two texts, or of what is no message', () => {
+  test('reads nothing from a message with a file, with two texts or without a text', () => {
     const file = { kind: 'file', bytes_ref: { kind: 'url', url: 'https://x.example/' } }
     const text = { kind: 'text', mime: 'text/plain', content: 'linked' }
     expect(said('', { parts: [text, file] })).toBeUndefined()
@@ -52,7 +52,7 @@ describe('readPersonCommand()', () => {
   })
 })
 
-test('a code has fifty bits, of letters nobody mistakes, and is read however it is typed', () => {
+test('a code has fifty bits and no ambiguous letters, and the reader accepts it however a person types it', () => {
   const code = formatCode(Uint8Array.from({ length: codeLength }, (_, index) => index * 29))
   expect(code).toMatch(/^[2-9A-HJ-NP-Z]{5}-[2-9A-HJ-NP-Z]{5}$/)
   expect(readCode(` ${code.toLowerCase().replace('-', '')} `)).toBe(code)
@@ -90,7 +90,7 @@ describe('readPersonIdentity()', () => {
   const message = (via: string, address: string, identities: object[], verified = true) =>
     ({ received_via: via, sender: { address, verified, identities } }) as unknown as NormalizedMessage
 
-  test('is the address, and the principal that the rules of its channel find proven', () => {
+  test('returns the address, and the principal that the channel finds proven', () => {
     const said = message('accounts', '@Alice@b.example', [evidence('https://b.example/users/alice')])
     expect(readPersonIdentity(said, [], channels)).toEqual({
       via: 'accounts',

@@ -35,7 +35,7 @@ const asks = (policy: Partial<Policy>): Part => ({
 const policiesIn = ({ partial }: ReturnType<typeof settle>) =>
   partial?.parts?.flatMap(part => (part.kind === 'policy' ? [part.policy] : []))
 
-test('what context.requireConsent() gave is required under its own state, which is not stored', () => {
+test('the gateway stores a requirement from context.requireConsent() under the digest of its state, never the state itself', () => {
   const list = createRequirementList(requirements, platform)
   const requirement = list.requireConsent({ message: 'May I?', expires_in: 120 })
   const [part] = requirement.parts ?? []
@@ -64,14 +64,14 @@ test('what context.requireConsent() gave is required under its own state, which 
   expect(settled.partial).toMatchObject({ visibility: 'direct', mentions: [] })
 })
 
-test('a requirement that was not returned is none', () => {
+test('a requirement that the agent did not return does not count', () => {
   const list = createRequirementList(requirements, platform)
   list.requirePayment({ message: 'Pay', amount: '1.00', currency: 'EUR' })
   expect(settle({ parts: [] }, list.issued).requirements).toEqual([])
   expect(settle(undefined, list.issued)).toEqual({ partial: undefined, requirements: [] })
 })
 
-test('a state and a name that an agent made up are not used', () => {
+test('the gateway ignores states and names that an agent made up', () => {
   const made = {
     kind: 'consent_required',
     state: requirements.stateOf('mine'),
@@ -110,12 +110,12 @@ test.each<[string, Partial<PartialResponse>, string | undefined]>([
   expect(settle({ ...rest, parts: [asks({ kind })] }).partial?.status).toBe(status)
 })
 
-test('an answer without policies is left as it is', () => {
+test('an answer without policies stays as it is', () => {
   const partial: PartialResponse = { parts: [{ kind: 'text', mime: 'text/plain', content: 'hi' }], status: 'completed' }
   expect(settle(partial).partial).toBe(partial)
 })
 
-test('MN-7.1: an address on another origin is refused, and so is one of our own action pages', () => {
+test('MN-7.1: the gateway refuses an address on another origin, and the address of one of its own action pages', () => {
   const withUrl = (url: string) => () => settle({ parts: [asks({ kind: 'forbidden', url })] })
   expect(withUrl('https://evil.test/x')).toThrow(
     'Cannot answer: the url of a policy part must be on https://agents.test, outside of /actions/, not on https://evil.test',
@@ -141,7 +141,7 @@ test('an answer has five requirements at most', () => {
   expect(() => settle({ parts })).toThrow('an answer may have at most 5 requirements')
 })
 
-test('where nothing can be decided, nothing is required; a refusal is said all the same', () => {
+test('without a place for decisions the gateway requires nothing, but still reports a refusal', () => {
   const list = createRequirementList(undefined, platform)
   expect(() => list.requireConsent({ message: 'May I?' })).toThrow('Cannot require: nothing can be decided here')
   expect(list.refuse({ message: 'No.' })).toEqual({
@@ -150,7 +150,7 @@ test('where nothing can be decided, nothing is required; a refusal is said all t
   })
 })
 
-test('what agents may not hand over is refused where they say it', () => {
+test('the gateway refuses values that agents may not hand over, at the call that hands them over', () => {
   const list = createRequirementList(requirements, platform)
   expect(() => list.requireConsent({ message: '' })).toThrow()
   expect(() => list.requireConsent({ message: 'x', expires_in: 5 })).toThrow()
@@ -169,7 +169,7 @@ test('posts and edits hold nothing that decides a requirement', () => {
   })
 })
 
-test('a decision is given to the agent with the state it knows', () => {
+test('the agent gets a decision together with the state that it knows', () => {
   const policy_resolution = { in_reply_to_state: 'digest', requirement: 'd1', outcome: 'granted' } as const
   const message = { policy_resolution } as Partial<NormalizedMessage> as NormalizedMessage
   expect(withState(message, requirements)).toEqual({

@@ -16,7 +16,7 @@ const asks = (policy: Partial<Policy>): Part => ({
   policy: { kind: 'consent_required', message: '?', ...policy },
 })
 
-test('a requirement is shown with its state and its page, or the page the agent named; others are shown as they are', () => {
+test('a requirement shows its state and its page, or the page that the agent named; other parts stay as they are', () => {
   const text: Part = { kind: 'text', mime: 'text/plain', content: 'hi' }
   expect(
     showRequirements(
@@ -34,7 +34,7 @@ test('a requirement is shown with its state and its page, or the page the agent 
   expect([hasRequirements([asks({ requirement: 'd' })]), hasRequirements([asks({}), text])]).toEqual([true, false])
 })
 
-test('what is kept for the operator holds neither states nor links, wherever they stand', () => {
+test('the copy for the operator holds neither states nor links, wherever they stand', () => {
   const link = `${origin}/actions/${state}`
   const wire = {
     text: `Yes: ${link}\nNo: ${link}/receipt`,
@@ -54,7 +54,7 @@ test('what is kept for the operator holds neither states nor links, wherever the
   })
 })
 
-test('words are translated by the whole language, by its main part, or not', () => {
+test('the gateway translates words by the whole language, then by its main part, or not at all', () => {
   const message_translations = { DE: { title: 'Titel', message: 'Darf ich?' }, 'pt-BR': { message: 'Posso?' } }
   const policy = { kind: 'consent_required', title: 'Title', message: 'May I?', message_translations }
   const wordsIn = (...locales: string[]) => {

@@ -50,7 +50,7 @@ describe('collectAnswer()', () => {
     expect((await collect(stream('a', plain, 'c'))).collected?.parts).toEqual([markdown('a'), plain, markdown('c')])
   })
 
-  test('puts the end of a tool call in the place of its beginning (MN-3, MN-4.2)', async () => {
+  test('puts the end of a tool call at the position of its beginning (MN-3, MN-4.2)', async () => {
     const { collected, seen } = await collect(stream(begun, 'found it', ended))
     expect(collected?.parts).toEqual([ended, markdown('found it')])
     expect(seen.map(({ parts }) => parts?.[0])).toEqual([begun, markdown('found it'), ended])
@@ -61,7 +61,7 @@ describe('collectAnswer()', () => {
     expect((await collect(stream(begun, other, ended))).collected?.parts).toEqual([ended, other])
   })
 
-  test('takes the last word on every member but the parts', async () => {
+  test('takes each member but the parts from the last piece that has it', async () => {
     const { collected } = await collect(
       stream({ status: 'working', subject: 'first' }, 'text', { status: 'completed', mentions: ['@bob@peer.test'] }),
     )
@@ -73,7 +73,7 @@ describe('collectAnswer()', () => {
     })
   })
 
-  test('leaves out what was said meanwhile, unless nothing follows it', async () => {
+  test('leaves out interim words, unless nothing follows them', async () => {
     const meanwhile: AgentChunk = { status: 'working', parts: [markdown('Looking it up.')] }
     const followed = await collect(stream('It ', meanwhile, 'rains.'))
     expect(followed.collected).toEqual({ parts: [markdown('It rains.')] })
@@ -81,7 +81,7 @@ describe('collectAnswer()', () => {
     expect(collected).toEqual({ status: 'working', parts: [markdown('It Looking it up.')] })
   })
 
-  test('does not end with the status of work that went on', async () => {
+  test('does not end with the status of work that went on afterwards', async () => {
     const { collected } = await collect(stream({ status: 'working' }, 'done'))
     expect(collected).toEqual({ parts: [markdown('done')] })
   })
@@ -133,7 +133,7 @@ describe('collectAnswer()', () => {
   })
 })
 
-test('collectAnswer() reads many words behind many calls, before the time of a test is over', async () => {
+test('collectAnswer() reads many words behind many calls in linear time', async () => {
   async function* speak(): AsyncGenerator<AgentChunk> {
     for (let call = 0; call < 600; call += 1)
       yield { trace: [{ kind: 'tool_call', id: `c${call}`, name: 'look', args: {} }] }

@@ -18,12 +18,12 @@ describe('settlementFor()', () => {
     expect(settlementFor(firstTry, policy)).toEqual({ state: 'later', dueAt: 500, error: 'No answer' })
   })
 
-  test('gives up at once what was refused for good', () => {
+  test('gives up at once after a final refusal', () => {
     const error = new Undeliverable('The inbox is gone')
     expect(settlementFor({ ...firstTry, error }, policy)).toEqual({ state: 'dead', error: 'The inbox is gone' })
   })
 
-  test('gives up what has waited too long, and says after how many tries', () => {
+  test('gives up after too long a wait, and says after how many tries', () => {
     const late = { ...firstTry, attempt: 9, now: policy.giveUpAfterMs }
     expect(settlementFor(late, policy)).toEqual({ state: 'dead', error: 'given up after 9 tries: No answer' })
   })
@@ -72,7 +72,7 @@ describe('settlementFor()', () => {
     expect(settlementFor({ ...firstTry, error }, policy)).toMatchObject({ state: 'dead' })
   })
 
-  test('tries again after a bug of ours, without its text', () => {
+  test('tries again after a bug of ours, and keeps the text of the bug to itself', () => {
     const settlement = settlementFor({ ...firstTry, error: new TypeError('secret is undefined') }, policy)
     expect(settlement).toMatchObject({ state: 'later', error: 'internal error, see the log' })
   })
@@ -90,22 +90,22 @@ describe('postponementOf()', () => {
     ['a tenth of the wait', { waitUntil: 100_000, chance: 0.5 }, 105_000],
     ['a minute at most', { waitUntil: 2_000_000, chance: 0.5 }, 2_030_000],
     ['whole milliseconds', { waitUntil: 1_001, chance: 1 / 256 }, 1_002],
-  ])('is spread over %s', (_, members, dueAt) => {
+  ])('spreads over %s', (_, members, dueAt) => {
     expect(postponementOf({ ...postponed, ...members }, policy)).toMatchObject({ dueAt })
   })
 
-  test('is tried once more at the very end of its time', () => {
+  test('runs once more at the very end of its time', () => {
     expect(postponementOf({ ...postponed, waitUntil: 9_000_000 }, policy)).toMatchObject({ dueAt: 3_600_000 })
   })
 
-  test('is given up when its time is over, and says after how many tries', () => {
+  test('ends when its time is over, and says after how many tries', () => {
     const error = 'given up after 2 tries: its host is silent'
     expect(postponementOf({ ...postponed, now: 3_600_000 }, policy)).toEqual({ state: 'dead', error })
   })
 })
 
 describe('describeFailure()', () => {
-  test('shows the sentences of our own classes and of no other', () => {
+  test('shows the sentences of our own error classes and of no other', () => {
     expect(describeFailure(new Unavailable('No answer'))).toBe('No answer')
     expect(describeFailure(new Undeliverable('Gone'))).toBe('Gone')
     for (const error of [new Rejection('malformed', 'x'), new Error('x'), 'x', undefined]) {
@@ -113,7 +113,7 @@ describe('describeFailure()', () => {
     }
   })
 
-  test('adds what the system says of it, and no other code', () => {
+  test('adds the error code of the system, and no other code', () => {
     const failed = (code: string) => new Unavailable('No answer', { cause: Object.assign(new Error('x'), { code }) })
     expect(describeFailure(failed('ECONNREFUSED'))).toBe('No answer: ECONNREFUSED')
     expect(describeFailure(failed('ENOTFOUND'))).toBe('No answer: ENOTFOUND')

@@ -45,7 +45,7 @@ function kindsOf(acts: readonly PlannedAction[] | undefined): readonly string[] 
 }
 
 describe('what an agent says meanwhile', () => {
-  test('is said at once, and gives way to its answer under the same id', async () => {
+  test('goes out at once, and gives way to its answer under the same id', async () => {
     const { memory, actions, work } = openStage(async function* () {
       yield meanwhile('looking')
       expect(memory.partialAnswers).toHaveLength(1)
@@ -70,7 +70,7 @@ describe('what an agent says meanwhile', () => {
     ])
   })
 
-  test('is said every three seconds at most', async () => {
+  test('goes out every three seconds at most', async () => {
     let now = receivedAt
     const { memory, actions, work } = openStage(
       async function* () {
@@ -91,7 +91,7 @@ describe('what an agent says meanwhile', () => {
     expect(actions.map(action => 'rendering' in action && action.rendering)).toEqual(Array(3).fill({ first: true }))
   })
 
-  test('is told only to those who watch where the wire takes nothing back', async () => {
+  test('reaches only those who watch where the channel cannot withdraw it', async () => {
     const { memory, turnContext } = openBench(async function* () {
       yield meanwhile('looking')
       yield 'found'
@@ -115,7 +115,7 @@ describe('what an agent says meanwhile', () => {
     expect(memory.commits[0]?.answer.response?.id).toBe(memory.partialAnswers[0]?.answer.response.id)
   })
 
-  test('gives way to what is said at the deadline', async () => {
+  test('gives way to the words at the deadline', async () => {
     const { memory, work } = openStage(
       async function* () {
         yield meanwhile('looking')
@@ -148,7 +148,7 @@ describe('what an agent says meanwhile', () => {
     expect(memory.commits).toMatchObject([{ answer: { isRevision: true, error: 'No answer' } }])
   })
 
-  test('is revised by who takes the turn up once more', async () => {
+  test('changes when another process takes over the turn', async () => {
     const { memory, work } = openStage(async function* () {
       yield meanwhile('looking')
       throw new Unavailable('No answer')
@@ -163,7 +163,7 @@ describe('what an agent says meanwhile', () => {
 })
 
 describe('what an agent does', () => {
-  test('is committed with its answer', async () => {
+  test('commits together with its answer', async () => {
     let id = ''
     const { memory, work } = openStage((_message, context) => {
       id = context.post('news')
@@ -205,7 +205,7 @@ describe('what an agent does', () => {
     expect(kindsOf(committed?.answer.acts)).toEqual(['react'])
   })
 
-  test('is done, too, when it comes with what is said meanwhile', async () => {
+  test('also commits when it comes with interim words', async () => {
     const { memory, work } = openStage(async function* () {
       yield { status: 'working', parts: [{ kind: 'text', mime: 'text/plain', content: '…' }], acts: [{ act: 'like' }] }
       yield 'done'
@@ -245,7 +245,7 @@ describe('what an agent does', () => {
     expect(memory.commits[0]?.answer.acts).toBeUndefined()
   })
 
-  test('does not keep its answer back when it cannot be done', async () => {
+  test('does not hold its answer back when it fails', async () => {
     const { memory, work } = openStage((_message, context) => {
       context.delete('unknown')
       return 'done'
@@ -270,7 +270,7 @@ describe('what went before a message', () => {
   }
   const entry = { nativeId: 'n1', author: { address: '@a@b.test' }, parts: [], at: '2026-01-01T00:00:00.000Z' }
 
-  test('is fetched once, before the agent is called', async () => {
+  test('arrives in one fetch, before the gateway calls the agent', async () => {
     const fetch = vi.fn(async () => [entry])
     const { memory, addBackground, work } = background(fetch)
     await work()

@@ -7,7 +7,7 @@ import type { Turn } from '../ports/records/work.ts'
 import { workTurn } from './turn.ts'
 
 describe('workTurn(), for its agent,', () => {
-  test('tells of every streamed piece in order, before the answer is committed', async () => {
+  test('reports every streamed piece in order, before it commits the answer', async () => {
     const heard: string[] = []
     const { memory, turnContext } = openBench(async function* (): AsyncGenerator<AgentChunk> {
       yield 'one, '
@@ -22,7 +22,7 @@ describe('workTurn(), for its agent,', () => {
     expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: 'one, two' }])
   })
 
-  test('tells of no piece after the deadline, and ends the stream', async () => {
+  test('reports no piece after the deadline, and ends the stream', async () => {
     const late = createGate()
     const ended = createGate()
     const { memory, turnContext } = openBench(
@@ -61,7 +61,7 @@ describe('workTurn(), for its agent,', () => {
     expect(answer?.state).toBeUndefined()
   })
 
-  test('reads back the state of this turn before that of the last', async () => {
+  test('reads the state of this turn before the state of the previous turn', async () => {
     const { memory, turnContext } = openBench(async (_message, { state }) => {
       const before = await state.get()
       state.set(null)

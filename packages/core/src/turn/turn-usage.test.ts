@@ -29,7 +29,7 @@ async function work(handle: Agent['handle']) {
 }
 
 describe('what a turn costs', () => {
-  test('is kept with its answer, in pieces or not', async () => {
+  test('stays with its answer, in pieces or not', async () => {
     const parts = [{ kind: 'text', mime: 'text/plain', content: 'hi' }] as const
     const pieces = stream({ usage: [spent] }, 'hi', { usage: [spent] })
     expect((await answerTo(() => pieces))?.response?.usage).toEqual([twice])
@@ -38,13 +38,13 @@ describe('what a turn costs', () => {
     expect((await answerTo(() => ({ parts: [...parts], usage: [] })))?.response).not.toHaveProperty('usage')
   })
 
-  test('has in it what was spent on what was said meanwhile', async () => {
+  test('includes the costs of interim words', async () => {
     const meanwhile: AgentChunk = { status: 'working', parts: [{ kind: 'text', mime: 'text/plain', content: '…' }] }
     const answer = await answerTo(() => stream({ ...meanwhile, usage: [spent] }, { usage: [spent] }, 'hi'))
     expect(answer?.response).toMatchObject({ status: 'completed', usage: [twice] })
   })
 
-  test('is no answer: who spends and says nothing has said nothing', async () => {
+  test('makes no answer: an agent that spends and says nothing has said nothing', async () => {
     for (const handle of [() => stream({ usage: [spent] }), () => ({ usage: [spent] })]) {
       const { answer, counted } = await work(handle)
       expect(answer).toEqual({
@@ -56,20 +56,20 @@ describe('what a turn costs', () => {
     }
   })
 
-  test('is kept with the failure of an agent that breaks off, and counted once', async () => {
+  test('stays with the failure of an agent that breaks off, and counts once', async () => {
     const { answer, counted } = await work(() => breakOff(new Error('broken')))
     expectNeutral(answer)
     expect(answer?.response?.usage).toEqual([twice])
     expect(counted).toEqual([['echo', [twice]]])
   })
 
-  test('is counted of a try that is tried again, too', async () => {
+  test('counts a failed try before the next one, too', async () => {
     const { releases, counted } = await work(() => breakOff(new Unavailable('later')))
     expect(releases).toHaveLength(1)
     expect(counted).toEqual([['echo', [twice]]])
   })
 
-  test('is kept with the words of a turn that was canceled', async () => {
+  test('stays with the words of a canceled turn', async () => {
     const { memory, turnContext } = openBench(() => stream({ usage: [spent] }, 'half'))
     const kept = vi.fn()
     Object.assign(memory.store, { keepStreamed: kept })
@@ -78,7 +78,7 @@ describe('what a turn costs', () => {
     expect(kept.mock.calls[0]?.[1].body).toMatchObject({ is_incomplete: true, usage: [expect.objectContaining(spent)] })
   })
 
-  test('fails the answer where it is wrong: nobody is told numbers that do not add up', async () => {
+  test('fails the answer when its numbers do not add up', async () => {
     const usage = [{ input_tokens: 1, output_tokens: 1, total_tokens: 3 }]
     const answer = await answerTo(() => ({ parts: [{ kind: 'text', mime: 'text/plain', content: 'hi' }], usage }))
     expectNeutral(answer)

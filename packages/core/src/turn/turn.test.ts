@@ -86,7 +86,7 @@ describe('workTurn()', () => {
     expect(signal?.reason).toMatchObject({ name: 'TimeoutError' })
   })
 
-  test('holds on to nothing of a turn that has ended', async () => {
+  test('holds no memory of a turn that has ended', async () => {
     let signal: AbortSignal | undefined
     await answerTo((_message, context) => {
       signal = context.signal
@@ -131,7 +131,7 @@ describe('workTurn()', () => {
     expect(unlisten).toHaveBeenCalledTimes(2)
   })
 
-  test('gives the turn back, to be tried later, when something did not answer', async () => {
+  test('gives the turn back for a later try when something does not answer', async () => {
     const { memory, turnContext } = openBench(() => Promise.reject(new Unavailable('No answer', { retryAfter: 90 })))
     await workTurn({ ...turn(1), attempt: 2 }, turnContext, running)
     expect(memory.commits).toEqual([])
@@ -146,7 +146,7 @@ describe('workTurn()', () => {
     expect(memory.commits[0]?.answer.error).toBe('No answer')
   })
 
-  test('keeps what was heard of an answer that breaks off for good', async () => {
+  test('keeps the streamed part of an answer that breaks off for good', async () => {
     const breakOff = async function* () {
       yield 'half '
       yield 'of it'
@@ -160,7 +160,7 @@ describe('workTurn()', () => {
     ])
   })
 
-  test('answers a turn that never came to an end as failed, without running it again', async () => {
+  test('answers a turn that never ended as failed, without another run', async () => {
     const handle = vi.fn(() => 'hi')
     const { memory, turnContext } = openBench(handle)
     await workTurn({ ...turn(1), crashes: 3 }, turnContext, running)
@@ -186,7 +186,7 @@ describe('workTurn()', () => {
     expect(answer).toMatchObject({ deliveries: [], error: 'target.inbox is undefined', response: { status: 'failed' } })
   })
 
-  test('gives the turn back uncounted when the process shuts down', async () => {
+  test('gives the turn back, and does not count the try, when the process shuts down', async () => {
     const stop = new AbortController()
     const { memory, turnContext } = openBench(() => new Promise(() => stop.abort()))
     await workTurn(turn(1), turnContext, stop.signal)
@@ -202,7 +202,7 @@ describe('workTurn()', () => {
     expect(memory.releases).toMatchObject([{ uncounted: true }])
   })
 
-  test('throws the answer away when somebody else holds the turn by now', async () => {
+  test('drops the answer when another process holds the turn by now', async () => {
     const { memory, turnContext } = openBench(() => 'hi')
     vi.spyOn(memory.store, 'commit').mockRejectedValue(new LeaseLost('lost'))
     await expect(workTurn(turn(1), turnContext, running)).rejects.toThrow(LeaseLost)

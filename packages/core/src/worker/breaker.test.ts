@@ -102,7 +102,7 @@ describe('createBreaker()', () => {
     expect(await waitOf(open)).toBe(30 * minute)
   })
 
-  test('what was our own fault counts neither way', async () => {
+  test('a fault of our own counts as neither success nor failure', async () => {
     const open = openBreaker()
     await failTimes(open, 4)
     await tryHost(open, { health: 'unknown' })
@@ -124,7 +124,7 @@ describe('createBreaker()', () => {
     expect(ended.map(({ waitUntil }) => (waitUntil ?? 0) - open.now())).toEqual([hour, hour, hour])
   })
 
-  test('those who waited for a try that succeeds go at once', async () => {
+  test('the waiting deliveries go at once after a try that succeeds', async () => {
     const open = openBreaker()
     await failTimes(open, 5)
     open.advance(30 * minute)
@@ -135,7 +135,7 @@ describe('createBreaker()', () => {
     expect(await waitOf(open)).toBeUndefined()
   })
 
-  test('waits twice as long after each try that fails, six hours at most, and begins anew once the host was back', async () => {
+  test('waits twice as long after each failed try, six hours at most, and starts again once the host is back', async () => {
     const open = openBreaker()
     await failTimes(open, 5)
     const waits: number[] = []
@@ -152,7 +152,7 @@ describe('createBreaker()', () => {
     expect(await waitOf(open)).toBe(30 * minute)
   })
 
-  test('a try that tells nothing about the host makes room for the next one', async () => {
+  test('a try without a result about the host allows the next one', async () => {
     const open = openBreaker()
     await failTimes(open, 5)
     open.advance(30 * minute)
@@ -161,7 +161,7 @@ describe('createBreaker()', () => {
     expect(await waitOf(open)).toBeUndefined()
   })
 
-  test('a try that never comes back makes room for the next one after a minute', async () => {
+  test('a try that never comes back allows the next one after a minute', async () => {
     const open = openBreaker()
     await failTimes(open, 5)
     open.advance(30 * minute)
@@ -171,7 +171,7 @@ describe('createBreaker()', () => {
     expect(await waitOf(open)).toBeUndefined()
   })
 
-  test('a host that has failed is given no more at once than it takes to tell', async () => {
+  test('a host that has failed gets few deliveries at once until its state is clear', async () => {
     const open = openBreaker()
     const [first, ...burst] = await Promise.all([1, 2, 3, 4].map(() => go(open)))
     first?.report(failing)
@@ -186,7 +186,7 @@ describe('createBreaker()', () => {
     expect(sixth).toHaveBeenCalledWith(expect.objectContaining({ waitUntil: open.now() + 30 * minute }))
   })
 
-  test('what ends after the host was left alone does not make the wait longer', async () => {
+  test('work that ends after the breaker has opened does not lengthen the wait', async () => {
     const open = openBreaker()
     const burst = await Promise.all(Array.from({ length: 8 }, () => go(open)))
     for (const { report } of burst) report(failing)
@@ -198,7 +198,7 @@ describe('createBreaker()', () => {
     ['what it names', 120_000, 120_000],
     ['a second at least', 0, 1_000],
     ['six hours at most', 7 * 24 * hour, 6 * hour],
-  ])('a host that asks for time gets %s, and it is no failure', async (_, askedMs, wait) => {
+  ])('a host that asks for time gets %s, and the breaker counts no failure', async (_, askedMs, wait) => {
     const open = openBreaker()
     await failTimes(open, 4)
     await tryHost(open, { health: 'lives', askedMs })
@@ -209,14 +209,14 @@ describe('createBreaker()', () => {
     expect(await waitOf(open)).toBeUndefined()
   })
 
-  test('a host that fails and asks for time is left alone for the longer of both', async () => {
+  test('the breaker leaves a host that fails and asks for time alone for the longer of both', async () => {
     const open = openBreaker()
     await failTimes(open, 4)
     await tryHost(open, { health: 'failing', askedMs: 2 * hour })
     expect(await waitOf(open)).toBe(2 * hour)
   })
 
-  test('AP-42: hosts that strangers make up are remembered up to a number, the longest untouched go first', async () => {
+  test('AP-42: the breaker remembers a bounded number of hosts, and forgets the least recently used first', async () => {
     const open = openBreaker({ maxHosts: 100 })
     for (let count = 0; count < 300; count += 1) await failTimes(open, 5, `${count}.wild.test`)
     expect(await waitOf(open, '199.wild.test')).toBeUndefined()
@@ -224,7 +224,7 @@ describe('createBreaker()', () => {
     expect(await waitOf(open, '299.wild.test')).toBe(30 * minute)
   })
 
-  test('AP-42: what was not heard of for a day is forgotten', async () => {
+  test('AP-42: the breaker forgets a host after a day without news of it', async () => {
     const open = openBreaker()
     await failTimes(open, 5)
     open.advance(30 * minute)
@@ -234,7 +234,7 @@ describe('createBreaker()', () => {
     expect(await waitOf(open)).toBeUndefined()
   })
 
-  test('tells the operator when a host is left alone, until when, and when it is back', async () => {
+  test('the operator learns when the breaker opens for a host, until when, and when the host is back', async () => {
     const open = openBreaker()
     await failTimes(open, 5)
     open.advance(30 * minute)

@@ -46,7 +46,7 @@ function inboundOf(steps: Partial<Inbound<string, string>>): Inbound<string, str
 }
 
 describe('receive()', () => {
-  test('admits every intake of what was verified, under one correlation id', async () => {
+  test('admits every intake that the channel verified, under one correlation id', async () => {
     const { reception, admit } = openReception()
     const normalize = vi.fn(() => [intake, { ...intake, agent: 'helper' }])
     expect(await receive(inboundOf({ normalize }), 'raw', reception)).toEqual([
@@ -57,7 +57,7 @@ describe('receive()', () => {
     expect(admit.mock.calls.map(([, correlationId]) => correlationId)).toEqual(['0'.repeat(16), '0'.repeat(16)])
   })
 
-  test('counts all of it before any of it is durable, and tells whose', async () => {
+  test('counts all messages before any of them is durable, and tells whose they are', async () => {
     const { reception, admit, refusals } = openReception()
     const count = vi.fn(() => {
       throw new Rejection('rate_limited', 'Cannot take message: too many', { retryAfter: 9 })
@@ -80,7 +80,7 @@ describe('receive()', () => {
     expect(refusals).toEqual([])
   })
 
-  test('withdraws what its author takes back, once its agents are told', async () => {
+  test('withdraws the messages that their author takes back, once its agents know', async () => {
     const { reception, admit, withdraw } = openReception()
     const withdrawal = { kind: 'forget', author: 'ada', object: 'note' } as const
     await receive(inboundOf({ withdrawals: () => [withdrawal] }), 'raw', reception)
@@ -88,7 +88,7 @@ describe('receive()', () => {
     expect(withdraw.mock.invocationCallOrder[0]).toBeGreaterThan(admit.mock.invocationCallOrder[0] ?? Number.NaN)
   })
 
-  test('withdraws nothing when nothing is taken back', async () => {
+  test('withdraws nothing when the author takes nothing back', async () => {
     const { reception, withdraw } = openReception()
     await receive(inboundOf({ withdrawals: () => [] }), 'raw', reception)
     await receive(inboundOf({}), 'raw', reception)
@@ -114,7 +114,7 @@ describe('receive()', () => {
     ])
   })
 
-  test('does not accept what could not be made durable', async () => {
+  test('does not accept a message that the store could not make durable', async () => {
     const { reception, admit } = openReception()
     admit.mockRejectedValue(new Error('disk full'))
     await expect(receive(inboundOf({}), 'raw', reception)).rejects.toThrow('disk full')
@@ -145,7 +145,7 @@ describe('receive() by a list of rules', () => {
     return { admit, received: receive(inboundOf({ normalize }), 'raw', ruled) }
   }
 
-  test('gives each rule what the rule before it has left, and counts all messages together', async () => {
+  test('gives each rule the messages that the rule before it left, and counts all of them together', async () => {
     const counted: string[] = []
     const { admit, received } = openRuled([createMark('first', counted), createMark('second', counted)])
     await received
@@ -168,7 +168,7 @@ describe('receive() by a list of rules', () => {
   })
 })
 
-test('a message of the gateway itself passes the rules, but is not counted', async () => {
+test('a message of the gateway itself passes the rules, but they do not count it', async () => {
   const counted: string[] = []
   const { reception, admit } = openReception()
   const { store } = reception.admission
@@ -180,7 +180,7 @@ test('a message of the gateway itself passes the rules, but is not counted', asy
 })
 
 describe('recordRefusal()', () => {
-  test('remembers refusals, what time heals, and faults of ours without their words', () => {
+  test('records refusals, temporary errors, and faults of ours without their words', () => {
     const { reception, refusals } = openReception()
     recordRefusal(new Unavailable('The key host did not answer'), 'email', reception)
     recordRefusal(new Error('secret is undefined'), 'email', reception)
@@ -192,7 +192,7 @@ describe('recordRefusal()', () => {
     ])
   })
 
-  test('keeps where it was, what it was answered with, and what it says of itself', () => {
+  test('records where the request went, what it got as an answer, and what it says of itself', () => {
     const { reception, refusals } = openReception()
     const request = {}
     const place = { endpoint: 'POST /inbox', statusOf: () => 401, request, claimed_sender: 'ada', peer_id: 'note 1' }
@@ -222,7 +222,7 @@ function failWith(error: unknown): () => Prepared {
 }
 
 describe('send()', () => {
-  test('settles what was taken as sent, with the document and the note', async () => {
+  test('marks the delivery as sent, with the document and the note', async () => {
     const transmit = async () => ({ note: '202' })
     const { settlement, settlements } = sendBy(() => ({ wire: 'document', transmit }))
     expect(await settlement).toEqual({
@@ -253,7 +253,7 @@ describe('send()', () => {
     })
   })
 
-  test('gives up what was refused for good', async () => {
+  test('gives up after a final refusal', async () => {
     const { settlement } = sendBy(failWith(new Undeliverable('The inbox answered 410')))
     expect(await settlement).toEqual({
       state: 'dead',
@@ -263,7 +263,7 @@ describe('send()', () => {
     })
   })
 
-  test('tries again after a bug in rendering, whose text stays in the log', async () => {
+  test('tries again after a bug in rendering, and only the log gets its text', async () => {
     const bug = new TypeError('secret is undefined')
     const { settlement, warn } = sendBy(() => {
       throw bug
@@ -303,7 +303,7 @@ describe('send() with a breaker', () => {
     for (let count = 0; count < times; count += 1) await send(delivery('d1'), sending)
   }
 
-  test('puts off what goes to a host that does not answer, unrendered and without a try', async () => {
+  test('postpones a delivery to a host that does not answer, and neither renders nor counts it', async () => {
     const { sending, prepare } = openSending(() => 0, silent)
     await sendTimes(sending, 5)
     expect(await send(delivery('d2'), sending)).toEqual({
@@ -315,7 +315,7 @@ describe('send() with a breaker', () => {
     expect(prepare).toHaveBeenCalledTimes(5)
   })
 
-  test('gives up what has waited too long, also while its host is left alone', async () => {
+  test('gives up after too long a wait, also while the breaker leaves the host alone', async () => {
     let now = 0
     const { sending } = openSending(() => now, silent)
     const old = { ...delivery('d1'), attempt: 4 }
@@ -337,7 +337,7 @@ describe('send() with a breaker', () => {
     expect(prepare).toHaveBeenCalledTimes(9)
   })
 
-  test('a bug of ours is not held against the host', async () => {
+  test('a bug of ours does not count against the host', async () => {
     const { sending, prepare } = openSending(
       () => 0,
       () => Promise.reject(new TypeError('x')),
@@ -346,7 +346,7 @@ describe('send() with a breaker', () => {
     expect(prepare).toHaveBeenCalledTimes(9)
   })
 
-  test('waits for a host as long as it asks to', async () => {
+  test('waits as long as a host asks for', async () => {
     const error = new Unavailable('The inbox answered 429', { status: 429, retryAfter: 60 })
     const { sending, prepare } = openSending(
       () => 0,

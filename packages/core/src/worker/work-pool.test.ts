@@ -31,7 +31,7 @@ async function settle(): Promise<void> {
 }
 
 describe('createWorkPool()', () => {
-  test('runs no more at once than it has slots, and fills a slot that falls free', async () => {
+  test('runs at most one job in each slot, and fills a slot as soon as it is free', async () => {
     const { lane, begun, finish } = openLane([1, 2, 3])
     lane.wake()
     await settle()
@@ -43,7 +43,7 @@ describe('createWorkPool()', () => {
     expect([...lane.running.keys()]).toEqual([1, 3])
   })
 
-  test('gives the slot of work that only waits to other work', async () => {
+  test('gives the slot of a job that only waits to another job', async () => {
     const waiting = new Set<number>()
     const { lane, begun, lease, finish } = openLane([1, 2, 3, 4], {
       groupOf: () => 'all',
@@ -67,7 +67,7 @@ describe('createWorkPool()', () => {
     expect(begun).toEqual([1, 2, 3, 4])
   })
 
-  test('leaves room for others when one group hangs', async () => {
+  test('still runs other groups when one group hangs', async () => {
     const waiting = [1, 2, 3, 4, 10]
     const groupOf = (piece: number) => (piece < 10 ? 'hanging' : 'quick')
     // As a store gives out: no more than two of a group.
@@ -104,7 +104,7 @@ describe('createWorkPool()', () => {
     expect(lease).toHaveBeenCalledTimes(1)
   })
 
-  test('looks again when it was woken while it looked', async () => {
+  test('looks again after a wake-up during a look', async () => {
     const work: number[] = []
     const looking = createGate()
     const { lane, begun } = openLane(work, {
@@ -148,7 +148,7 @@ describe('createWorkPool()', () => {
     expect(begun).toEqual([1, 2, 3])
   })
 
-  test('tells of work and of looks that failed, and goes on', async () => {
+  test('reports failed work and failed looks, and goes on', async () => {
     const errors: unknown[] = []
     const lease = vi.fn<WorkPoolOptions<number>['lease']>()
     lease.mockRejectedValueOnce('cannot look')

@@ -70,7 +70,7 @@ function createWaitingAgent() {
 }
 
 describe('startWorker()', () => {
-  test('works turns and deliveries that are there, and those that are announced', async () => {
+  test('works existing turns and deliveries, and those that a notice announces', async () => {
     const { memory, worker } = openShop({})
     memory.addTurns(turn(1))
     await vi.waitFor(() => expect(memory.commits).toHaveLength(1))
@@ -83,7 +83,7 @@ describe('startWorker()', () => {
     await worker.stop(1_000)
   })
 
-  test('looks for the kinds of work that a notice names, and for all when it names none that is known', async () => {
+  test('looks for the kinds of work that a notice names, and for all kinds when it knows none of them', async () => {
     const looked: string[] = []
     const { memory, worker } = openShop({ platform: { sleep: () => new Promise(() => {}) } })
     for (const name of ['leaseTurns', 'leaseDeliveries', 'leaseBroadcasts'] as const) {
@@ -107,7 +107,7 @@ describe('startWorker()', () => {
     await worker.stop(0)
   })
 
-  test('wakes by itself when something that nobody announced falls due', async () => {
+  test('wakes by itself when work falls due that nobody announced', async () => {
     const sleeps: number[] = []
     const wake = createGate()
     const { memory, worker } = openShop({
@@ -137,7 +137,7 @@ describe('startWorker()', () => {
     await worker.stop(0)
   })
 
-  test('goes on when a result was thrown away or work failed', async () => {
+  test('goes on after failed work or a lost result', async () => {
     const log = { ...quietLog, warn: vi.fn(), error: vi.fn() }
     const { memory, worker } = openShop({ platform: { log } })
     vi.spyOn(memory.store, 'commit')
@@ -199,7 +199,7 @@ describe('startWorker().stop()', () => {
     expect(memory.releases).toMatchObject([{ turn: { message: 1 }, uncounted: true }])
   })
 
-  test('gives back even the turn of an agent that does not listen', async () => {
+  test('gives back even the turn of an agent that ignores its abort signal', async () => {
     const begun = createGate()
     const { memory, worker } = openShop({
       handle: () => {
@@ -247,7 +247,7 @@ describe('startWorker().stop()', () => {
     expect(memory.commits).toHaveLength(1)
   })
 
-  test('gives back without running it what was taken too late', async () => {
+  test('gives back work that it leased too late, without running it', async () => {
     const taking = createGate()
     const taken = createGate()
     const handle = vi.fn(() => 'hi')
@@ -288,7 +288,7 @@ function failFirst<Name extends 'commit' | 'settle' | 'release'>(
 }
 
 describe('while the store is away', () => {
-  test('an answer is held and committed once the store is back; the agent is not asked again', async () => {
+  test('the worker holds an answer and commits it once the store is back, and does not ask the agent again', async () => {
     const handle = vi.fn(() => 'hi')
     const { memory, worker } = openShop({ handle })
     failFirst(memory, 'commit', 3)
@@ -299,7 +299,7 @@ describe('while the store is away', () => {
     await worker.stop(1_000)
   })
 
-  test('what was sent is settled once the store is back, and not sent again', async () => {
+  test('the worker settles a sent delivery once the store is back, and does not send it again', async () => {
     const transmit = vi.fn(async () => ({}))
     const { memory, worker } = openShop({ transmit })
     failFirst(memory, 'settle', 3)
@@ -309,7 +309,7 @@ describe('while the store is away', () => {
     await worker.stop(1_000)
   })
 
-  test('results that are held are tried before new work is taken, so that nobody takes up their own work anew', async () => {
+  test('the worker tries the results that it holds before it leases new work, so that nothing runs twice', async () => {
     const order: string[] = []
     const { memory, worker } = openShop({})
     const commit = memory.store.commit.bind(memory.store)
@@ -336,7 +336,7 @@ describe('while the store is away', () => {
     await worker.stop(1_000)
   })
 
-  test('a result whose lease is lost meanwhile is thrown away', async () => {
+  test('the worker drops a result whose lease is lost meanwhile', async () => {
     const { memory, worker } = openShop({})
     const asked: () => number = failFirst(memory, 'commit', 2, () =>
       asked() === 1 ? new Unavailable('away') : new LeaseLost('somebody else has it'),
@@ -348,7 +348,7 @@ describe('while the store is away', () => {
     await worker.stop(1_000)
   })
 
-  test('a process that ends does not wait for the store for ever', async () => {
+  test('a process that ends does not wait for the store without end', async () => {
     const { memory, worker } = openShop({})
     const asked = failFirst(memory, 'commit', Number.POSITIVE_INFINITY)
     failFirst(memory, 'release', Number.POSITIVE_INFINITY)

@@ -57,12 +57,12 @@ describe('context.identity.has() (MN-7.1)', () => {
     expect(identity.list()).toHaveLength(2)
   })
 
-  test('nothing is met by a sender who has proven nothing', () => {
+  test('a sender who has proven nothing meets no query', () => {
     expect(createSenderIdentity({}).has({ method: member })).toBe(false)
     expect(createSenderIdentity({}).list()).toEqual([])
   })
 
-  test('an empty query, an empty value and a criterion that is none grant nothing', () => {
+  test('an empty query, an empty value and an unknown criterion grant nothing', () => {
     const identity = ask(slack('slack:T123/U4'))
     const queries: readonly object[] = [
       {},
@@ -76,7 +76,7 @@ describe('context.identity.has() (MN-7.1)', () => {
     for (const query of queries) expect(identity.has(query as unknown as IdentityQuery)).toBe(false)
   })
 
-  test('a token may name a person by a subject of another kind: without method or issuer it does not count', () => {
+  test('the subject of a token is not enough to name a person: a query needs its method or issuer', () => {
     const impostor = ask(token('slack:T123/U4'))
     expect(impostor.has({ subject_prefix: 'slack:T123/' })).toBe(false)
     expect(impostor.has({ subject: 'slack:T123/U4' })).toBe(false)
@@ -85,7 +85,7 @@ describe('context.identity.has() (MN-7.1)', () => {
     expect(ask(slack('slack:T123/U4')).has({ subject_prefix: 'slack:T123/' })).toBe(true)
   })
 
-  test('MN-8.4: who acts on behalf of others has what all of them have', () => {
+  test('MN-8.4: an agent that acts for several people has only the rights that all of them have', () => {
     const own = { method: member, subject_prefix: 'slack:T123/' }
     const delegated = (on_behalf_of: string[]) => slack('slack:T123/BOT', { assurance: 'delegated', on_behalf_of })
     expect(ask(delegated(['slack:T123/U4'])).has(own)).toBe(true)
@@ -94,7 +94,7 @@ describe('context.identity.has() (MN-7.1)', () => {
     expect(ask(slack('slack:T999/BOT', { on_behalf_of: ['slack:T123/U4'] })).has(own)).toBe(false)
   })
 
-  test('MN-2.2: a profile is no query, by type and when it is asked all the same', () => {
+  test('MN-2.2: the compiler and the program both refuse a query for a profile', () => {
     const profile: SenderProfile = { provider: 'slack', provider_subject: 'slack:T123/U4', username: 'boss' }
     const identity = ask(slack('slack:T123/U4'))
     // @ts-expect-error a profile is context, never authorization
@@ -107,7 +107,7 @@ describe('context.identity.has() (MN-7.1)', () => {
     expect(identity.has({ method: member, display_name: 'Boss' })).toBe(false)
   })
 
-  test('MN-2.2: a profile is not read', () => {
+  test('MN-2.2: has() never reads a profile', () => {
     const sender = {
       profile: { provider: 'slack', provider_subject: 'slack:T123/U4', subject: 'slack:T123/U4', method: member },
       identities: [token('bot')],
@@ -127,7 +127,7 @@ describe('mayAccess()', () => {
     expect(mayAccess({ identities: [] }, { deny: [{ subject: 'x' }] })).toBe(true)
   })
 
-  test('with an allow list only those on it may (MN-2.1)', () => {
+  test('an allow list admits only those on it (MN-2.1)', () => {
     expect(mayAccess({ identities: [slack('slack:T123/U4')] }, team)).toBe(true)
     expect(mayAccess({ identities: [slack('slack:T1234/U4')] }, team)).toBe(false)
     expect(mayAccess({}, team)).toBe(false)
@@ -142,7 +142,7 @@ describe('mayAccess()', () => {
     expect(mayAccess({ identities: [token('slack:T123/U9')] }, { deny: [{ subject: 'slack:T123/U9' }] })).toBe(false)
   })
 
-  test('MN-8.4: whoever is named by on_behalf_of needs the right, too, and may be denied it', () => {
+  test('MN-8.4: each person that on_behalf_of names needs the right, too, and a denial also concerns them', () => {
     const delegated = slack('slack:T123/BOT', { assurance: 'delegated', on_behalf_of: ['slack:T999/U1'] })
     expect(mayAccess({ identities: [delegated] }, team)).toBe(false)
     expect(mayAccess({ identities: [slack('slack:T123/U4'), delegated] }, team)).toBe(false)
@@ -159,7 +159,7 @@ describe('the keys allow and deny', () => {
     ['a subject that anybody may claim', { allow: [{ subject: 'slack:T1/U1' }] }, 'needs method or issuer'],
     ['a word that is none of ours', { deny: [{ provider: 'slack' }] }, 'Unrecognized key'],
     ['an empty prefix', { deny: [{ subject_prefix: '' }] }, 'Too small'],
-  ])('%s is refused', (_, access, problem) => {
+  ])('the schema refuses %s', (_, access, problem) => {
     expect(schema.safeParse(access).error?.issues[0]?.message).toContain(problem)
   })
 

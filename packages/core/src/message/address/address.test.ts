@@ -77,7 +77,7 @@ describe('toAsciiDomain()', () => {
     expect(toAsciiDomain('Bücher.Example.')).toBe('xn--bcher-kva.example')
   })
 
-  test('is undefined for what is no name of two labels', () => {
+  test('returns undefined for a name that does not have two labels', () => {
     for (const name of ['', 'localhost', '10.0.0.1', 'a..b', 'user@d.tld', 'https://d.tld']) {
       expect(toAsciiDomain(name)).toBeUndefined()
     }

@@ -21,7 +21,7 @@ test('MN-8.3: nextHop() begins a chain with hop 1, and no message raises the cei
   expect(nextHop(undefined, 1)).toEqual(chain(1, 1, true))
 })
 
-test('MN-8.3: no other agent is called on the final hop', () => {
+test('MN-8.3: an agent on the final hop cannot call another agent', () => {
   expect(isFinalHop(undefined)).toBe(false)
   expect(isFinalHop(chain(2, 3))).toBe(false)
   // A wrong is_final does not help.

@@ -38,7 +38,7 @@ describe('an agent that calls another', () => {
     })
   })
 
-  test('cannot give itself out for another, or for the beginning of a chain', async () => {
+  test('cannot claim to be another agent, or the beginning of a chain', async () => {
     const callAgent = vi.fn<CallAgent>(async () => answer)
     const forged = { as: 'somebody', chain: undefined } as object
     await answerTo(
@@ -51,7 +51,7 @@ describe('an agent that calls another', () => {
     expect(callAgent.mock.calls[0]?.[2]).toMatchObject({ as: 'echo' })
   })
 
-  test('fails like any other where there is no way to agents elsewhere', async () => {
+  test('fails like any other call where the gateway cannot reach agents elsewhere', async () => {
     expectNeutral(
       await answerTo(async (_message, context) => {
         await context.call('@robot@peer.test', 'hello')

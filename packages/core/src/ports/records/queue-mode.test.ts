@@ -60,7 +60,7 @@ test('identifySpeaker() keeps apart commands for the gateway: no later message j
   expect(asking('please forget me')).toBeDefined()
 })
 
-test('mergeMessages() makes the last message of several, with the parts of all and whose they are, and reads no raw', () => {
+test('mergeMessages() keeps the last message with the parts of all and their authors, and reads no raw bytes', () => {
   const text = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
   const earlier = [
     { ...message(), id: 'a', parts: [text('1'), text('2')] },

@@ -41,7 +41,7 @@ test.each([
   expect(added(message(), said(text, '@two@b.test'), 10)).toEqual(expected)
 })
 
-test('MN-8.1 inline: nobody mentions itself, or more than are let in, or on the final hop, or by a refusal', () => {
+test('MN-8.1 inline: no agent mentions itself, more than the limit, from the final hop, or from a refusal', () => {
   expect(added(message(), said('', '@one@a.test', '@two@b.test', '@three@c.test'), 1)).toEqual(['@two@b.test'])
   const last = { hop: 2, max_hops: 2, is_final: true }
   expect(added(message({ kind: 'inline' }, last), said('', '@two@b.test'), 10)).toEqual([])

@@ -34,7 +34,7 @@ describe('S-31: a call', () => {
     return 'counted'
   }
 
-  test('is kept before it goes out, and what comes of it with the answer', async () => {
+  test('stands in the store before it goes out, and its outcome comes with the answer', async () => {
     const callAgent = vi.fn<CallAgent>(async () => partialAnswer('seven'))
     const noting = openNoting(asks, { callAgent })
     const { store } = noting.memory
@@ -52,7 +52,7 @@ describe('S-31: a call', () => {
     ])
   })
 
-  test('is not made by who has lost the turn', async () => {
+  test('cannot come from a process that has lost the turn', async () => {
     const callAgent = vi.fn<CallAgent>()
     const noting = openNoting(asks, { callAgent })
     vi.spyOn(noting.memory.store, 'note').mockRejectedValue(new LeaseLost('lost'))
@@ -61,7 +61,7 @@ describe('S-31: a call', () => {
     expect(callAgent).not.toHaveBeenCalled()
   })
 
-  test('bears the same name when the turn is tried again, and another one for other words', async () => {
+  test('has the same name when the turn runs again, and another name for other words', async () => {
     const nameOf = async (words: string, given: Turn) => {
       const noting = openNoting(async (_, { call }) => (await call('@one@b.test', words)).status)
       await noting.work(given)
@@ -129,7 +129,7 @@ describe('S-31: a call', () => {
     expect(noting.kept()[1]?.body).toMatchObject({ error: { message: 'The turn ended before it answered' } })
   })
 
-  test('of a turn that is broken off is left open: it is made again, or nobody’s any more', async () => {
+  test('stays open when its turn breaks off: the next try repeats it, or nobody owns it any more', async () => {
     const noting = openNoting(asks, {
       callAgent: async (_, __, { signal }) =>
         new Promise((_resolve, reject) => {
@@ -141,7 +141,7 @@ describe('S-31: a call', () => {
     expect(kindsOf(noting.kept())).toEqual(['delegation'])
   })
 
-  test('is made whatever is asked and said in it: what cannot be kept as it is, is shortened', async () => {
+  test('goes out whatever its texts hold: the gateway shortens what it cannot store as it is', async () => {
     const words = `half a pair \ud800 ${'\u0001'.repeat(50_000)}`
     const noting = openNoting(async (_, { call }) => (await call('@one@b.test', words)).status, {
       callAgent: async () => partialAnswer(words),
@@ -154,7 +154,7 @@ describe('S-31: a call', () => {
     expect(noting.committed()?.response?.status).toBe('completed')
   })
 
-  test('is refused once the turn has ended: it could not be kept any more', async () => {
+  test('fails once the turn has ended, since the store could not keep it any more', async () => {
     const late = Promise.withResolvers<unknown>()
     const callAgent = vi.fn<CallAgent>()
     const noting = openNoting(
@@ -172,7 +172,7 @@ describe('S-31: a call', () => {
     expect(callAgent).not.toHaveBeenCalled()
   })
 
-  test('that nobody waits for when the turn ends at once does not go out, and has its end', async () => {
+  test('does not go out when the turn ends at once without waiting for it, and still gets an end', async () => {
     const callAgent = vi.fn<CallAgent>()
     const noting = openNoting(
       (_, { call }) => {
@@ -192,13 +192,13 @@ describe('S-31: a call', () => {
     expect(kindsOf(noting.kept())).toEqual(['delegation', 'observation'])
   })
 
-  test('is of whoever asks, where several stand behind one address', async () => {
+  test('belongs to the one agent that asks, where several share an address', async () => {
     const noting = openNoting(async (_, { call }) => (await call('@one@b.test', 'x', { agentKey: 'triage' })).status)
     await noting.work()
     expect(noting.kept().map(({ body }) => (body.note as AgentNote).agent_key)).toEqual(['triage', 'triage'])
   })
 
-  test('is told to every agent of the conversation where the caller wants it, but no failure is', async () => {
+  test('reaches every agent of the conversation where the caller wants it, but its failure does not', async () => {
     const kinds = async (callAgent: CallAgent) => {
       const noting = openNoting(
         async (_, { call }) =>
@@ -232,7 +232,7 @@ describe('a note', () => {
     expect(silent.committed()).not.toHaveProperty('noted')
   })
 
-  test('is kept while its agent goes on working', async () => {
+  test('is in the store while its agent goes on working', async () => {
     const noting = openNoting(async (_, { note }) => {
       note({ type: 'task', content: 'one' })
       note({ type: 'task', content: 'two' })
@@ -245,7 +245,7 @@ describe('a note', () => {
     expect(noting.committed()?.notes).toHaveLength(1)
   })
 
-  test('stands before a call that is made after it', async () => {
+  test('comes before a call that the agent makes after it', async () => {
     const noting = openNoting(async (_, { note, call }) => {
       note({ type: 'director_context', content: 'first' })
       await call('@one@b.test', 'x')
@@ -256,7 +256,7 @@ describe('a note', () => {
     expect(kindsOf(noting.kept())).toEqual(['director_context', 'delegation', 'observation', 'synthesis'])
   })
 
-  test('of an agent that fails is kept, also while its turn waits to be tried again; of one that is broken off it is not', async () => {
+  test('survives a failure of its agent and the wait for the next try, but no canceled turn', async () => {
     const failing = (error: Error) =>
       openNoting((_, { note }) => {
         note({ type: 'error', content: 'stuck' })
@@ -274,7 +274,7 @@ describe('a note', () => {
     expect(broken.memory.notes).toEqual([])
   })
 
-  test('of a turn that has been tried says how many there are now', async () => {
+  test('of a repeated turn says how many tries there are now', async () => {
     const noting = openNoting((_, { note }) => {
       note({ type: 'task', content: 'again' })
       return 'done'
@@ -283,7 +283,7 @@ describe('a note', () => {
     expect(noting.committed()?.noted).toBe(1)
   })
 
-  test('that is none is refused where it is made, and nothing of it is kept', async () => {
+  test('that is invalid fails at its call, and the store keeps nothing of it', async () => {
     const noting = openNoting((_, { note }) => {
       expect(() => note({ type: 'nonsense' })).toThrow(
         expect.objectContaining({ code: 'malformed', message: 'Cannot read message: type: unknown type' }),
@@ -302,7 +302,7 @@ describe('a note', () => {
     expect(noting.committed()?.response?.status).toBe('completed')
   })
 
-  test('in an answer counts like one that was made; notes alone say nothing', async () => {
+  test('in an answer counts like a note that the agent sent; notes alone say nothing', async () => {
     const noting = openNoting(() => ({ notes: [{ type: 'final', content: 'all is done' }] }))
     await noting.work()
     expect(kindsOf(noting.kept())).toEqual(['final'])
@@ -317,7 +317,7 @@ describe('a note', () => {
     expect(streamed.committed()?.response).not.toHaveProperty('notes')
   })
 
-  test('of a synthesis is of the phase in which it was asked for', async () => {
+  test('of a synthesis belongs to the phase in which the agent asked for it', async () => {
     const noting = openNoting((_, { note }) => {
       note({ type: 'synthesis', content: 'a', from_manager: 'echo' })
       note({ type: 'synthesis', content: 'b', from_manager: 'echo', phase_id: 7 })

@@ -5,7 +5,7 @@ import type { PartialResponse } from '../../message/response.ts'
 import { describeAgentFault } from './agent-fault.ts'
 import { TurnTrace } from './turn-trace.ts'
 
-test('an attempt is kept with its times, its outcome and the digest of what the agent was given', async () => {
+test('the record keeps an attempt with its times, its outcome and the digest of the input of the agent', async () => {
   let now = 1_000
   const platform = createQuietPlatform({ now: () => now })
   const handle = () => {
@@ -24,7 +24,7 @@ test('an attempt is kept with its times, its outcome and the digest of what the 
   })
 })
 
-test('an agent that throws leaves its error with the file and the line, and none of what it knows as a secret', async () => {
+test('the record keeps the error of an agent with file and line, and none of its secrets', async () => {
   const answer = await answerTo(() => {
     throw new TypeError('401 for Bearer abcdefgh12345678')
   })
@@ -34,7 +34,7 @@ test('an agent that throws leaves its error with the file and the line, and none
   expect(error?.file).toMatch(/turn-trace\.test\.ts$/)
 })
 
-test('calls of tools are kept with their time and how they ended', () => {
+test('the record keeps calls of tools with their time and how they ended', () => {
   let now = 0
   const trace = new TurnTrace(turn(1), { now: () => now })
   const hear = (chunk: PartialResponse) => trace.heard(chunk)

@@ -19,7 +19,7 @@ function admit(via: ChannelName, members: Partial<Intake> = {}): Intake | undefi
 }
 
 describe('createAccessRule()', () => {
-  test('refuses whoever is not on the list where peers wait for an answer', () => {
+  test('refuses a sender outside the list where the peer waits for an answer', () => {
     expect(() => admit('calls')).toThrow(
       expect.objectContaining({
         code: 'forbidden',
@@ -28,7 +28,7 @@ describe('createAccessRule()', () => {
     )
   })
 
-  test('elsewhere the message is kept, and no agent gets it', () => {
+  test('elsewhere it stores the message, and no agent gets it', () => {
     expect(admit('letters', { flags: ['hidden_text'] })).toMatchObject({
       disposition: 'keep',
       flags: ['hidden_text', 'not_allowed'],
@@ -45,7 +45,7 @@ describe('createAccessRule()', () => {
     ])
   })
 
-  test('whoever may not speak does not become a follower, but may end what they began', () => {
+  test('a sender without access cannot become a follower, but may end what they began', () => {
     const follow = { kind: 'relate', relation: 'follower', peer: 'p', target: {} } as const
     const block = { kind: 'relate', relation: 'blocked_by', peer: 'p', target: {} } as const
     const unfollow = { kind: 'unrelate', relation: 'follower', peer: 'p' } as const
@@ -61,7 +61,7 @@ describe('createAccessRule()', () => {
     })
   })
 
-  test('whoever may not speak is told nothing, and is not remembered as a correspondent', () => {
+  test('a sender without access gets no answer, and leaves no entry in the sender history', () => {
     const effects = [{ kind: 'relate', relation: 'correspondent', peer: 'p', target: {} }] as const
     const deliveries = [{ to: 'p', target: {} }]
     expect(admit('email', { deliveries, effects })).toMatchObject({

@@ -22,7 +22,7 @@ const manyWords =
 const various = (n: number) =>
   manyWords.map((word, at) => (at % 3 === n % 3 ? `${word}${'x'.repeat(n)}` : word)).join(' ')
 
-test('agents among themselves are stopped after so many turns without a person, whatever they say', () => {
+test('the gateway stops agents among themselves after a number of turns without a person, whatever they say', () => {
   const turns = Array.from({ length: 20 }, (_, n) => various(n + 1))
   const incoming = { isFromAgent: true, text: 'something else entirely' }
   expect(findLoop(incoming, remember(turns), limits)).toBe('no_person')
@@ -31,7 +31,7 @@ test('agents among themselves are stopped after so many turns without a person, 
   expect(findLoop({ ...incoming, isFromAgent: false }, remember(turns), limits)).toBe(undefined)
 })
 
-test('an agent that says the same for the fourth time is stopped, whatever numbers and names it puts in', () => {
+test('the gateway stops an agent that says the same for the fourth time, whatever numbers and names it puts in', () => {
   const incoming = { isFromAgent: true, text: report(9) }
   expect(findLoop(incoming, remember([report(1), report(22), report(333)]), limits)).toBe('same_words')
   expect(findLoop(incoming, remember([report(1), report(22)]), limits)).toBe(undefined)
@@ -48,7 +48,7 @@ test('echoes that grow say the same', () => {
   )
 })
 
-test('people may say the same again and again when it is short, and a little longer when it is not', () => {
+test('people may repeat a short message again and again, and a longer one less often', () => {
   const person = (text: string) => ({ isFromAgent: false, text })
   expect(findLoop(person('status please'), remember(Array(9).fill('status please')), limits)).toBe(undefined)
   expect(findLoop(person(report(1)), remember(Array(5).fill(report(2))), limits)).toBe(undefined)
@@ -56,7 +56,7 @@ test('people may say the same again and again when it is short, and a little lon
   expect(findLoop(person(''), remember(Array(9).fill('')), limits)).toBe(undefined)
 })
 
-test('the rule limits what takes a turn of a conversation, and nothing else', () => {
+test('the rule limits only messages that take a turn of a conversation', () => {
   const { admit } = createLoopRule(limits)
   const sender = { address: '@b@b.test' }
   const intake = (more: Partial<Intake>) =>

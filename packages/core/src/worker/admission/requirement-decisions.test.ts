@@ -22,7 +22,7 @@ function openDecisions(sender: object) {
   return { resolved, ended, decisions, decision }
 }
 
-test('a person who may no longer speak to the agent decides nothing of what was required before', async () => {
+test('a person who has lost access cannot decide an earlier requirement', async () => {
   const { decisions, decision, resolved } = openDecisions({})
   expect(await decisions.resolveRequirement({ ...decision, digest: 'd1' }, 'c')).toMatchObject({
     outcome: 'refused',
@@ -37,7 +37,7 @@ test('a person who may speak to the agent decides', async () => {
   expect(resolved).toEqual(['d2'])
 })
 
-test('an overdue requirement of a person who may no longer speak ends, and no turn tells them', async () => {
+test('the requirement of a person who has lost access expires, and no turn tells them', async () => {
   const stranger = openDecisions({})
   await stranger.decisions.endOverdue('r', 'c')
   const known = openDecisions(friend)
