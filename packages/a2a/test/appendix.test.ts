@@ -9,13 +9,13 @@ const sources = readdirSync(here, { recursive: true, encoding: 'utf8' })
 /** Every MUST of the official kit's list (docs/conformance/a2a.md), and the beginning of the test of ours that holds it. */
 const musts: Readonly<Record<string, string>> = {
   'CORE-SEND-001': 'SendMessage waits for the agent and answers with the completed task',
-  'CORE-SEND-002': 'A2A-T03 is refused when the task has ended',
+  'CORE-SEND-002': 'A2A-T03 fails when the task has ended',
   'CORE-SEND-003': 'A2A-M18 a part of a media type that is not declared',
   'CORE-STREAM-001': 'CORE-STREAM-001, -003 begins with the task',
   'CORE-STREAM-002': 'CORE-STREAM-002 an agent that answers with a bare message',
   'CORE-STREAM-003': 'CORE-STREAM-001, -003 begins with the task',
   'CORE-GET-001': 'CORE-GET-001 shows the task as SendMessage left it',
-  'CORE-GET-002': 'A2A-T01, A2A-T02 no such task, and the task of another',
+  'CORE-GET-002': 'A2A-T01, A2A-T02 no such task, and the task of another caller',
   'CORE-LIST-001': 'CORE-LIST shows the own tasks with this agent',
   'CORE-LIST-002': 'CORE-LIST-002 pages hold every task once',
   'CORE-LIST-003': 'CORE-LIST shows the own tasks with this agent, newest first',
@@ -23,19 +23,19 @@ const musts: Readonly<Record<string, string>> = {
   'CORE-LIST-005': 'CORE-LIST shows the own tasks with this agent, newest first, without artifacts',
   'CORE-CANCEL-001': 'CORE-CANCEL-001 ends an open task',
   'CORE-CANCEL-002': 'A2A-T06 a task that has ended is not cancelable',
-  'CORE-CANCEL-003': 'A2A-T01, A2A-T02 no such task, and the task of another',
+  'CORE-CANCEL-003': 'A2A-T01, A2A-T02 no such task, and the task of another caller',
   'CORE-EXECUTION-MODE-001': 'SendMessage waits for the agent and answers with the completed task',
   'CORE-EXECUTION-MODE-002': 'returns at once when asked to',
-  'CORE-ERR-001': 'HTTP_JSON-STATUS-001 what is wrong is told by status and reason',
-  'CORE-ERR-002': 'a message that is not whole is refused with the member that is wrong',
+  'CORE-ERR-001': 'HTTP_JSON-STATUS-001 status and reason tell the fault',
+  'CORE-ERR-002': 'the gateway refuses an incomplete message and names the wrong member',
   'CORE-CAP-001': 'A2A-P13, CORE-CAP-001 where push is off',
   'CORE-CAP-002': 'A2A-S02, CORE-CAP-002 where streaming is off',
   'CORE-CAP-003': 'A2A-A19 the extended card',
-  'CORE-CAP-004': 'A2A-V06 one that is required and was not named is refused',
+  'CORE-CAP-004': 'A2A-V06 the gateway refuses a call that does not name a required one',
   'CORE-MULTI-001a': 'SendMessage waits for the agent and answers with the completed task',
   'CORE-MULTI-002a': 'read a task by knowing its id, and list none',
-  'CORE-MULTI-003': 'one that a client chooses is taken and kept; its tasks share one thread',
-  'CORE-MULTI-004': 'A2A-T01, A2A-T02 no such task, and the task of another',
+  'CORE-MULTI-003': 'a context that a client chooses works, and its tasks share one thread',
+  'CORE-MULTI-004': 'A2A-T01, A2A-T02 no such task, and the task of another caller',
   'CORE-MULTI-005': 'CORE-MULTI-005 takes the context from it',
   'CORE-MULTI-006': 'A2A-T04 with the context of another is refused',
   'CORE-HIST-002': 'CORE-HIST history is chronological, at most as long as asked',
@@ -73,7 +73,7 @@ const musts: Readonly<Record<string, string>> = {
   'CARD-PROTO-002': 'every agent has its own card with its own endpoint',
   'CARD-STRUCT-001': 'A2A-A20 the card of the default agent is public and complete',
   'CARD-EXT-001': 'A2A-A19 the extended card',
-  'CARD-EXT-002': 'is refused to callers without a credential',
+  'CARD-EXT-002': 'is only for callers with a credential',
   'CARD-SIGN-001': 'every card reads the same by every rule of canonicalization',
   'CARD-SIGN-002': 'the official verifier takes %s',
   'CARD-SIGN-003': 'verifies by the published keys, and names them',
@@ -81,24 +81,24 @@ const musts: Readonly<Record<string, string>> = {
   'AUTH-SERVER-002': 'A2A-A01 no credential',
   'AUTH-SCOPE-001': 'BIND-EQUIV-004 A2A-T02 the task of another is not found',
   'AUTH-SCOPE-002': 'CORE-LIST shows the own tasks with this agent',
-  'AUTH-SCOPE-003': 'A2A-T01, A2A-T02 no such task, and the task of another',
+  'AUTH-SCOPE-003': 'A2A-T01, A2A-T02 no such task, and the task of another caller',
   'VER-CLIENT-001': 'says what it is, who calls, and how long the chain is',
-  'VER-CLIENT-002': 'a version we speak is taken',
-  'VER-SERVER-001': 'A2A-E10 a method of the other version is refused, never guessed',
-  'VER-SERVER-002': 'any other is refused, never guessed',
+  'VER-CLIENT-002': 'the gateway takes its own versions',
+  'VER-SERVER-001': 'A2A-E10 the gateway refuses a method of the other version, and never guesses',
+  'VER-SERVER-002': 'the gateway refuses any other version, and never guesses',
   'VER-SERVER-003': 'VER-SERVER-003 no version means it',
   'BIND-EQUIV-001': 'the official client over %s',
   'BIND-EQUIV-002': 'BIND-EQUIV-002 both bindings answer with one result',
   'BIND-EQUIV-003': 'BIND-EQUIV-003 and refuse in the same words',
   'BIND-EQUIV-004': 'BIND-EQUIV-004 A2A-T02 the task of another is not found',
   'BIND-FIELD-001': 'A2A-A20 the card of the default agent is public and complete',
-  'JSONRPC-FMT-001': 'a request that is none is refused',
+  'JSONRPC-FMT-001': 'the gateway refuses a malformed request',
   'JSONRPC-FMT-002': 'STREAM what is wrong before the first event is an ordinary answer',
   'JSONRPC-SVC-001': 'the official client over %s',
-  'JSONRPC-SVC-002': 'a version we speak is taken',
-  'JSONRPC-ERR-001': 'a request that is none is refused',
+  'JSONRPC-SVC-002': 'the gateway takes its own versions',
+  'JSONRPC-ERR-001': 'the gateway refuses a malformed request',
   'JSONRPC-ERR-002': 'BIND-EQUIV-003 and refuse in the same words',
-  'JSONRPC-ERR-003': 'a request that is none is refused',
+  'JSONRPC-ERR-003': 'the gateway refuses a malformed request',
   'JSONRPC-SSE-001': 'CORE-STREAM-001, -003 begins with the task',
   'JSONRPC-SSE-002': 'A2A-S01, STREAM-SUB-003 a task that has ended',
   'AUTH-TLS-001': 'AUTH-TLS-001 without TLS it listens on loopback only',
@@ -114,9 +114,9 @@ const musts: Readonly<Record<string, string>> = {
   'HTTP_JSON-SVC-001': 'HTTP_JSON-SVC-001 the type of the answer',
   'HTTP_JSON-SVC-002': 'A2A-V04 the version may stand in the query',
   'HTTP_JSON-QP-001': 'SendMessage, GetTask, ListTasks, for the default agent',
-  'HTTP_JSON-ERR-001': 'HTTP_JSON-STATUS-001 what is wrong is told by status and reason',
-  'HTTP_JSON-ERR-002': 'HTTP_JSON-STATUS-001 what is wrong is told by status and reason',
-  'HTTP_JSON-STATUS-001': 'HTTP_JSON-STATUS-001 what is wrong is told by status and reason',
+  'HTTP_JSON-ERR-001': 'HTTP_JSON-STATUS-001 status and reason tell the fault',
+  'HTTP_JSON-ERR-002': 'HTTP_JSON-STATUS-001 status and reason tell the fault',
+  'HTTP_JSON-STATUS-001': 'HTTP_JSON-STATUS-001 status and reason tell the fault',
   'HTTP_JSON-SSE-001': 'CORE-STREAM-001, -003 begins with the task',
   'AUTH-INTASK-001': 'AUTH-INTASK-001, -002, -003 an agent that needs credentials says so in a task',
   'AUTH-INTASK-002': 'AUTH-INTASK-001, -002, -003 an agent that needs credentials says so in a task',
@@ -124,7 +124,7 @@ const musts: Readonly<Record<string, string>> = {
   'AUTH-INTASK-004': 'AUTH-INTASK-004, -006 what was asked for comes by another way',
 }
 
-test.each(Object.entries(musts))('%s is held by a test: %s', (_, title) => {
+test.each(Object.entries(musts))('a test covers %s: %s', (_, title) => {
   const quoted = new RegExp(`['"\`]${title.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}`)
   expect(sources.some(source => quoted.test(source))).toBe(true)
 })
@@ -132,7 +132,7 @@ test.each(Object.entries(musts))('%s is held by a test: %s', (_, title) => {
 /** How many rules of each kind docs/conformance/a2a.md lists. */
 const rows = { E: 22, V: 8, M: 22, T: 14, S: 8, P: 13, A: 21, C: 11 } as const
 
-test.each(Object.entries(rows))('every row %s is named by a test', (kind, count) => {
+test.each(Object.entries(rows))('a test names every row %s', (kind, count) => {
   const all = Array.from({ length: count }, (_, at) => `A2A-${kind}${String(at + 1).padStart(2, '0')}`)
   const inTitle = (id: string) => new RegExp(`['"\`]([^'"\`]*[ ,])?${id}\\b`)
   const missing = all.filter(id => !sources.some(source => inTitle(id).test(source)))

@@ -15,7 +15,7 @@ test('createLargeAnswers() passes small answers on as they are, and large ones w
   expect(await read(body)).toBe(large)
 })
 
-test('createLargeAnswers() holds so much for one caller, and so much in all, until it is taken or given up', async () => {
+test('createLargeAnswers() holds a bounded amount for one caller and for all, until the caller takes it or gives up', async () => {
   const answers = createLargeAnswers(bounds)
   const first = answers.open(large, 'a')
   expect(() => answers.open(large, 'a')).toThrow(refusal)

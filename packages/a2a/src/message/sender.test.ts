@@ -32,7 +32,7 @@ test('MN-2.2: without evidence that says so there is none', () => {
   expect(readProfile([evidence(), evidence({ profile: 'Ann' })])).toBe(undefined)
 })
 
-test('MN-2.2: of a profile only short texts are taken, in one line, and the subject is the evidence’s', () => {
+test('MN-2.2: the sender takes only short texts in one line from a profile, and the subject from the evidence', () => {
   const profile = {
     display_name: `A\nnn${'n'.repeat(300)}`,
     username: 7,

@@ -46,7 +46,7 @@ test.each<[string, Part]>([
   expect(writeParts([part])).toEqual([{ data: part, mediaType: 'application/json', metadata }])
 })
 
-test('writeParts() keeps a policy whole as data, and says it in words, too (MN-3, MN-7.1)', () => {
+test('writeParts() keeps a policy whole as data, and also says it in words (MN-3, MN-7.1)', () => {
   const policy = { kind: 'consent_required', title: 'Wait', message: 'May I?', url: 'https://a.test/c' }
   const [words, data] = writeParts([{ kind: 'policy', policy }])
   expect(words).toEqual({ text: 'Wait\nMay I?\nhttps://a.test/c', mediaType: 'text/plain' })
@@ -82,7 +82,7 @@ test.each([{ text: 'tool-call' }, { data: { type: 'tool-call' } }, { data: { typ
   },
 )
 
-test('writeParts() hands on as bytes what is marked as data and is none', () => {
+test('writeParts() hands on a part as bytes when it claims to be data and is not', () => {
   const bytes_ref = { kind: 'inline', data_base64: Buffer.from('{oops').toString('base64') } as const
   const [wire] = writeParts([{ kind: 'artifact', artifact_type: 'data', bytes_ref }])
   expect(wire).toEqual({ raw: bytes_ref.data_base64 })
@@ -127,7 +127,7 @@ test.each([
   ['no address', { kind: 'link' }],
   ['an address that is no text', { kind: 'link', url: ['https://a.test/'] }],
   ['an unknown kind', { kind: 'constructor', url: 'https://a.test/' }],
-])('readParts() takes text that is noted as a link with %s for text', (_, mentionable) => {
+])('readParts() takes a text with the mark of a link whose text is %s', (_, mentionable) => {
   const { parts } = readParts([{ text: 'A', metadata: { mentionable } }])
   expect(parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'A' }])
 })
@@ -139,7 +139,7 @@ test('readParts() passes over words about a part that are too long', () => {
   expect(tooLong).not.toHaveProperty('description')
 })
 
-test('readKnownBytes() reads what fits one answer and leaves the rest out, each digest once', async () => {
+test('readKnownBytes() reads the bytes that fit one answer, each digest once, and leaves out the rest', async () => {
   const sizes: Readonly<Record<string, number>> = { first: 9, large: 8, last: 7 }
   const asked: string[] = []
   const findBlob = async (digest: string) => {

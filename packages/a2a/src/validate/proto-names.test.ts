@@ -34,7 +34,7 @@ test('readProtoNames() reads the names of the protobuf file wherever members of 
   })
 })
 
-test('readProtoNames() lets the JSON name count where both are given', () => {
+test('readProtoNames() prefers the JSON name where both names occur', () => {
   expect(readProtoNames({ taskId: 'a', task_id: 'b' })).toMatchObject({ taskId: 'a' })
 })
 

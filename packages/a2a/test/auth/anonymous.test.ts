@@ -22,7 +22,7 @@ describe('callers without credentials, where they are allowed', () => {
     })
   })
 
-  test('are refused with an invalid credential', async () => {
+  test('cannot use an invalid credential', async () => {
     expect((await gateway.say('hi', {}, { token: 'a.b.c' })).status).toBe(401)
   })
 
@@ -43,7 +43,7 @@ describe('callers without credentials, where they are allowed', () => {
     expect(gateway.heard.at(-1)?.history).toEqual([])
   })
 
-  test('A2A-M12 are not answered twice within a task they know', async () => {
+  test('A2A-M12 get no second answer within a task that they know', async () => {
     const path = '/agents/asking/a2a'
     const { id } = (await gateway.say('hi', {}, { ...nobody, path })).body.result.task
     const before = gateway.heard.length

@@ -87,7 +87,7 @@ describe('the signature', () => {
     expect(await verdict(token)).toEqual(refused('algorithm is not one of its issuer'))
   })
 
-  test('a symmetric key in the key set is never used', async () => {
+  test('never uses a symmetric key in the key set', async () => {
     const secret = (await generateSecret('HS256', { extractable: true })) as CryptoKey
     gateway.issuer.keys = [{ kty: 'oct', kid: 'shared', k: 'c2VjcmV0' }]
     const token = await new SignJWT(claims()).setProtectedHeader({ alg: 'HS256', kid: 'shared' }).sign(secret)
@@ -101,7 +101,7 @@ describe('the signature', () => {
     expect(await verdict(token)).toEqual(refused('algorithm is not one of its issuer'))
   })
 
-  test('A2A-A06 keys and addresses of the token itself are never looked at', async () => {
+  test('A2A-A06 never uses keys and addresses in the token itself', async () => {
     const attacker = await makeIssuerKey('key-1')
     const header = { jwk: attacker.publicJwk, jku: 'https://evil.test/keys', x5u: 'https://evil.test/cert' }
     const reached: string[] = []
@@ -216,7 +216,7 @@ describe('the principal', () => {
     expect(other.body.error?.code).toBe(-32001)
   })
 
-  test('is shown to the operator with the proof, never with the token', async () => {
+  test('appears to the operator with the proof, never with the token', async () => {
     const { turn } = await senderOf(gateway.token)
     const record = await gateway.store.findMessage(turn?.content.id ?? '')
     expect(record?.proofs).toEqual([
@@ -234,14 +234,14 @@ describe('the principal', () => {
 })
 
 describe('the keys of an issuer', () => {
-  test('are asked for once, however many tokens come', async () => {
+  test('need one fetch, however many tokens come', async () => {
     const tokens = await Promise.all(['a', 'b', 'c', 'd'].map(sub => gateway.issuer.sign({ sub })))
     await Promise.all(tokens.map(token => list({ token })))
     await list()
     expect(gateway.issuer.fetches).toBe(1)
   })
 
-  test('A2A-A07 an unknown kid, a thousand times, in a row and at once, asks again at most once per cool-down', async () => {
+  test('A2A-A07 need at most one more fetch per cool-down for an unknown kid, a thousand times, in a row and at once', async () => {
     const stranger = await makeIssuerKey('stranger')
     const tokens = await Promise.all(
       Array.from({ length: 500 }, (_, at) => gateway.issuer.sign({ jti: String(at) }, {}, stranger)),
@@ -254,7 +254,7 @@ describe('the keys of an issuer', () => {
     expect(gateway.issuer.fetches).toBe(2)
   })
 
-  test('A2A-A08 a new key is accepted after one more look, the old one refused once it is gone', async () => {
+  test('A2A-A08 a new key works after one more look, and the old one stops working once it is gone', async () => {
     await list()
     const old = gateway.token
     gateway.issuer.key = await makeIssuerKey('key-2')
@@ -265,7 +265,7 @@ describe('the keys of an issuer', () => {
     expect(await verdict(old)).toEqual(refused('key is not one of its issuer'))
   })
 
-  test('A2A-A08 a key that was taken out is refused within the bound, also for tokens seen before', async () => {
+  test('A2A-A08 a removed key stops working within the bound, also for tokens that the gateway has seen before', async () => {
     const token = await gateway.issuer.sign({ exp: seconds() + 86_400 })
     expect(await verdict(token)).toEqual(accepted)
     gateway.issuer.keys = []
@@ -275,7 +275,7 @@ describe('the keys of an issuer', () => {
     expect(await verdict(token)).toEqual(refused('key is not one of its issuer'))
   })
 
-  test('a token seen before is refused when it expires', async () => {
+  test('a known token stops working when it expires', async () => {
     const token = await gateway.issuer.sign({ exp: seconds() + 60 })
     expect(await verdict(token)).toEqual(accepted)
     gateway.platform.advance(100_000)
@@ -302,7 +302,7 @@ describe('the keys of an issuer', () => {
     },
   )
 
-  test('A2A-A09 down: the keys we have go on counting for a while, then 503', async () => {
+  test('A2A-A09 down: the cached keys go on working for a while, then the gateway answers 503', async () => {
     const token = await gateway.issuer.sign({ exp: seconds() + 86_400 })
     await list({ token })
     gateway.issuer.answer = 'down'

@@ -33,7 +33,7 @@ const refusedKey = {
 }
 
 describe('A2A-A17 API keys', () => {
-  test('are known by their digest alone', async () => {
+  test('authenticate by their digest alone', async () => {
     expect((await verdict(withKey(key))).status).toBe(200)
     const [turn] = await (async () => {
       await gateway.say('hi', {}, { ...withKey(key), configuration: { returnImmediately: true } })
@@ -58,18 +58,18 @@ describe('A2A-A17 API keys', () => {
     expect(await verdict(withKey(value))).toEqual(refusedKey)
   })
 
-  test('a blank at the end is another key (in a header it is no part of the value, RFC 9110 §5.5)', () => {
+  test('a blank at the end makes another key (in a header it does not belong to the value, RFC 9110 §5.5)', () => {
     const check = createApiKeyCheck(a2aConfigSchema.parse({ auth: { api_keys: keys } }).auth.api_keys)
     expect(check(key).name).toBe('ci')
     expect(() => check(`${key} `)).toThrow('Cannot take request: API key is not one of ours')
   })
 
-  test('beside a token are refused: one request, one caller', async () => {
+  test('fail beside a token: one request has one caller', async () => {
     const { status, message } = await verdict({ headers: { 'x-api-key': key } })
     expect([status, message]).toEqual([401, 'Cannot take request: expected one credential'])
   })
 
-  test('are told of by the challenge', async () => {
+  test('appear in the challenge', async () => {
     expect((await verdict({ token: null })).challenge).toBe(
       'Bearer realm="agents.test", ApiKey realm="agents.test", header="X-API-Key"',
     )
@@ -110,13 +110,13 @@ describe('A2A-A13 scopes', () => {
     ['SubscribeToTask', 'a2a:task.resubscribe'],
     ['CreateTaskPushNotificationConfig', 'a2a:task.push-config'],
     ['GetExtendedAgentCard', 'a2a:card.extended'],
-  ])('%s needs %s of a token that is held to scopes', async (method, scope) => {
+  ])('%s needs %s when a token has scopes', async (method, scope) => {
     const token = await gateway.issuer.sign({ scope: 'openid a2a:task.read' }, { typ: 'at+jwt' })
     expect(await verdict({ token }, method)).toEqual(refused(scope))
     expect((await verdict({ token })).status).toBe(200)
   })
 
-  test('of an API key are the ones it was given', async () => {
+  test('of an API key come from its configuration', async () => {
     const challenge = 'ApiKey realm="agents.test", header="X-API-Key"'
     expect(await verdict(withKey('the-other-key'), 'CancelTask')).toEqual(refused('a2a:task.cancel', challenge))
     expect((await verdict(withKey('the-other-key'))).status).toBe(200)
@@ -150,7 +150,7 @@ describe('A2A-A13 scopes', () => {
   })
 })
 
-test('A2A-A14 a tenant we do not have is answered alike, whatever the token claims', async () => {
+test('A2A-A14 an unknown tenant always gets the same answer, whatever the token claims', async () => {
   const answers = await Promise.all(
     ['a', 'b'].map(async tenant => {
       const token = await gateway.issuer.sign({ tenant })
@@ -184,7 +184,7 @@ describe('A2A-A18 a token for one use', () => {
 describe('A2A-T02 another caller’s task', () => {
   const methods = ['GetTask', 'CancelTask', 'SubscribeToTask']
 
-  test.each(methods)('%s: answered byte for byte like none, with an id of the same length', async method => {
+  test.each(methods)('%s: gets byte for byte the answer for no task, with an id of the same length', async method => {
     const { body } = await gateway.say('hi', {}, { configuration: { returnImmediately: true } })
     const other = { token: await gateway.issuer.sign({ sub: 'mallory' }) }
     const foreign = await gateway.rpc(method, { id: body.result.task.id }, other)
@@ -209,18 +209,25 @@ test.each([
   ['GET', ':subscribe'],
   ['GET', '/pushNotificationConfigs'],
   ['GET', '/pushNotificationConfigs/x'],
-])('A2A-T02 %s /tasks/{id}%s: another caller’s is answered byte for byte like none', async (method, suffix) => {
-  const { body } = await gateway.say('hi', {}, { configuration: { returnImmediately: true } })
-  const authorization = `Bearer ${await gateway.issuer.sign({ sub: 'mallory' })}`
-  const ask = (id: string) =>
-    gateway.request(`/a2a/rest/tasks/${id}${suffix}`, {
-      method,
-      headers: { authorization, 'content-type': 'application/json', 'a2a-version': '1.0' },
-    })
-  const [foreign, missing] = [await ask(body.result.task.id), await ask('00000000-0000-4000-8000-000000000000')]
-  expect(foreign.status).toBeGreaterThanOrEqual(400)
-  expect([foreign.status, foreign.text, ...foreign.headers]).toEqual([missing.status, missing.text, ...missing.headers])
-})
+])(
+  'A2A-T02 %s /tasks/{id}%s: another caller’s task gets byte for byte the answer for no task',
+  async (method, suffix) => {
+    const { body } = await gateway.say('hi', {}, { configuration: { returnImmediately: true } })
+    const authorization = `Bearer ${await gateway.issuer.sign({ sub: 'mallory' })}`
+    const ask = (id: string) =>
+      gateway.request(`/a2a/rest/tasks/${id}${suffix}`, {
+        method,
+        headers: { authorization, 'content-type': 'application/json', 'a2a-version': '1.0' },
+      })
+    const [foreign, missing] = [await ask(body.result.task.id), await ask('00000000-0000-4000-8000-000000000000')]
+    expect(foreign.status).toBeGreaterThanOrEqual(400)
+    expect([foreign.status, foreign.text, ...foreign.headers]).toEqual([
+      missing.status,
+      missing.text,
+      ...missing.headers,
+    ])
+  },
+)
 
 describe('A2A-A01 the HTTP+JSON binding', () => {
   const routes: readonly (readonly [method: string, path: string])[] = [
@@ -273,12 +280,12 @@ describe('tokens of this gateway, by which its agents call each other', () => {
     expect((await verdict({ token: await ownToken('https://agents.test') })).status).toBe(200)
   })
 
-  test('that were made for a peer do not count here', async () => {
+  test('do not count when they are for a peer', async () => {
     const { status, message } = await verdict({ token: await ownToken('https://peer.test') })
     expect([status, message]).toEqual([401, 'Cannot verify token: claim does not hold: aud'])
   })
 
-  test('cannot be made by an issuer we trust for others', async () => {
+  test('cannot come from an issuer that the gateway trusts for others', async () => {
     const claims = { iss: 'https://agents.test', aud: 'https://agents.test', sub: 'echo@agents.test' }
     const { status, message } = await verdict({ token: await gateway.issuer.sign(claims) })
     expect([status, message]).toEqual([401, 'Cannot verify token: key is not one of its issuer'])

@@ -63,12 +63,12 @@ const refused = (problem: string) => ({
   message: `Cannot take request: ${problem}`,
 })
 
-test('D a bound token with its proof is accepted, with each request anew', async () => {
+test('D the gateway accepts a bound token with its proof, and asks for a new proof in each request', async () => {
   expect((await proven()).status).toBe(200)
   expect((await proven()).status).toBe(200)
 })
 
-test('D the address is compared without query and in its normal form', async () => {
+test('D the gateway compares the address without query and in its normal form', async () => {
   expect((await proven({ claims: { htu: 'HTTPS://Agents.test:443/a2a?x=1#y' } })).status).toBe(200)
 })
 
@@ -184,7 +184,7 @@ describe('D refused', () => {
   })
 })
 
-test('D a stale or missing nonce is answered with a fresh one, which then holds', async () => {
+test('D the gateway answers a stale or missing nonce with a fresh one, which then works', async () => {
   const strict = await openA2aGateway({ works: false, config: { auth: { dpop_nonce: true } } })
   token = await strict.issuer.sign({ cnf: { jkt: await calculateJwkThumbprint(holder.publicJwk) } })
   const attempt = async (nonce?: string) =>

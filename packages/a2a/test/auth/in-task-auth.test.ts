@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-test('AUTH-INTASK-001, -002, -003 an agent that needs credentials says so in a task: AUTH_REQUIRED, with what is missing and how', async () => {
+test('AUTH-INTASK-001, -002, -003 an agent that needs credentials says so in a task: AUTH_REQUIRED, with what it needs and how to give it', async () => {
   const { task } = (await gateway.say('login please')).body.result
   expect(task.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
   expect(task.status.message).toMatchObject({ role: 'ROLE_AGENT', taskId: task.id, parts: [{ text: explanation }] })
@@ -36,7 +36,7 @@ test('AUTH-INTASK-001, -002, -003 an agent that needs credentials says so in a t
   expect(listed.body.result.tasks.map(({ id }: { id: string }) => id)).toContain(task.id)
 })
 
-test('AUTH-INTASK-004, -006 what was asked for comes by another way; the same task takes the next message', async () => {
+test('AUTH-INTASK-004, -006 the credentials come outside of the task, which then takes the next message', async () => {
   const { task } = (await gateway.say('login please')).body.result
   const { task: after } = (await gateway.say('it is me', { taskId: task.id })).body.result
   expect(after.id).toBe(task.id)
@@ -46,7 +46,7 @@ test('AUTH-INTASK-004, -006 what was asked for comes by another way; the same ta
   })
 })
 
-test('AUTH-INTASK-005 who watches the task still hears of it; the stream of the message itself ends', async () => {
+test('AUTH-INTASK-005 a watcher of the task still sees the result, while the stream of the message itself ends', async () => {
   const message = { messageId: 'watched', role: 'ROLE_USER', parts: [{ text: 'login please' }] }
   const sent = await (await openStream(gateway, 'SendStreamingMessage', { message })).rest()
   expect(sent.at(-1).statusUpdate.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
@@ -57,7 +57,7 @@ test('AUTH-INTASK-005 who watches the task still hears of it; the stream of the 
   expect((await watching.rest()).at(-1).statusUpdate.status.state).toBe('TASK_STATE_COMPLETED')
 })
 
-test('a task that waits for credentials can be canceled, and is a task that is open', async () => {
+test('a task that waits for credentials is open, and its caller can cancel it', async () => {
   const { task } = (await gateway.say('login please')).body.result
   const { body } = await gateway.rpc('CancelTask', { id: task.id })
   expect(body.result.status.state).toBe('TASK_STATE_CANCELED')

@@ -36,7 +36,7 @@ const carriers = { identity_evidence: [{ n: 1, deep: { text: 'ü', none: null } 
 const metadata = { mentionable: { ...carriers, other: true } }
 
 describe('MN-6.4: forwarded evidence', () => {
-  test('is read with the address of the agent and the id of the message, and goes on as it is', async () => {
+  test('counts for the address of the agent and the id of the message, and goes on as it is', async () => {
     await gateway.say('hi', { messageId: 'm-9', metadata })
     const sender = expect.stringContaining(`${gateway.issuer.issuer} sub `)
     expect(claims).toEqual([{ audience: '@echo@agents.test', messageId: 'm-9', sender, carriers }])
@@ -79,12 +79,12 @@ describe('MN-6.4: forwarded evidence', () => {
     ['no namespace', { other: 1 }],
     ['a namespace that is none', { mentionable: 'x' }],
     ['null in both places', { mentionable: { identity_evidence: null, verifiable_credentials: null } }],
-  ])('%s: nothing is asked', async (_, given) => {
+  ])('%s: the gateway asks no issuer', async (_, given) => {
     await gateway.say('hi', { ...(given && { metadata: given }) })
     expect([claims, gateway.heard[0]?.sender.identities?.length]).toEqual([[], 1])
   })
 
-  test('is not used up by a message that is refused for another reason', async () => {
+  test('still counts after a refusal of its message for another reason', async () => {
     const unknown = await gateway.say('hi', { metadata, taskId: '00000000-0000-4000-8000-000000000000' })
     const chained = { mentionable: { ...carriers, agent_chain: { hop: 99, max_hops: 99 } } }
     const tooFar = await gateway.say('hi', { metadata: chained })
@@ -108,7 +108,7 @@ describe('MN-8.1: mention_relay', () => {
     expect(await relayOf()).toEqual({ kind: 'inline' })
   })
 
-  test('nobody else does, and it is logged', async () => {
+  test('nobody else does, and the log says so', async () => {
     expect(await relayOf(null)).toEqual({ kind: 'none' })
     expect(gateway.platform.logged.map(({ text }) => text)).toContain('mention relay of a message ignored')
   })

@@ -57,7 +57,7 @@ test.each<[string, Buffer, Readonly<Record<string, string>>]>([
   ['two messages', Buffer.concat([frame(request), frame(request)]), {}],
   ['half a message', frame(request).subarray(0, 6), {}],
   ['half a head', frame(request).subarray(0, 3), {}],
-])('a call with %s is refused as malformed', async (_, bytes, headers) => {
+])('the gateway refuses a call with %s as malformed', async (_, bytes, headers) => {
   expect(await callRaw(bytes, headers)).toBe('INVALID_ARGUMENT')
   expect(gateway.refused.at(-1)).toMatchObject({ code: 'malformed' })
 })

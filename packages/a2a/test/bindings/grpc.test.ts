@@ -138,7 +138,7 @@ describe('the gRPC binding', () => {
     expect(patched.status.code).toBe(status.OK)
   })
 
-  test.each(['', '0.3', '99.0', '1.0, 0.3'])('VER-SERVER-002, -003 version %j is refused', async version => {
+  test.each(['', '0.3', '99.0', '1.0, 0.3'])('VER-SERVER-002, -003 refuses version %j', async version => {
     const answer = await call('sendMessage', message('hi'), { metadata: { 'a2a-version': version } })
     expect(answer.status.code).toBe(status.FAILED_PRECONDITION)
     expect(readStatus(answer).details[infoType]).toEqual(infoOf('VERSION_NOT_SUPPORTED'))
@@ -178,7 +178,7 @@ describe('the gRPC binding', () => {
     }
   })
 
-  test('A2A-A01 no credential: UNAUTHENTICATED with the challenge, before the request is read', async () => {
+  test('A2A-A01 answers a call without credential UNAUTHENTICATED with the challenge, before it reads the request', async () => {
     const answer = await client.call('sendMessage', {}, { bytes: Buffer.from('what is this'), metadata: {} })
     answers.push(answer)
     expect(answer.status).toMatchObject({ code: status.UNAUTHENTICATED })
@@ -217,7 +217,7 @@ describe('the gRPC binding', () => {
     expect((await list()).metadata.get('www-authenticate')[0]).toContain('error="invalid_dpop_proof"')
   })
 
-  test('A2A-T02 the task of another is answered as none, on every method', async () => {
+  test('A2A-T02 answers for the task of another caller as for no task, on every method', async () => {
     const { messages } = await call('sendMessage', { ...message('ask') })
     const { id } = messages[0].payload.value
     const metadata = { authorization: `Bearer ${await gateway.issuer.sign({ sub: 'bob' })}` }
@@ -243,7 +243,7 @@ describe('the gRPC binding', () => {
     }
   })
 
-  test('A2A-A14 an agent is a tenant; the default agent needs none, an unknown one is not found', async () => {
+  test('A2A-A14 takes an agent as a tenant: the default agent needs none, and an unknown one does not exist', async () => {
     const { messages } = await call('sendMessage', { ...message('hi'), tenant: 'other' })
     const task = messages[0].payload.value
     expect(task.artifacts[0].parts[0].content.value).toBe('the other')
@@ -288,7 +288,7 @@ describe('the gRPC binding', () => {
     ['parts', (many: Buffer) => many, [0x2a, 0]],
     ['items', inData, [0x0a, 0]],
     ['extensions', (many: Buffer) => many, [0x3a, 0]],
-  ])('A2A-M21 a message of a hundred thousand tiny %s is refused before it is read', async (_, wrap, item) => {
+  ])('A2A-M21 refuses a message of a hundred thousand tiny %s before it reads it', async (_, wrap, item) => {
     const many = wrap(Buffer.concat(Array.from({ length: 100_000 }, () => Buffer.from(item))))
     const said = Buffer.concat([Buffer.from([0x0a, 1, 0x61, 0x20, 1]), many])
     const bytes = Buffer.from(new BinaryWriter().uint32(18).bytes(said).finish())
@@ -319,7 +319,7 @@ describe('the gRPC binding', () => {
     expect(answer.status.code).toBe(status.INVALID_ARGUMENT)
   })
 
-  test('A2A-S03 a call that is canceled frees its listener; the task goes on', async () => {
+  test('A2A-S03 frees the listener of a canceled call, and the task goes on', async () => {
     const { messages } = await call('sendMessage', { ...message('hang'), configuration: later })
     const { id } = messages[0].payload.value
     const metadata = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
@@ -335,7 +335,7 @@ describe('the gRPC binding', () => {
     expect((await call('cancelTask', { tenant: '', id })).status.code).toBe(status.OK)
   })
 
-  test('A2A-S04 a client that does not read is dropped, and nothing waits for it', async () => {
+  test('A2A-S04 drops a client that does not read, and nothing waits for it', async () => {
     const metadata = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
     const before = endings
     const stream = client.start('sendStreamingMessage', message('flood'), { metadata })
@@ -348,7 +348,7 @@ describe('the gRPC binding', () => {
     expect(await ended).toBe(status.RESOURCE_EXHAUSTED)
   })
 
-  test('A2A-S05 streams beyond those a caller may have are refused', async () => {
+  test('A2A-S05 refuses streams beyond the limit of a caller', async () => {
     const { messages } = await call('sendMessage', { ...message('hang'), configuration: later })
     const { id } = messages[0].payload.value
     const metadata = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
@@ -416,7 +416,7 @@ describe('the socket of gRPC', () => {
     await secured.close()
   })
 
-  test('a certificate that cannot be used is named', async () => {
+  test('names a certificate that it cannot use', async () => {
     const tls = { certificate: '/none', key: '/none' }
     const secured = await openA2aGateway({ config: { grpc: { port: 0, tls } }, works: false })
     await expect(open(secured)).rejects.toMatchObject({ name: 'ConfigError', key: 'a2a.grpc.tls' })
@@ -431,7 +431,7 @@ describe('the socket of gRPC', () => {
     expect(parse({ host: '0.0.0.0', tls: { certificate: 'a', key: 'b' } })).toBe(true)
   })
 
-  test('calls of one address beyond its limit are refused before anything else is looked at', async () => {
+  test('refuses calls of one address beyond its limit before it looks at anything else', async () => {
     const limited = await openA2aGateway({ config: { grpc: { port: 0, per_address: 3 } }, works: false })
     const socket = await open(limited)
     const caller = openGrpcClient(socket.port)
@@ -468,7 +468,7 @@ describe('the socket of gRPC', () => {
     await own.close()
   })
 
-  test('nothing of it is loaded where it is not configured', () => {
+  test('loads no code where the configuration leaves it out', () => {
     const names = readdirSync(new URL('../../src/', import.meta.url), { recursive: true }).map(String)
     const outside = names.filter(name => name.endsWith('.ts') && !name.startsWith('grpc'))
     const loading = outside.filter(name =>

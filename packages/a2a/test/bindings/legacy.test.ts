@@ -71,7 +71,7 @@ describe('A2A 0.3 on the same endpoint', () => {
     expect((await rpc('message/send', { message: said })).body.result.id).toBe(id)
   })
 
-  test('files and data are turned, both ways', async () => {
+  test('converts files and data, both ways', async () => {
     const parts = [
       { kind: 'file', file: { bytes: 'aGk=', mimeType: 'text/plain', name: 'a.txt' } },
       { kind: 'file', file: { uri: 'https://example.org/b.png', mimeType: 'image/png' } },
@@ -110,7 +110,7 @@ describe('A2A 0.3 on the same endpoint', () => {
     ])
   })
 
-  test('blocking: false answers at once, tasks/cancel ends it, tasks/resubscribe is refused after', async () => {
+  test('blocking: false answers at once, tasks/cancel ends the task, and tasks/resubscribe then fails', async () => {
     const begun = await rpc('message/send', { message: message('hang'), configuration: { blocking: false } })
     expect(begun.body.result.status.state).toMatch(/^(submitted|working)$/)
     const { id } = begun.body.result
@@ -143,13 +143,13 @@ describe('A2A 0.3 on the same endpoint', () => {
     ['a part of unknown kind', { parts: [{ kind: '__proto__', text: 'x' }] }, 'message.parts[0]'],
     ['parts a string', { parts: 'x' }, 'message.parts'],
     ['messageId a number', { messageId: 5 }, 'message.messageId'],
-  ])('is held to the same rules: %s', async (_, more, field) => {
+  ])('follows the same rules: %s', async (_, more, field) => {
     const { body } = await rpc('message/send', { message: message('x', more) })
     expect(body.error?.code).toBe(-32602)
     expect(body.error?.data[1].fieldViolations[0].field).toBe(field)
   })
 
-  test('what is kept is the request as it came, without what it carries for delivering', async () => {
+  test('keeps the request as it came, without its delivery settings', async () => {
     const configuration = { blocking: true, acceptedOutputModes: ['text'] }
     const params = { message: message('kept'), configuration }
     await rpc('message/send', params)
@@ -207,7 +207,7 @@ describe('a client of 0.3', () => {
 
 /** What a client of 0.3 sent, as it was recorded: refused under 1.0, understood as what it is. */
 test.each(['message-under-1.0', 'file-part-under-1.0'])(
-  'fixtures/a2a/a2a-0.3/%s is taken where no version is named',
+  'takes fixtures/a2a/a2a-0.3/%s where the request names no version',
   async name => {
     const path = new URL(`../../../../fixtures/a2a/a2a-0.3/${name}/request.json`, import.meta.url)
     const recorded = JSON.parse(readFileSync(path, 'utf8'))

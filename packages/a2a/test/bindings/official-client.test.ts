@@ -84,7 +84,7 @@ test('the official client resolves the card and gets its answer', async () => {
   expect(listed.tasks.map(({ id }) => id)).toEqual([task.id])
 })
 
-test('its errors are told in its own words', async () => {
+test('it gets its errors in its own words', async () => {
   const { id } = (await opened.client.sendMessage(send('hello', 'sdk-2'))) as { id: string }
   const cancel = opened.client.cancelTask({ tenant: '', id, metadata: undefined })
   await expect(cancel).rejects.toMatchObject({ name: 'TaskNotCancelableError' })
@@ -92,13 +92,13 @@ test('its errors are told in its own words', async () => {
   await expect(missing).rejects.toMatchObject({ name: 'TaskNotFoundError' })
 })
 
-test('without a token it reads the card and is refused the call', async () => {
+test('without a token it reads the card, and the gateway refuses its call', async () => {
   const stranger = await openClient(gateway, undefined)
   await expect(stranger.client.sendMessage(send('hello', 'sdk-3'))).rejects.toThrow('credentials are missing')
   await stranger.close()
 })
 
-test('a task is found again after a restart', async () => {
+test('it finds a task again after a restart', async () => {
   const { id } = (await opened.client.sendMessage(send('hello', 'sdk-4'))) as { id: string }
   await gateway.close()
   await opened.close()

@@ -122,7 +122,7 @@ describe('BIND-EQUIV-002 both bindings answer with one result', () => {
     expect(gateway.heard.at(-1)?.raw).toEqual(body)
   })
 
-  test('BIND-EQUIV-004 A2A-T02 the task of another is not found, byte for byte as if there were none', async () => {
+  test('BIND-EQUIV-004 A2A-T02 both bindings answer for the task of another caller as for no task, byte for byte', async () => {
     const sent = await rest('POST', '/message:send', { body: send('x'), at: '/agents/asking/a2a/rest' })
     const { id } = (sent.body as unknown as { task: { id: string } }).task
     const token = await gateway.issuer.sign({ sub: 'bob' })
@@ -157,7 +157,7 @@ describe('HTTP_JSON-SVC-001 the type of the answer', () => {
   })
 })
 
-describe('HTTP_JSON-STATUS-001 what is wrong is told by status and reason', () => {
+describe('HTTP_JSON-STATUS-001 status and reason tell the fault', () => {
   const body = '{"message":{}}'
   const text = { 'content-type': 'text/plain' }
   test.each<[string, string, string, RestOptions, number, string]>([
@@ -219,7 +219,7 @@ describe('HTTP_JSON-STATUS-001 what is wrong is told by status and reason', () =
     expect(answer.headers.get('allow')).toBe(allow)
   })
 
-  test('a missing credential is challenged', async () => {
+  test('a request without a credential gets a challenge', async () => {
     expect((await rest('GET', '/tasks', { token: null })).headers.get('www-authenticate')).toContain('Bearer realm=')
   })
 })
@@ -229,7 +229,7 @@ test('A2A-V04 the version may stand in the query', async () => {
   expect(answer.status).toBe(200)
 })
 
-test('what is refused is remembered for the operator', async () => {
+test('the operator can see refused requests', async () => {
   await rest('POST', '/message:send', { body: '{secret' })
   expect(gateway.refused.at(-1)).toMatchObject({
     via: 'a2a',

@@ -50,7 +50,7 @@ const operations = {
  * not there, owner and id together.
  */
 test.each(Object.entries(operations))(
-  'A2A-T02 %s of the task of another is the same steps as of none',
+  'A2A-T02 %s takes the same steps for the task of another caller as for no task',
   async (name, params) => {
     const begun = await gateway.say('x', {}, { configuration: { returnImmediately: true } })
     const { id } = begun.body.result.task

@@ -63,7 +63,7 @@ async function isAlive(): Promise<void> {
 }
 
 describe('A2A-E17 a Content-Length that lies, and a body that does not come', () => {
-  test('longer than what comes: the connection is closed after a while, and nothing is done', async () => {
+  test('longer than the bytes that come: the gateway closes the connection after a while, and does nothing', async () => {
     const heard = await converse(socket => socket.write(head(body.length + 100) + body))
     expect(heard).toMatch(/^(HTTP\/1\.1 408 |$)/)
     expect(heard).not.toMatch(/"result"|<html|\bat /i)

@@ -16,7 +16,7 @@ async function list(version: string, query = '') {
   return { status, code: body.error?.code, message: body.error?.message, reason: body.error?.data[0].reason }
 }
 
-describe('a version we speak is taken', () => {
+describe('the gateway takes its own versions', () => {
   test.each([
     ['1.0', '1.0', ''],
     ['A2A-V03 with a patch', '1.0.1', ''],
@@ -27,7 +27,7 @@ describe('a version we speak is taken', () => {
   })
 })
 
-describe('any other is refused, never guessed', () => {
+describe('the gateway refuses any other version, and never guesses', () => {
   const unsupported = 'Cannot take request: A2A-Version is not supported; this agent speaks 1.0'
   const absent = 'Cannot take request: A2A-Version is absent, which means 0.3; this agent speaks 1.0'
   const two = 'Cannot take request: two A2A versions named; this agent speaks 1.0'
@@ -46,8 +46,8 @@ describe('any other is refused, never guessed', () => {
   })
 })
 
-describe('where 0.3 is offered too', () => {
-  test('VER-SERVER-003 no version means it, and its methods are answered', async () => {
+describe('where the gateway offers 0.3, too', () => {
+  test('VER-SERVER-003 no version means 0.3, and its methods work', async () => {
     const both = await openA2aGateway({ works: false })
     for (const headers of [{ 'a2a-version': '' }, { 'a2a-version': '0.3' }, { 'a2a-version': '0.3.0' }]) {
       const { body } = await both.rpc('tasks/get', { id: 'x' }, { headers })
@@ -56,7 +56,7 @@ describe('where 0.3 is offered too', () => {
     await both.close()
   })
 
-  test('A2A-E10 a method of the other version is refused, never guessed', async () => {
+  test('A2A-E10 the gateway refuses a method of the other version, and never guesses', async () => {
     const both = await openA2aGateway({ works: false })
     const older = await both.rpc('message/send', {})
     expect(older.body.error?.code).toBe(-32601)
@@ -74,7 +74,7 @@ describe('where 0.3 is offered too', () => {
 describe('extensions', () => {
   const ours = [{ uri: 'https://example.org/ours', required: true }, { uri: 'https://example.org/other' }]
 
-  test('A2A-V06 one that is required and was not named is refused', () => {
+  test('A2A-V06 the gateway refuses a call that does not name a required one', () => {
     const message = 'Cannot take request: extension "https://example.org/ours" is required'
     expect(() => negotiateExtensions('https://example.org/other', ours)).toThrow(message)
     expect(() => negotiateExtensions(null, ours)).toThrow(
@@ -82,20 +82,20 @@ describe('extensions', () => {
     )
   })
 
-  test('only those of ours that were named are switched on', () => {
+  test('the gateway switches on only those of its own that the call names', () => {
     expect(negotiateExtensions(' https://example.org/ours ,https://else.where/x', ours)).toEqual([
       'https://example.org/ours',
     ])
   })
 
-  test('A2A-V07 what lies beyond the bounds is ignored', async () => {
+  test('A2A-V07 the gateway ignores values beyond the bounds', async () => {
     const many = Array.from({ length: 10_000 }, (_, at) => `urn:x:${at}`).join(',')
     const { status, body } = await gateway.rpc('ListTasks', {}, { headers: { 'a2a-extensions': many } })
     expect([status, body.error]).toEqual([200, undefined])
     expect(() => negotiateExtensions(`${many},https://example.org/ours`, ours)).toThrow('is required')
   })
 
-  test('A2A-V08 an unknown one is ignored and not echoed', async () => {
+  test('A2A-V08 the gateway ignores an unknown one and does not echo it', async () => {
     const { status, headers } = await gateway.rpc('ListTasks', {}, { headers: { 'a2a-extensions': 'urn:unknown' } })
     expect([status, headers.get('a2a-extensions')]).toEqual([200, null])
   })

@@ -79,7 +79,7 @@ test('published keys hold no secret', async () => {
   ])
 })
 
-test('a card is signed once, until its key changes; the old key stays published for a while', async () => {
+test('the gateway signs a card once, until its key changes, and publishes the old key for a while longer', async () => {
   const first = await gateway.request(root)
   expect((await gateway.request(root)).text).toBe(first.text)
   const [rotated] = (await gateway.channel.rotateKeys?.()) ?? []
@@ -105,7 +105,7 @@ test('a card is signed anew when what it says of its agent changes', async () =>
   await verifyServed(JSON.parse(after.text), await readJson(keySet))
 })
 
-test('reading the keys makes none, however many read while one is made', async () => {
+test('a reader of the keys never makes one, however many read during its making', async () => {
   const readers = () => Array.from({ length: 5 }, () => gateway.request(keySet))
   await Promise.all([...readers(), gateway.channel.rotateKeys?.(), ...readers()])
   const other = createOwnKeyRing(gateway.gateway)
@@ -136,7 +136,7 @@ describe('A2A-A19 the extended card', () => {
     expect(JSON.stringify(await readJson(root))).not.toContain('urn:postern:a2a:limits:v1')
   })
 
-  test('is refused to callers without a credential', async () => {
+  test('is only for callers with a credential', async () => {
     const open = await openA2aGateway({ works: false, config: { auth: { anonymous: true } } })
     const { status, headers } = await open.rpc('GetExtendedAgentCard', {}, { token: null })
     expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="agents.test"'])

@@ -105,7 +105,7 @@ describe('every card reads the same by every rule of canonicalization', () => {
   )
 })
 
-describe('who names no version, or 0.3, gets a card of both', () => {
+describe('a caller that names no version, or 0.3, gets a card of both', () => {
   test.each([[{}], [{ 'a2a-version': '0.3' }], [{ 'a2a-version': '' }]])('%j', async (headers: object) => {
     const of = async (named: object) => JSON.parse((await gateway.request(root, { headers: { ...named } })).text)
     const { signatures: _, ...own } = await of({ 'a2a-version': '1.0' })
@@ -122,14 +122,14 @@ describe('who names no version, or 0.3, gets a card of both', () => {
     expect(signatures).toHaveLength(2)
   })
 
-  test('but not where 0.3 is not spoken', async () => {
+  test('the card leaves out 0.3 where the gateway does not speak it', async () => {
     const modern = await openA2aGateway({ config: { versions: ['1.0'] }, works: false })
     expect(JSON.parse((await modern.request(root)).text)).not.toHaveProperty('url')
     await modern.close()
   })
 })
 
-test('the schemes are the ones that are enforced', () => {
+test('the card names the schemes that the gateway enforces', () => {
   const agent = { name: 'echo', displayName: 'Echo', description: 'x', version: '1' }
   const issuers = [{ issuer: 'https://i.test', jwks: 'https://i.test/k', audience: 'us' }]
   const cardOf = (auth: object) =>
@@ -215,7 +215,7 @@ describe('A2A-C03 If-None-Match', () => {
   })
 })
 
-test('HEAD is answered like GET without a body', async () => {
+test('HEAD gets the answer of GET without a body', async () => {
   const { status, headers, text } = await gateway.request(root, { method: 'HEAD' })
   expect([status, text, headers.get('etag')]).toEqual([200, '', (await gateway.request(root)).headers.get('etag')])
 })

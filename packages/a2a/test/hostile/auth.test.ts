@@ -79,7 +79,7 @@ test('owners of one name differ by issuer, kind of claim and kind of credential'
   expect(new Set(owners).size).toBe(owners.length)
 })
 
-test('a token verified by a key that goes while it is being verified is verified anew', async () => {
+test('when a key goes during the check of a token, the gateway checks the token again', async () => {
   const { kid, publicJwk, privateKey } = await makeIssuerKey('gone')
   const key = (await importJWK(publicJwk, 'ES256')) as CryptoKey
   let generation = 1
@@ -108,7 +108,7 @@ async function later(count: number): Promise<void> {
   for (let at = 0; at < count; at += 1) await undefined
 }
 
-test('A2A-A18 a bound token for one use is not used up by a proof that has to be made anew', async () => {
+test('A2A-A18 a bound token for one use survives a proof that the caller has to make again', async () => {
   const issuer = 'https://id.test'
   const verifyCaller = open({ issuers: [named(issuer, { single_use: true })], dpop_nonce: true })
   const holder = await makeIssuerKey('holder')
@@ -130,7 +130,7 @@ test('A2A-A18 a bound token for one use is not used up by a proof that has to be
   await expect(attempt(nonce)).rejects.toThrow('it was used before')
 })
 
-describe('A2A-A18 what counts once counts once', () => {
+describe('A2A-A18 a single use counts once', () => {
   const issuer = 'https://id.test'
   const proveOnce = async () => {
     const holder = await makeIssuerKey('holder')
@@ -154,7 +154,7 @@ describe('A2A-A18 what counts once counts once', () => {
     await expect(second(replayed)).rejects.toThrow('DPoP proof was used before')
   })
 
-  test('a token in every process, also when all are asked at the same time', async () => {
+  test('a token works once in all processes, also when all check it at the same time', async () => {
     const endpoints = [1, 2, 3].map(() => open({ issuers: [named(issuer, { single_use: true })] }))
     const bearer = visit({ authorization: `Bearer ${await gateway.issuer.sign({ iss: issuer, jti: 'b' })}` })
     const entered = await Promise.allSettled(endpoints.map(async verifyCaller => verifyCaller(bearer)))
@@ -182,7 +182,7 @@ describe('A2A-A18 what counts once counts once', () => {
   })
 })
 
-test('A2A-S05 whoever proves nothing has no streams for each of the addresses of one network', () => {
+test('A2A-S05 a caller who proves nothing has one limit of streams for all addresses of a network', () => {
   const keyOf = (from: string, isAnonymous = true) =>
     listenerKeyOf({ caller: { owner: 'o', isAnonymous }, from } as Parameters<typeof listenerKeyOf>[0])
   expect(keyOf('2001:db8::1')).toBe(keyOf('2001:db8::ffff:2'))

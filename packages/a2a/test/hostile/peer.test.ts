@@ -33,7 +33,7 @@ test('A2A-C09 nor does the id of a task', async () => {
   expect(paths()).toEqual(['/card', '/rest/message:send'])
 })
 
-test('A2A-C06 a signature holds for what it was made of, not for what was added', async () => {
+test('A2A-C06 a signature covers the members that it signed, and no later ones', async () => {
   const changes: (() => void)[] = [
     () => peer.card.supportedInterfaces.unshift({ ...peer.card.supportedInterfaces[0], url: 'https://peer.test/evil' }),
     () => Object.assign(peer.card.capabilities, { streaming: true }),
@@ -49,7 +49,7 @@ test('A2A-C06 a signature holds for what it was made of, not for what was added'
   expect(new Set(paths())).toEqual(new Set(['/card', '/.well-known/jwks.json']))
 })
 
-test('A2A-C06 what is added in the words of 0.3, which nobody signed, leads nowhere', async () => {
+test('A2A-C06 unsigned additions in the words of 0.3 lead nowhere', async () => {
   await peer.sign()
   Object.assign(peer.card, { url: 'https://peer.test/evil', preferredTransport: 'JSONRPC', protocolVersion: '0.3.0' })
   await peer.call()

@@ -59,7 +59,7 @@ test('cancels against answers: one end, which every stream, the cancel and the t
   expect(await Promise.all(runs)).toHaveLength(60)
 })
 
-test('many messages at once to one task that asks: each is answered once, none is lost', async () => {
+test('many messages at once to one task that asks: each gets one answer, and none is missing', async () => {
   const begun = await gateway.rpc('SendMessage', messageOf('ask'))
   const { id } = begun.body.result.task
   const answers = await Promise.all(

@@ -13,7 +13,7 @@ async function open(options: A2aTestGatewayOptions = {}): Promise<A2aTestGateway
   return gateway
 }
 
-describe('what an attacker sends is refused:', () => {
+describe('the gateway refuses the input of an attacker:', () => {
   test.each(['image/png\r\n\r\n;x', 'image/png\n;x=1', 'image/png\u00a0;x', 'image/png;x\r\ny: z'])(
     'the media type %j, whose blank would end a header',
     async mediaType => {
@@ -63,7 +63,7 @@ describe('a push notification configuration inside of a message', () => {
   )
 
   test.each([{ returnImmediately: true }, { taskPushNotificationConfig: null, returnImmediately: true }])(
-    'is not meant by other configuration (%j), which needs no scope of its own',
+    'stays out of other configuration (%j), which needs no scope of its own',
     async configuration => {
       await open({ works: false })
       const token = await gateway.issuer.sign({ scope: 'a2a:message.send' })
@@ -81,7 +81,7 @@ describe('a push notification configuration inside of a message', () => {
   })
 
   test.each(['/a2a', '/a2a/rest/message:send'])(
-    'leaves no credential in what is kept of a request to %s, whatever its member is called',
+    'leaves no credential in the stored request to %s, under any name of its member',
     async path => {
       await open()
       const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }
@@ -99,7 +99,7 @@ describe('large answers', () => {
     handle: ({ parts }: NormalizedMessage) => ({ parts: [...parts], status: 'completed' }),
   }
 
-  test('a page of many is cut where it is too large, and loses none of them', async () => {
+  test('a page of many tasks stops where it grows too large, and the pages together have all of them', async () => {
     await open({ agents: { repeat } })
     const text = 'x'.repeat(3_000_000)
     for (let at = 0; at < 7; at += 1) await gateway.say(text)
@@ -119,7 +119,7 @@ describe('large answers', () => {
     expect([seen.length, new Set(seen).size]).toEqual([7, 7])
   })
 
-  test('are not kept for whoever may come back', () => {
+  test('do not wait in memory for a caller who may come back', () => {
     const ring = createRing('aa', () => true)
     const status = { state: 'TASK_STATE_WORKING', timestamp: '' }
     const small = { statusUpdate: { taskId: 't', contextId: 'c', status } }
@@ -133,7 +133,7 @@ describe('large answers', () => {
 })
 
 test.each(['/a2a', '/a2a/rest'])(
-  'who asks at %s for large answers and takes none is refused after a while, and nobody else',
+  'the gateway refuses a caller who asks at %s for large answers and takes none, and nobody else',
   async path => {
     await open()
     const { id } = (await gateway.say('x'.repeat(3_900_000))).body.result.task
@@ -163,7 +163,7 @@ test.each(['/a2a', '/a2a/rest'])(
   },
 )
 
-test('the first event of a subscription holds no more of the past than many listeners may hold', async () => {
+test('the first event of a subscription holds a bounded part of the past, for any number of listeners', async () => {
   const asks: Agent = {
     handle: () => ({ status: 'input_required', parts: [{ kind: 'text', mime: 'text/plain', content: '?' }] }),
   }

@@ -37,7 +37,7 @@ test.each(['rpc', 'rest'] as const)('A2A-S04 nor one of %s', async binding => {
   await gateway.close()
 })
 
-test('A2A-S06 the pieces of a large event stay together, however eagerly they are read', async () => {
+test('A2A-S06 the pieces of a large event stay together, however eagerly the client reads', async () => {
   const text = 'y'.repeat(50_000)
   const events = Array.from({ length: 9 }, (_, at) => ({
     message: { messageId: `${at}`, role: 'ROLE_AGENT' as const, parts: [{ text }] },
@@ -61,7 +61,7 @@ test('A2A-S06 the pieces of a large event stay together, however eagerly they ar
   expect(whole).toBe(events.map(event => `data: <${JSON.stringify(event)}>\n\n`).join(''))
 })
 
-test('A2A-A01 over gRPC a stranger is refused before the message is read', async () => {
+test('A2A-A01 over gRPC the gateway refuses a stranger before it reads the message', async () => {
   const gateway = await openA2aGateway({ config: { grpc: { port: 0 } } })
   const listening = await gateway.channel.listen?.()
   const session = connect(`http://127.0.0.1:${listening?.port}`)

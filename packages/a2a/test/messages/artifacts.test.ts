@@ -89,7 +89,7 @@ describe('two messages that go on with one task', () => {
       ({ role }: { role: string }) => role === 'ROLE_USER',
     ).length
 
-  test('are both answered when the task is at rest, and the answer to each is an artifact of it', async () => {
+  test('both get an answer when the task is at rest, and each answer is an artifact of the task', async () => {
     const { id, one, two } = await sendBoth()
     let isAnswered = false
     void one.then(() => {
@@ -109,7 +109,7 @@ describe('two messages that go on with one task', () => {
     expect(body.result.tasks[0].artifacts).toEqual(left.artifacts)
   })
 
-  test('are streamed until the task is at rest', async () => {
+  test('both get a stream until the task is at rest', async () => {
     const asked = (await gateway.say('asks')).body.result.task
     const one = await stream('first', { taskId: asked.id })
     await expect.poll(() => gateway.heard.length).toBe(2)
@@ -124,7 +124,7 @@ describe('two messages that go on with one task', () => {
   })
 })
 
-describe('what was streamed as an artifact is one of the task', () => {
+describe('an artifact in a stream is one of the task', () => {
   test.each([
     ['throws', 'TASK_STATE_FAILED', 'half of it'],
     ['asks', 'TASK_STATE_INPUT_REQUIRED', 'so far'],
@@ -138,7 +138,7 @@ describe('what was streamed as an artifact is one of the task', () => {
     expect(events.filter(event => event.artifactUpdate?.lastChunk)).toHaveLength(1)
   })
 
-  test('when the task is canceled after it', async () => {
+  test('also when its caller cancels the task afterwards', async () => {
     const open = await stream('hangs')
     const began = await open.next()
     const { id } = began?.data.task ?? {}
@@ -153,7 +153,7 @@ describe('what was streamed as an artifact is one of the task', () => {
   })
 })
 
-test('a question keeps the words before it, and is told whole', async () => {
+test('a question keeps the words before it, and comes whole', async () => {
   const { task } = (await gateway.say('asks')).body.result
   expect(task.status.message.parts.map(({ text }: { text: string }) => text)).toEqual(['so far', 'Go on?'])
 })

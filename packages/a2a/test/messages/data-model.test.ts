@@ -89,7 +89,7 @@ test('DM-TASK-002, DM-MSG-002 every event of a stream is a StreamResponse, nothi
   for (const event of events) expect(dropDefaults(StreamResponse.toJSON(StreamResponse.fromJSON(event)))).toEqual(event)
 })
 
-test('DM-SERIAL-005 unknown members are ignored', async () => {
+test('DM-SERIAL-005 the gateway ignores unknown members', async () => {
   const message = {
     messageId: 'dm-unknown',
     role: 'ROLE_USER',

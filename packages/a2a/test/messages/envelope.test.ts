@@ -116,7 +116,7 @@ const rows: readonly Row[] = [
   },
 ]
 
-describe('a request that is none is refused', () => {
+describe('the gateway refuses a malformed request', () => {
   test.each(rows)('$row', async ({ sent, options, status = 200, code, id, message }) => {
     const answer = await gateway.post(sent, options)
     expect(answer.status).toBe(status)
@@ -130,7 +130,7 @@ describe('a request that is none is refused', () => {
   })
 })
 
-test('more members than any request has are refused unparsed; text may hold as many commas as it likes', async () => {
+test('the gateway refuses too many members before it parses them, while text may hold any number of commas', async () => {
   const roomy = await openA2aGateway()
   const sendParts = (parts: string) =>
     roomy.post(
@@ -146,7 +146,7 @@ test('more members than any request has are refused unparsed; text may hold as m
   await roomy.close()
 })
 
-test('members are counted to the last one: as many as are allowed are taken, one more is not', async () => {
+test('the gateway counts every member: it takes the allowed number, and refuses one more', async () => {
   const roomy = await openA2aGateway()
   const listTasks = (items: number) => JSON.stringify({ ...get, params: { text: ',', unknown: Array(items).fill(0) } })
   const separators = listTasks(1).match(/[,[{]/g)?.length ?? 0
@@ -159,7 +159,7 @@ test('members are counted to the last one: as many as are allowed are taken, one
   await roomy.close()
 })
 
-test('A2A-E06 an id of 1,024 characters is answered by it, a longer one is refused', async () => {
+test('A2A-E06 the gateway answers by an id of 1,024 characters, and refuses a longer one', async () => {
   const longest = 'x'.repeat(1_024)
   const taken = await gateway.post(JSON.stringify({ ...get, id: longest }))
   expect([taken.body.id, taken.body.error]).toEqual([longest, undefined])
@@ -167,7 +167,7 @@ test('A2A-E06 an id of 1,024 characters is answered by it, a longer one is refus
   expect([refused.body.id, refused.body.error?.code]).toEqual([null, -32600])
 })
 
-test('A2A-E07 a notification is refused and does nothing', async () => {
+test('A2A-E07 the gateway refuses a notification and does nothing', async () => {
   const before = gateway.heard.length
   const request = { jsonrpc: '2.0', method: 'SendMessage', params: { message: { ...send, messageId: 'e07' } } }
   const { status, body } = await gateway.post(JSON.stringify(request))
@@ -177,7 +177,7 @@ test('A2A-E07 a notification is refused and does nothing', async () => {
   expect(gateway.heard.slice(before).map(({ id }) => id)).not.toContain('e07')
 })
 
-test('A2A-E11 of a key that is given twice the last counts, everywhere', async () => {
+test('A2A-E11 of a repeated key the last one counts, everywhere', async () => {
   const parts = '"parts":[{"text":"x"}]'
   const twice = `{"jsonrpc":"2.0","id":1,"method":"GetTask","method":"SendMessage","params":{"message":{"messageId":"e11-a","messageId":"e11-b","role":"ROLE_USER",${parts}}}}`
   const { body } = await gateway.post(twice)
@@ -197,14 +197,14 @@ test('A2A-E12 __proto__ and constructor are data like any other', async () => {
   expect(ref?.kind === 'inline' && Buffer.from(ref.data_base64, 'base64').toString()).toBe(data)
 })
 
-test('A2A-E15 a byte-order mark is passed over, also in what is kept', async () => {
+test('A2A-E15 the gateway ignores a byte-order mark, and the store does not keep it', async () => {
   const request = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message: { ...send, messageId: 'e15' } } }
   const { body } = await gateway.post(`\uFEFF${JSON.stringify(request)}`)
   expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
   expect(gateway.heard.at(-1)?.raw).toEqual(request)
 })
 
-describe('A2A-E16 a body over the limit is refused with JSON, and the connection closed', () => {
+describe('A2A-E16 the gateway refuses a body over the limit with JSON, and closes the connection', () => {
   const filler = (size: number) => JSON.stringify(get).padEnd(size, ' ')
   const isTooLarge = ({ status, headers, body }: A2aAnswer) => {
     expect(status).toBe(413)
@@ -212,7 +212,7 @@ describe('A2A-E16 a body over the limit is refused with JSON, and the connection
     expect(body.error).toMatchObject({ code: -32000, message: 'Cannot read body: larger than 20000 bytes' })
   }
 
-  test('at the limit it is taken', async () => {
+  test('takes a body at the limit', async () => {
     const { status, body } = await gateway.post(filler(20_000))
     expect([status, body.error]).toEqual([200, undefined])
   })
@@ -268,7 +268,7 @@ test('every spelling of the endpoint answers', async () => {
   }
 })
 
-test('refusals at the endpoint are kept for the operator, without their content', async () => {
+test('the store keeps refusals at the endpoint for the operator, without their content', async () => {
   await gateway.post('{"secret words')
   const lastRefusal = async () => (await gateway.store.listRefusals({ limit: 1 }))[0]
   await expect

@@ -122,7 +122,7 @@ const rows: readonly Row[] = [
   },
 ]
 
-describe('a message that is not whole is refused with the member that is wrong', () => {
+describe('the gateway refuses an incomplete message and names the wrong member', () => {
   test.each(rows)('$row', async ({ message, field, description }) => {
     const { status, body } = await gateway.say('x', message)
     expect([status, body.id, body.error?.code]).toEqual([200, 1, -32602])
@@ -134,7 +134,7 @@ describe('a message that is not whole is refused with the member that is wrong',
     expect(body.error?.message).toBe(`Cannot SendMessage: ${field} ${request.fieldViolations[0].description}`)
   })
 
-  test('all of its faults are told at once, up to a bound', async () => {
+  test('the answer names all of its faults at once, up to a bound', async () => {
     const { body } = await gateway.say('x', { role: 7, messageId: '', parts: [{}, { text: 5 }] })
     const fields = body.error?.data[1].fieldViolations.map(({ field }: { field: string }) => field)
     expect(fields).toEqual(['message.messageId', 'message.role', 'message.parts[0]', 'message.parts[1].text'])
@@ -149,7 +149,7 @@ describe('a message that is not whole is refused with the member that is wrong',
     }
   })
 
-  test('they never reach the desk', async () => {
+  test('such messages never reach the store', async () => {
     const { messages } = await gateway.store.count()
     await gateway.say('x', { parts: [] })
     expect((await gateway.store.count()).messages).toEqual(messages)
@@ -170,7 +170,7 @@ describe('configuration', () => {
     expect(body.error?.data[1].fieldViolations[0].field).toBe(field)
   })
 
-  test('a tenant is refused: none of our interfaces has one', async () => {
+  test('the gateway refuses a tenant, since its interfaces have none', async () => {
     const message = { messageId: 't', role: 'ROLE_USER', parts: [{ text: 'x' }] }
     const { body } = await gateway.rpc('SendMessage', { tenant: 'acme', message })
     expect(body.error).toMatchObject({
@@ -179,7 +179,7 @@ describe('configuration', () => {
     })
   })
 
-  test('A2A-M18 a part of a media type that is not declared: -32005', async () => {
+  test('A2A-M18 the gateway refuses a part of an undeclared media type with -32005', async () => {
     const { status, body } = await gateway.say('x', {
       parts: [{ text: 'x' }, { raw: '', mediaType: 'application/x-exe' }],
     })
@@ -200,7 +200,7 @@ describe('configuration', () => {
   })
 })
 
-describe('what is unusual and right is taken', () => {
+describe('the gateway takes unusual but valid messages', () => {
   async function roundTrip(part: object) {
     const { body } = await gateway.say('', { parts: [part] })
     return { sent: gateway.heard.at(-1)?.parts[0], back: body.result?.task.artifacts[0].parts[0], error: body.error }
@@ -233,7 +233,7 @@ describe('what is unusual and right is taken', () => {
     }
   })
 
-  test('raw bytes are kept once by their digest and come back whole', async () => {
+  test('the store keeps raw bytes once by their digest, and they come back whole', async () => {
     const { sent, back } = await roundTrip({ ...png, filename: 'a.png' })
     const digest = hash('sha256', 'hello')
     const ref = { kind: 'content_addressed', algo: 'sha256', digest }
@@ -260,7 +260,7 @@ describe('what is unusual and right is taken', () => {
     expect(sent).toMatchObject({ name: '../../etc/passwd', bytes_ref: { kind: 'content_addressed' } })
   })
 
-  test('null for an optional member is absence (ProtoJSON), and so is an empty string', async () => {
+  test('null for an optional member means that it is absent (ProtoJSON), and so does an empty string', async () => {
     const nothing = { contextId: '', taskId: null, metadata: null, extensions: null, referenceTaskIds: null }
     const { body } = await gateway.say('x', nothing, { configuration: { historyLength: null } as object })
     expect(body.error).toBeUndefined()
@@ -276,7 +276,7 @@ describe('what is unusual and right is taken', () => {
 })
 
 describe('the same message again', () => {
-  test('A2A-M12 is answered with the same task, and the agent not asked twice', async () => {
+  test('A2A-M12 gets the same task as an answer, and the agent runs once', async () => {
     const before = gateway.heard.length
     const first = await gateway.say('once', { messageId: 'm12' })
     const again = await gateway.say('once', { messageId: 'm12' })
@@ -296,7 +296,7 @@ describe('the same message again', () => {
     expect(gateway.heard.slice(before)).toHaveLength(1)
   })
 
-  test('A2A-M13 with another body is refused', async () => {
+  test('A2A-M13 fails with another body', async () => {
     await gateway.say('one thing', { messageId: 'm13' })
     const { body } = await gateway.say('another', { messageId: 'm13' })
     expect(body.error).toMatchObject({
@@ -314,7 +314,7 @@ describe('the same message again', () => {
   })
 })
 
-describe('what the agent is given', () => {
+describe('the input of the agent', () => {
   test('is the message of the contract, with evidence of the transport', async () => {
     const metadata = { mentionable: { in_reply_to: 'earlier' }, from: 'mallory' }
     const { body } = await gateway.say('hi', { messageId: 'n-1', metadata })
@@ -410,7 +410,7 @@ describe('what the agent is given', () => {
   })
 })
 
-test('base64 that is nearly all padding is refused in the time its length deserves', async () => {
+test('the gateway refuses base64 that is nearly all padding, in a time that suits its length', async () => {
   const raw = `${'='.repeat(1_000_000)}x=`
   const { body } = await gateway.say('', { parts: [{ raw }] })
   expect(body.error?.message).toBe('Cannot SendMessage: message.parts[0].raw must be base64')

@@ -22,14 +22,14 @@ test.each<[string, object, string]>([
   ['receipt', { receipt: {} }, 'receipt'],
   ['receipt that is too long', { receipt: 'r'.repeat(8_193) }, 'receipt'],
   ['reach', { remember: 'for ever' }, 'remember'],
-])('MN-7.2: a decision without a proper %s is refused, and the member is named', async (_what, claim, member) => {
+])('MN-7.2: the gateway refuses a decision without a proper %s, and names the member', async (_what, claim, member) => {
   const { body } = await decide(claim)
   expect(body.error).toMatchObject({ code: -32602 })
   const field = `message.metadata.mentionable.policy_resolution.${member}`
   expect(JSON.stringify(body.error?.data)).toContain(field)
 })
 
-test('MN-7.2: a decision in its form is refused only because nothing was asked', async () => {
+test('MN-7.2: the gateway refuses a well-formed decision only because no agent asked for one', async () => {
   const { body } = await decide({ outcome: 'declined', receipt: 'r'.repeat(8_192), remember: 'once' })
   expect(body.error?.message).toBe('Cannot take policy_resolution: in_reply_to_state is not known')
 })
@@ -39,7 +39,7 @@ test.each([0, 7])('the phase %d of a plan reaches the agent', async phase_id => 
   expect(gateway.heard.at(-1)).toMatchObject({ phase_id })
 })
 
-test.each([-1, 1.5, '1'])('the phase %j of a plan is refused', async phase_id => {
+test.each([-1, 1.5, '1'])('the gateway refuses the phase %j of a plan', async phase_id => {
   const { body } = await gateway.say('go', { metadata: { mentionable: { phase_id } } })
   expect(body.error).toMatchObject({ code: -32602 })
 })

@@ -38,12 +38,12 @@ describe('A2A-C04 a card that is none', () => {
     expect(countOf('/rpc')).toBe(0)
   })
 
-  test('whose host has a bad day is asked again later', async () => {
+  test('whose host fails for a while gets another request later', async () => {
     peer.pages.set('/card', () => ({ status: 503, headers: { 'retry-after': '7' } }))
     await expect(peer.call()).rejects.toMatchObject({ name: 'Unavailable', retryAfter: 7 })
   })
 
-  test('whose jku leads to another origin: refused, and nothing is fetched there', async () => {
+  test('whose jku leads to another origin is invalid, and the gateway fetches nothing there', async () => {
     await peer.sign({ jku: 'https://elsewhere.test/keys' })
     await expect(peer.call()).rejects.toThrow(refused('keys of its card are on another origin'))
     expect(peer.asked.map(({ host }) => host)).toEqual(['peer.test'])
@@ -61,7 +61,7 @@ describe('A2A-C05 an interface', () => {
     peer.card.supportedInterfaces[0].url = url
   }
 
-  test('on another origin is refused unless it is allowed', async () => {
+  test('on another origin needs the permission of the operator', async () => {
     at('https://elsewhere.test/rpc')
     await expect(peer.call()).rejects.toThrow(refused('its interface is on another origin than its card'))
     const client = peer.clientWith({ client: { allowed_origins: ['https://elsewhere.test'] } })
@@ -75,7 +75,7 @@ describe('A2A-C05 an interface', () => {
     ['https://peer.test/rpc?x=1', 'its card names no usable address'],
     ['file:///etc/passwd', 'its interface is on another origin than its card'],
     ['rpc', 'its card names no usable address'],
-  ])('at %s is refused', async (url, problem) => {
+  ])('at %s is invalid', async (url, problem) => {
     at(url)
     await expect(peer.call()).rejects.toThrow(refused(problem))
   })
@@ -100,7 +100,7 @@ describe('A2A-C05 an interface', () => {
 })
 
 describe('A2A-C06 a signed card', () => {
-  test('that verifies is used, and says by which key', async () => {
+  test('with a valid signature counts, and the result names the key', async () => {
     await peer.sign()
     expect((await peer.call()).source).toEqual({ address: cardUrl, card: cardUrl, signedBy: 'peer-key' })
   })
@@ -138,7 +138,7 @@ describe('A2A-C06 a signed card', () => {
     expect(peer.asked[0]?.headers['a2a-version']).toBe('1.0')
   })
 
-  test('with one signature that holds among others is used (rotation)', async () => {
+  test('with one valid signature among others counts (rotation)', async () => {
     await peer.sign({}, await makeIssuerKey('forgotten'))
     const [old] = peer.card.signatures
     await peer.sign()
@@ -207,13 +207,13 @@ describe('A2A-C06 a signed card', () => {
     await expect(peer.call()).rejects.toThrow(refused('no signature of its card holds'))
   })
 
-  test('is looked up once for many who ask at once', async () => {
+  test('takes one fetch for many callers at once', async () => {
     await peer.sign()
     await Promise.all(Array.from({ length: 5 }, () => peer.call()))
     expect([countOf('/card'), countOf('/.well-known/jwks.json'), countOf('/rpc')]).toEqual([1, 1, 5])
   })
 
-  test('whose host never answers is given up by who gives up', async () => {
+  test('whose host never answers holds no caller that gives up', async () => {
     peer.pages.set('/card', () => ({ write: () => undefined }))
     const controller = new AbortController()
     const call = peer.call('x', { signal: controller.signal })
@@ -221,7 +221,7 @@ describe('A2A-C06 a signed card', () => {
     await expect(call).rejects.toThrow('enough')
   })
 
-  test('that holds is kept for a while', async () => {
+  test('that is valid stays in the cache for a while', async () => {
     await peer.sign()
     await peer.call()
     await peer.call()
@@ -232,7 +232,7 @@ describe('A2A-C06 a signed card', () => {
   })
 })
 
-test('A2A-C07 a host that signed once and does not now is not called until a person agrees', async () => {
+test('A2A-C07 a host that once signed and now does not gets no call until a person agrees', async () => {
   await peer.sign()
   await peer.call()
   delete peer.card.signatures
@@ -307,7 +307,7 @@ describe('an address', () => {
       { ...mentionable, a2a: { endpoint: 'https://peer.test/x', transport: 'https+sse' } },
       'its card names no A2A interface of ours',
     ],
-  ])('%s is refused', async (_, jrd, page, problem) => {
+  ])('the gateway refuses %s', async (_, jrd, page, problem) => {
     publish(jrd, page)
     await expect(call()).rejects.toThrow(refused(problem))
   })

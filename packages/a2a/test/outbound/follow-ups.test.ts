@@ -45,7 +45,7 @@ describe.each([
   ['by one answer', false],
   ['by a stream', true],
 ])('an agent of the official server that answers %s', (_, streams) => {
-  test('is asked, asks back, and is answered in its task', async () => {
+  test('gets the question, asks back, and gets the answer in its task', async () => {
     serveWeather(peer, { streams })
     const question = await peer.call('How will the weather be?')
     expect(question).toMatchObject({ status: 'input_required', parts: [text('Which city?')] })
@@ -58,7 +58,7 @@ describe.each([
 describe('a message that goes on with a task', () => {
   const goOn = () => peer.call('Berlin', ids)
 
-  test('is answered by a stream that begins with an update', async () => {
+  test('takes a stream that begins with an update as its answer', async () => {
     const update = { artifactUpdate: { ...ids, artifact: { artifactId: 'a', parts: [{ text: 'Sunny' }] } } }
     serve(
       [asked],
@@ -71,7 +71,7 @@ describe('a message that goes on with a task', () => {
     expect(await goOn()).toMatchObject({ status: 'completed', parts: [text('Sunny')], ...ids })
   })
 
-  test('is not answered by an update of another task', async () => {
+  test('does not take an update of another task as its answer', async () => {
     serve([asked], [{ statusUpdate: { ...ids, taskId: 't-2', status: { state: 'TASK_STATE_COMPLETED' } } }])
     await expect(goOn()).rejects.toThrow('it is about another task')
   })
@@ -79,14 +79,14 @@ describe('a message that goes on with a task', () => {
   test.each([
     ['as it was', asked],
     ['without the question, which is history now', { ...asked, status: withoutMessage }],
-  ])('is not answered by the task %s', async (_, repeated) => {
+  ])('does not take the task %s as its answer', async (_, repeated) => {
     serve([asked], [{ task: repeated }, { task: done }])
     expect(await goOn()).toMatchObject({ status: 'completed', parts: [text('Sunny')] })
     serve([asked, asked, done], { task: repeated })
     expect(await goOn()).toMatchObject({ status: 'completed', parts: [text('Sunny')] })
   })
 
-  test('may be answered by the next question, however it comes', async () => {
+  test('may get the next question as its answer, in any form', async () => {
     serve([asked], [{ task: askedAgain }])
     expect(await goOn()).toMatchObject({ status: 'input_required', parts: [text('Which day?')] })
     serve([asked], { task: askedAgain })
@@ -100,13 +100,13 @@ describe('a message that goes on with a task', () => {
     ['of another time', { ...withoutMessage, timestamp: '2026-01-01T00:00:02Z' }, 'input_required'],
     ['of another state', { ...withoutMessage, state: 'TASK_STATE_AUTH_REQUIRED' }, 'auth_required'],
     ['with another message', { ...status, message: { ...status.message, messageId: 'm-other' } }, 'input_required'],
-  ])('is answered by a status %s', async (_, next, expected) => {
+  ])('takes a status %s as its answer', async (_, next, expected) => {
     serve([asked], { task: { ...asked, status: next } })
     expect((await goOn()).status).toBe(expected)
     expect(methods()).toEqual(['GetTask', 'SendMessage'])
   })
 
-  test('shows who calls where the task is not told to strangers', async () => {
+  test('names the caller where strangers may not see the task', async () => {
     delete peer.card.securityRequirements
     peer.answerRpc(({ headers, body }) => {
       if (!headers.authorization) return { status: 401, text: '{}' }
@@ -126,7 +126,7 @@ describe('a message that goes on with a task', () => {
     expect(await goOn()).toMatchObject({ status: 'completed', taskId: 't-2' })
   })
 
-  test('is asked the same again when nothing comes of it for long', async () => {
+  test('goes out again when nothing comes of it for long', async () => {
     serve([asked], { task: asked })
     peer.platform.hurry(20)
     const now = peer.platform.now
@@ -148,7 +148,7 @@ describe('a message that goes on with a task', () => {
     expect(peer.asked.at(-1)?.body.params.message).toMatchObject({ contextId: 'c-1' })
   })
 
-  test('is refused as it is where the task goes on', async () => {
+  test('passes a refusal on as it is where the task goes on', async () => {
     peer.answerRpc(({ body }) =>
       body.method === 'GetTask' ? asked : { json: { jsonrpc: '2.0', id: 1, error: { code: -32004, message: 'no' } } },
     )

@@ -34,7 +34,7 @@ const said = (words: string) => ({
 })
 
 describe('an agent that speaks 0.3', () => {
-  test('is called in its own words', async () => {
+  test('gets calls in its own words', async () => {
     peer.answerRpc(() => wrap(said('hi')))
     const file = { kind: 'inline', data_base64: 'AQID' } as const
     const parts = [text('hello') as never, { kind: 'file', mime: 'a/b', name: 'x', bytes_ref: file } as never]
@@ -60,7 +60,7 @@ describe('an agent that speaks 0.3', () => {
     })
   })
 
-  test('is asked for its task until that ends', async () => {
+  test('gets requests for its task until that ends', async () => {
     const artifacts = [
       {
         artifactId: 'a',
@@ -108,12 +108,12 @@ describe('an agent that speaks 0.3', () => {
     ['no kind', { id: 't-1', status: { state: 'completed' } }],
     ['a part of no kind', { ...said(''), parts: [{ text: 'x' }] }],
     ['a kind that objects have', { kind: 'constructor' }],
-  ])('A2A-C09 is refused with %s', async (_, result) => {
+  ])('A2A-C09 fails with %s', async (_, result) => {
     peer.answerRpc(() => wrap(result))
     await expect(peer.call()).rejects.toThrow('Cannot call agent: its answer is not valid')
   })
 
-  test('is left alone where it speaks 1.0, too', async () => {
+  test('gets no call in 0.3 where it speaks 1.0, too', async () => {
     peer.card.supportedInterfaces = [
       { url: 'https://peer.test/old', protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
       { url: 'https://peer.test/rpc', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
@@ -126,7 +126,7 @@ describe('an agent that speaks 0.3', () => {
     expect(peer.asked.at(-1)).toMatchObject({ path: '/old', body: { method: 'message/send' } })
   })
 
-  test('A2A-C06 whose signed card was given another address is refused', async () => {
+  test('A2A-C06 gets no call when its signed card has a changed address', async () => {
     await peer.sign()
     peer.answerRpc(() => wrap(said('hi')))
     expect((await peer.call()).source.signedBy).toBe('peer-key')

@@ -31,7 +31,7 @@ test('the official server understands our calls, and we its answers', async () =
   await simulation.close()
 })
 
-test('a card that the official signer signed holds here, and does not once it is changed', async () => {
+test('a card with a signature of the official signer is valid here, and not after a change', async () => {
   const peer = await openAgentPeer()
   const { securitySchemes: _schemes, securityRequirements: _needed, ...open } = peer.card
   const sign = generateAgentCardSignature(peer.key.privateKey, { alg: 'ES256', kid: peer.key.kid, typ: 'JOSE' })

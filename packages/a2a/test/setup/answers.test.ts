@@ -15,7 +15,7 @@ test.each([
   expect(() => inspectAnswer(500, new Headers(), JSON.stringify({ text }))).toThrow(what)
 })
 
-test('a bug of ours is told as such and without a word of it', async () => {
+test('the answer names a bug of ours as such, without a word of the bug', async () => {
   const gateway = await openA2aGateway({ works: false })
   gateway.store.findTask = async () => {
     throw new Error('db password is hunter2')

@@ -23,7 +23,7 @@ const idsOf = async () => {
 const say = async (text: string) => (await gateway.say(text, {}, await anew())).body.result.task.id as string
 
 describe('old tasks', () => {
-  test('are taken out when their time is over: then they are not found', async () => {
+  test('disappear when their time is over', async () => {
     await open({ task_ttl: '12h' })
     const old = await say('old')
     gateway.platform.advance(11 * 3_600_000)
@@ -34,7 +34,7 @@ describe('old tasks', () => {
     expect((await gateway.rpc('CancelTask', { id: old }, await anew())).body.error?.code).toBe(-32001)
   })
 
-  test('are taken out beyond those a caller may keep', async () => {
+  test('disappear beyond the number that a caller may keep', async () => {
     await open({ limits: { tasks_per_caller: 2 } })
     const ids = []
     for (const text of ['a', 'b', 'c', 'd']) {
@@ -44,7 +44,7 @@ describe('old tasks', () => {
     await expect.poll(idsOf).toEqual(ids.slice(0, 2))
   })
 
-  test('are taken out beyond the bytes a caller may keep, attachments and answers included', async () => {
+  test('disappear beyond the bytes that a caller may keep, with attachments and answers', async () => {
     // Nobody waits for the minute to be over: it comes too fast for that.
     gateway = await openA2aGateway({ config: { limits: { bytes_per_caller: 1_000_000 } } })
     const ids: string[] = []
@@ -58,7 +58,7 @@ describe('old tasks', () => {
     expect(await idsOf()).toEqual(ids.slice(0, 1))
   })
 
-  test('are taken out at once when many small messages have come, not only after a large one', async () => {
+  test('disappear at once after many small messages, not only after a large one', async () => {
     gateway = await openA2aGateway({ config: { limits: { bytes_per_caller: 1_000_000 } } })
     const raw = Buffer.alloc(60_000).toString('base64')
     const sent = 12
@@ -75,10 +75,10 @@ test.each([
   ['12h', 12 * 3_600_000],
   ['90m', 90 * 60_000],
   ['0', 0],
-])('a2a.task_ttl %j is read', (task_ttl, ms) => {
+])('the configuration takes a2a.task_ttl %j', (task_ttl, ms) => {
   expect(a2aConfigSchema.parse({ task_ttl }).task_ttl).toBe(ms)
 })
 
-test.each(['', '0d', '-1d', '5', '5w', '5.5d', 30])('a2a.task_ttl %j is refused', task_ttl => {
+test.each(['', '0d', '-1d', '5', '5w', '5.5d', 30])('the configuration refuses a2a.task_ttl %j', task_ttl => {
   expect(a2aConfigSchema.safeParse({ task_ttl }).success).toBe(false)
 })

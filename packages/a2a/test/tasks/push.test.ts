@@ -71,7 +71,7 @@ describe('a receiver that a client of 0.3 names', () => {
   })
   const pushNotificationConfig = { url, token: 'token-1' }
 
-  test('with the message or apart is told the task in the words of 0.3', async () => {
+  test('with the message or apart gets the task in the words of 0.3', async () => {
     const configuration = { blocking: true, pushNotificationConfig }
     const asked = (await legacy('message/send', { message: message('ask'), configuration })).body.result
     await expect.poll(() => receiver.received.length).toBe(1)
@@ -93,7 +93,7 @@ describe('a receiver that a client of 0.3 names', () => {
 })
 
 describe('PUSH configurations', () => {
-  test('PUSH-CREATE-001, -002, PUSH-GET-001, PUSH-LIST-001 are kept and given back to their owner, without credentials', async () => {
+  test('PUSH-CREATE-001, -002, PUSH-GET-001, PUSH-LIST-001 come back to their owner without credentials', async () => {
     const taskId = await ask()
     const created = await create(taskId)
     const shown = { id: 'mine', taskId, url, token: 'token-1', authentication: { scheme: 'Bearer' } }
@@ -125,7 +125,7 @@ describe('PUSH configurations', () => {
     expect((await gateway.request(`${at}/mine`, { headers })).status).toBe(404)
   })
 
-  test('PUSH-DEL-001, -002, PUSH-GET-002 are deleted, and deleting again is no error', async () => {
+  test('PUSH-DEL-001, -002, PUSH-GET-002 disappear on deletion, and a second deletion is no error', async () => {
     const taskId = await ask()
     await create(taskId)
     for (let time = 0; time < 2; time += 1) {
@@ -135,12 +135,12 @@ describe('PUSH configurations', () => {
     expect(body.error).toMatchObject({ code: -32001, message: 'Task not found' })
   })
 
-  test('may be made for a task that has ended', async () => {
+  test('may concern a task that has ended', async () => {
     const { id } = (await gateway.say('hello')).body.result.task
     expect((await create(id)).body.error).toBeUndefined()
   })
 
-  test('A2A-T02 those of another caller are not found, byte for byte as if there were no task', async () => {
+  test('A2A-T02 of another caller do not exist for this one, byte for byte as without a task', async () => {
     const taskId = await ask()
     await create(taskId)
     const unknown = '00000000-0000-4000-8000-000000000000'
@@ -170,7 +170,7 @@ describe('PUSH configurations', () => {
     expect((await create(taskId, at(3))).body.error).toBeUndefined()
   })
 
-  test('A2A-P08 no more than three for one task at one receiver, who may be a victim', async () => {
+  test('A2A-P08 name at most three for one task at one receiver, who may be a victim', async () => {
     const taskId = await ask()
     for (const id of ['a', 'b', 'c']) expect((await create(taskId, { id })).body.error).toBeUndefined()
     const more = await create(taskId, { id: 'd', url: 'https://HOOK.test:443/other' })
@@ -183,7 +183,7 @@ describe('PUSH configurations', () => {
   })
 })
 
-describe('addresses and headers we do not take', () => {
+describe('addresses and headers that the gateway refuses', () => {
   const refuses = ({ body }: A2aAnswer, field: string) => {
     expect(body.error?.code).toBe(-32602)
     expect(body.error?.data[1].fieldViolations[0].field).toBe(field)
@@ -233,7 +233,7 @@ describe('addresses and headers we do not take', () => {
 })
 
 describe('PUSH-DELIVER notifications', () => {
-  test('-001..-003 are StreamResponses, with the credentials and the token, once for each end of a turn', async () => {
+  test('-001..-003 are StreamResponses with the credentials and the token, one for each end of a turn', async () => {
     const { id, contextId } = await begin('ask', config)
     await expect.poll(states).toEqual(['INPUT_REQUIRED'])
     await gateway.say('hello', { taskId: id })
@@ -253,7 +253,7 @@ describe('PUSH-DELIVER notifications', () => {
   test.each([
     ['a scheme of another name', { scheme: 'Basic', credentials: 'czpwdw==' }, 'Basic czpwdw=='],
     ['no credentials', { scheme: 'Basic' }, undefined],
-  ])('with %s bear the authorization that was asked for, and no token where there is none', async (_, how, sent) => {
+  ])('with %s carry the requested authorization, and no token where there is none', async (_, how, sent) => {
     await begin('hello', { id: 'other', url, authentication: how })
     await expect.poll(states).toEqual(['COMPLETED'])
     const { authorization, 'x-a2a-notification-token': token } = receiver.received[0]?.headers ?? {}
@@ -274,7 +274,7 @@ describe('PUSH-DELIVER notifications', () => {
     expect(bodies()[0].task.id).toBe(id)
   })
 
-  test('A2A-P12 nothing of the address but its origin, and no credential, is in a log, a delivery or the kept request', async () => {
+  test('A2A-P12 leave no credential, and of the address only its origin, in a log, a delivery or the stored request', async () => {
     const { id } = await begin('hello', config)
     await expect.poll(states).toEqual(['COMPLETED'])
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('sent')
@@ -284,7 +284,7 @@ describe('PUSH-DELIVER notifications', () => {
     expect(seen).not.toContain('s3cr3t')
   })
 
-  test('A2A-P10 a receiver that fails is tried again later, and what comes after waits its turn', async () => {
+  test('A2A-P10 go again later to a receiver that fails, and later ones wait their turn', async () => {
     receiver.answers.push(500)
     const { id } = await begin('ask', config)
     await expect.poll(() => receiver.received.length).toBe(1)
@@ -314,7 +314,7 @@ describe('PUSH-DELIVER notifications', () => {
     await dropDeliveriesOf(id)
   })
 
-  test('A2A-P10 a receiver is tried again no sooner than it asks', async () => {
+  test('A2A-P10 go again to a receiver no sooner than it asks', async () => {
     receiver.answers.push({ status: 503, retryAfter: '1800' })
     const { id } = await begin('ask', config)
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('later')
@@ -325,7 +325,7 @@ describe('PUSH-DELIVER notifications', () => {
     await dropDeliveriesOf(id)
   })
 
-  test('A2A-P11 a receiver that is gone is forgotten', async () => {
+  test('A2A-P11 stop for a receiver that is gone', async () => {
     receiver.answers.push(410)
     const { id } = await begin('ask', config)
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('dead')
@@ -333,7 +333,7 @@ describe('PUSH-DELIVER notifications', () => {
     expect(body.result.configs).toEqual([])
   })
 
-  test('A2A-P05 a redirect is not followed', async () => {
+  test('A2A-P05 follow no redirect', async () => {
     receiver.answers.push(302)
     const { id } = await begin('hello', config)
     await expect
@@ -342,14 +342,14 @@ describe('PUSH-DELIVER notifications', () => {
     expect(receiver.received).toHaveLength(1)
   })
 
-  test('A2A-P09 an answer without end is cut off, and the task is not harmed', async () => {
+  test('A2A-P09 cut off an endless answer, and the task goes on', async () => {
     receiver.answers.push('endless')
     const { id } = await begin('hello', config)
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('dead')
     expect((await gateway.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_COMPLETED')
   })
 
-  test('A2A-P09 a receiver that never answers is given up, and tried again later; the task is not harmed', async () => {
+  test('A2A-P09 give up a receiver that never answers until later, and the task goes on', async () => {
     const quick = await openA2aGateway({
       loopback: { 'hook.test': receiver.port },
       config: { limits: { push_seconds: 0.2 } },
@@ -366,7 +366,7 @@ describe('PUSH-DELIVER notifications', () => {
     await quick.close()
   })
 
-  test('what was deleted meanwhile is not sent any more', async () => {
+  test('stop when their owner deletes the configuration', async () => {
     receiver.answers.push(500)
     const { id } = await begin('ask', config)
     await expect.poll(() => receiver.received.length).toBe(1)
@@ -376,7 +376,7 @@ describe('PUSH-DELIVER notifications', () => {
     expect(receiver.received).toHaveLength(1)
   })
 
-  test('survive a restart: the configuration is in the desk', async () => {
+  test('survive a restart: the configuration is in the store', async () => {
     const taskId = await ask()
     await create(taskId, { url: 'https://other.test/' })
     expect(await gateway.store.listWatches({ owner: (await ownerOf(taskId)) ?? '', id: taskId })).toMatchObject([
@@ -391,7 +391,7 @@ describe('PUSH-DELIVER notifications', () => {
   }
 })
 
-describe('where a name leads is seen when it is sent to', () => {
+describe('the gateway checks the address of a name when it sends', () => {
   test.each([
     ['A2A-P03 to a private address', ['10.0.0.1']],
     ['A2A-P04 to a public and a private one', ['93.184.216.34', '127.0.0.1']],
@@ -407,7 +407,7 @@ describe('where a name leads is seen when it is sent to', () => {
   })
 })
 
-test('A2A-P13, CORE-CAP-001 where push is off, all four and the inline one are refused', async () => {
+test('A2A-P13, CORE-CAP-001 where push is off, the gateway refuses all four methods and the inline configuration', async () => {
   const off = await openA2aGateway({ config: { capabilities: { push_notifications: false } } })
   const verbs = ['Create', 'Get', 'Delete'].map(verb => `${verb}TaskPushNotificationConfig`)
   for (const method of [...verbs, 'ListTaskPushNotificationConfigs']) {

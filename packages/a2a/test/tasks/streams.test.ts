@@ -191,7 +191,7 @@ describe.each([
     expect(reduce(events)).toEqual(body.result)
   })
 
-  test('pieces of an answer come as they are said; the last one is marked', async () => {
+  test('pieces of an answer come as the agent writes them, with a mark on the last one', async () => {
     const name = `chunks-${options.binding}`
     const stream = await send(`chunks ${name}`, options)
     expect(await take(stream, 3)).toEqual(['task', 'artifact "one "', 'artifact "two " append'])
@@ -208,13 +208,13 @@ describe.each([
     ])
   })
 
-  test('CORE-STREAM-002 an agent that answers with a bare message is streamed as a task: no stream is both', async () => {
+  test('CORE-STREAM-002 the answer of an agent in a bare message streams as a task: no stream is both', async () => {
     const events = (await (await send('message', options)).rest()) ?? []
     expect(told(events)).toEqual(['task', 'artifact "just this" last', 'status COMPLETED'])
     expect(events.filter(event => 'message' in event)).toEqual([])
   })
 
-  test('what an agent says meanwhile is a status; a question ends the stream', async () => {
+  test('interim words of an agent are a status, and a question ends the stream', async () => {
     const name = `interim-${options.binding}`
     const stream = await send(`interim ${name}`, options)
     let meanwhile = await firstOf(stream)
@@ -249,7 +249,7 @@ describe.each([
     expect(reduce(events).artifacts[0].parts[0].text).toBe('a\r\nb\ndata: c\u2028d\u2029\u0085\r\n\r\nevent: x')
   })
 
-  test('A2A-S06 a request whose id ends lines elsewhere is answered in one line for each event', async () => {
+  test('A2A-S06 the answer to an id with line separators has one line for each event', async () => {
     const message = { messageId: `id-${options.binding ?? 'rpc'}`, role: 'ROLE_USER', parts: [{ text: 'hello' }] }
     const id = 'a\u2028b\u0085'
     const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'SendStreamingMessage', params: { message } })
@@ -292,7 +292,7 @@ describe('SubscribeToTask', () => {
     },
   )
 
-  test('A2A-S01, STREAM-SUB-003 a task that has ended is refused as an ordinary answer', async () => {
+  test('A2A-S01, STREAM-SUB-003 for an ended task gets a refusal as an ordinary answer', async () => {
     const { id } = (await gateway.say('hello')).body.result.task
     const rpc = await gateway.rpc('SubscribeToTask', { id })
     expect(rpc.body.error).toMatchObject({ code: -32004, message: 'Cannot SubscribeToTask: the task has ended' })
@@ -302,7 +302,7 @@ describe('SubscribeToTask', () => {
     expect([rest.status, rest.headers.get('content-type')]).toEqual([400, 'application/a2a+json'])
   })
 
-  test('A2A-T02, STREAM-SUB-004 the task of another is not found, as if there were none', async () => {
+  test('A2A-T02, STREAM-SUB-004 for the task of another caller gets the answer for no task', async () => {
     const stream = await send('hang')
     const { id } = (await firstOf(stream)).task
     const foreign = await gateway.rpc('SubscribeToTask', { id }, { token: bob })
@@ -312,7 +312,7 @@ describe('SubscribeToTask', () => {
     await gateway.rpc('CancelTask', { id })
   })
 
-  test('A2A-S08, STREAM-ORDER-001..003 who joins late is shown what there is, then all are told the same', async () => {
+  test('A2A-S08, STREAM-ORDER-001..003 shows a late listener the present state, and then the same events as all others', async () => {
     const sender = await send('chunks late')
     const { id } = (await firstOf(sender)).task
     expect(await take(sender, 2)).toEqual(['artifact "one "', 'artifact "two " append'])
@@ -338,7 +338,7 @@ describe('SubscribeToTask', () => {
     expect(told(events)).toEqual(['artifact "heard: hello" last', 'status COMPLETED'])
   })
 
-  test('A2A-S07 the store, not memory, is what a subscription goes on from: a lost notice is found out', async () => {
+  test('A2A-S07 goes on from the store, not from memory: a lost notice does no harm', async () => {
     const { store } = gateway
     const { listen } = store
     const { id } = (await gateway.say('work lost', {}, { configuration: { returnImmediately: true } })).body.result.task
@@ -353,7 +353,7 @@ describe('SubscribeToTask', () => {
     expect(events.map(brief)).toContain('artifact "done" last')
   })
 
-  test('A2A-S07 after a lost piece the rest is not appended; the artifact comes whole', async () => {
+  test('A2A-S07 sends the artifact whole after a lost piece, instead of an appended rest', async () => {
     const loseSecondPiece = (store: Store): Store => ({
       ...store,
       listen: (topic, listener) =>
@@ -372,7 +372,7 @@ describe('SubscribeToTask', () => {
   })
 })
 
-describe('who leaves, and who may not come', () => {
+describe('abandoned streams and refused callers', () => {
   test('A2A-S03, STREAM-ORDER-004 an abort frees its listener at once and leaves the task and the others alone', async () => {
     const sender = await send('slow abort')
     const { id } = (await firstOf(sender)).task
@@ -386,7 +386,7 @@ describe('who leaves, and who may not come', () => {
     expect(listening()).toBe(0)
   })
 
-  test('A2A-S03 of a thousand aborted streams none is left', async () => {
+  test('A2A-S03 a thousand aborted streams leave nothing behind', async () => {
     const watched = await openWatched({ agents: { desk: scripted }, config: { limits: { streams_per_caller: 2_000 } } })
     const open = watched.gateway
     const first = await send('hang', {}, {}, open)
@@ -400,7 +400,7 @@ describe('who leaves, and who may not come', () => {
     await open.close()
   })
 
-  test('A2A-S04 a client that never reads is dropped when too much waits for it', async () => {
+  test('A2A-S04 the gateway drops a client that never reads when too much waits for it', async () => {
     const lazy = await gateway.channel.routes.request('/a2a', {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: `Bearer ${gateway.token}` },
@@ -433,7 +433,7 @@ describe('who leaves, and who may not come', () => {
     await Promise.all([...open.slice(1), again, sender].map(stream => stream.rest()))
   })
 
-  test('A2A-S05 a client that leaves a stream which has ended already makes room once', async () => {
+  test('A2A-S05 a client that leaves an ended stream frees its slot once', async () => {
     const few = await openA2aGateway({ agents: { desk: scripted }, config: { limits: { streams_per_caller: 2 } } })
     const running = await send('hang', {}, {}, few)
     const { id } = (await firstOf(running)).task
@@ -477,7 +477,7 @@ describe('who leaves, and who may not come', () => {
   })
 })
 
-describe('a stream that was cut off', () => {
+describe('a stream that breaks off', () => {
   const headers = { 'a2a-extensions': replayExtension }
 
   test('goes on behind Last-Event-ID, without a gap and without a repeat', async () => {
@@ -537,7 +537,7 @@ test('many at once, each with a second listener: every stream adds up to its tas
   await busy.close()
 })
 
-test('A2A-S02, CORE-CAP-002 where streaming is off it is refused as an ordinary answer', async () => {
+test('A2A-S02, CORE-CAP-002 where streaming is off the gateway refuses it as an ordinary answer', async () => {
   const off = await openA2aGateway({ config: { capabilities: { streaming: false } } })
   for (const [method, params] of [
     ['SendStreamingMessage', message('x')],

@@ -77,7 +77,7 @@ describe('states of a task', () => {
     expect(task.status.message.parts[0].text).toMatch(/^Sorry, this could not be answered\. Reference: [0-9a-f]{16}$/)
   })
 
-  test('A2A-T14 an agent that returns a part that is none has failed, and the log says why', async () => {
+  test('A2A-T14 an agent that returns an invalid part has failed, and the log says why', async () => {
     const task = await ask('bad part')
     expect(task.status.state).toBe('TASK_STATE_FAILED')
     const failures = gateway.platform.logged.filter(({ text }) => text === 'agent failed')
@@ -126,7 +126,7 @@ describe('GetTask', () => {
     expect(body.result).toEqual(sent)
   })
 
-  test('CORE-HIST history is chronological, at most as long as asked, and what was said', async () => {
+  test('CORE-HIST history is chronological, has at most the requested length, and holds the real words', async () => {
     const first = await ask('input_required', { messageId: 'h-1' })
     await ask('input_required', { messageId: 'h-2', taskId: first.id })
     await ask('hello', { messageId: 'h-3', taskId: first.id })
@@ -164,13 +164,13 @@ describe('GetTask', () => {
     ['many characters', 'a'.repeat(100_000)],
     ['another version', '00000000-0000-1000-8000-000000000000'],
     ['nothing', ''],
-  ])('an id of %s finds no task, and no store is asked for it', async (_, id) => {
+  ])('an id of %s finds no task, and the gateway does not ask the store for it', async (_, id) => {
     const found = await lookUp(id)
     expect(found.asked).toEqual([])
     expect(found.answer).toEqual((await lookUp(unknownId)).answer)
   })
 
-  test('a store is asked for an id of our form', async () => {
+  test('the gateway asks the store for an id of its own form', async () => {
     expect((await lookUp(unknownId)).asked).toEqual([unknownId])
   })
 
@@ -184,7 +184,7 @@ describe('GetTask', () => {
     )
   })
 
-  test('CORE-HIST-003 SendMessage with historyLength shows what was said, without it nothing', async () => {
+  test('CORE-HIST-003 SendMessage with historyLength shows the history, and without it nothing', async () => {
     const { body } = await gateway.say('hello', {}, { configuration: { historyLength: 5 } })
     expect(body.result.task.history).toHaveLength(1)
     expect((await ask('hello')).history).toBeUndefined()
@@ -205,7 +205,7 @@ describe('GetTask', () => {
   })
 })
 
-describe('A2A-T01, A2A-T02 no such task, and the task of another', () => {
+describe('A2A-T01, A2A-T02 no such task, and the task of another caller', () => {
   const operations = {
     GetTask: (id: string) => ({ id }),
     CancelTask: (id: string) => ({ id }),
@@ -241,19 +241,19 @@ describe('a message to a task', () => {
     expect([next.id, next.contextId, next.status.state]).toEqual([first.id, first.contextId, 'TASK_STATE_COMPLETED'])
   })
 
-  test('A2A-T03 is refused when the task has ended', async () => {
+  test('A2A-T03 fails when the task has ended', async () => {
     const { id } = await ask('hello')
     const { status, body } = await gateway.say('more', { taskId: id })
     expect([status, body.error?.code, body.error?.message]).toEqual([200, -32004, 'Cannot continue task: it has ended'])
   })
 
-  test('A2A-M12 unless it is one the task holds: that is answered like the first time', async () => {
+  test('A2A-M12 unless the task holds it already: then it gets the first answer again', async () => {
     const { id } = await ask('input_required')
     const last = await ask('hello', { messageId: 'm12-last', taskId: id })
     expect(await ask('hello', { messageId: 'm12-last', taskId: id })).toEqual(last)
   })
 
-  test('A2A-T04 with the context of another is refused without naming the true one', async () => {
+  test('A2A-T04 with the context of another fails, and the error does not name the true one', async () => {
     const { id, contextId } = await ask('input_required')
     const { body, text } = await gateway.say('x', { taskId: id, contextId: 'another' })
     expect(body.error).toMatchObject({
@@ -263,7 +263,7 @@ describe('a message to a task', () => {
     expect(text).not.toContain(contextId)
   })
 
-  test('A2A-T08 two at once are taken in order and none is lost', async () => {
+  test('A2A-T08 runs after an earlier one at the same time, and none is missing', async () => {
     const { id } = await ask('input_required')
     await Promise.all([
       ask('input_required', { messageId: 't08-a', taskId: id }),
@@ -278,7 +278,7 @@ describe('a message to a task', () => {
 })
 
 describe('contexts', () => {
-  test('one that a client chooses is taken and kept; its tasks share one thread', async () => {
+  test('a context that a client chooses works, and its tasks share one thread', async () => {
     const one = await ask('hello', { contextId: 'chosen' })
     const two = await ask('hello', { contextId: 'chosen' })
     expect([one.contextId, two.contextId]).toEqual(['chosen', 'chosen'])
@@ -295,7 +295,7 @@ describe('contexts', () => {
     expect(gateway.heard.at(-1)?.history).toHaveLength(2)
   })
 
-  test('A2A-T05 that of another caller is an unknown one: no history comes with it', async () => {
+  test('A2A-T05 the context of another caller counts as unknown, and brings no history', async () => {
     await ask('secret plan', { contextId: 'shared-name' })
     const { body } = await gateway.say('hello', { contextId: 'shared-name' }, { token: bob })
     expect(body.result.task.contextId).toBe('shared-name')
@@ -304,7 +304,7 @@ describe('contexts', () => {
 })
 
 describe('CancelTask', () => {
-  test('CORE-CANCEL-001 ends an open task, and the agent is told', async () => {
+  test('CORE-CANCEL-001 ends an open task, and the agent learns of it', async () => {
     const { body } = await gateway.say('hang', {}, { configuration: { returnImmediately: true } })
     const { id } = body.result.task
     const canceled = await gateway.rpc('CancelTask', { id })
@@ -312,7 +312,7 @@ describe('CancelTask', () => {
     expect((await gateway.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_CANCELED')
   })
 
-  test('A2A-T07 a call that waits for it ends with the canceled task, and stays so', async () => {
+  test('A2A-T07 ends a call that waits for the task with the canceled task, which stays so', async () => {
     const waiting = gateway.say('hang', { messageId: 't07' })
     await expect.poll(() => gateway.heard.at(-1)?.id).toBe('t07')
     const { body } = await gateway.rpc('ListTasks', { status: 'TASK_STATE_WORKING' })
@@ -369,7 +369,7 @@ describe('ListTasks', () => {
     }
   })
 
-  test('params may be left out', async () => {
+  test('needs no params', async () => {
     const { body } = await list.rpc('ListTasks', undefined, { token: carol })
     expect(body.result.totalSize).toBe(5)
   })
@@ -410,7 +410,7 @@ describe('ListTasks', () => {
     expect(body.error?.code).toBe(-32602)
   })
 
-  test('A2A-T12 a task exactly at statusTimestampAfter is included', async () => {
+  test('A2A-T12 includes a task exactly at statusTimestampAfter', async () => {
     const all = (await rpc({})).body.result.tasks
     const { timestamp } = all[2].status
     expect((await rpc({ statusTimestampAfter: timestamp })).body.result.tasks).toHaveLength(3)
@@ -431,7 +431,7 @@ describe('ListTasks', () => {
     expect(seen).toHaveLength(5)
   })
 
-  test('a page ends before it has grown too large, but holds at least one task', async () => {
+  test('ends a page before it has grown too large, but with at least one task', async () => {
     const words = 'a'.repeat(9_000_000)
     const large = await openA2aGateway({
       agents: { desk: { handle: () => ({ parts: [{ kind: 'text', mime: 'text/plain', content: words }] }) } },
@@ -471,7 +471,7 @@ describe('ListTasks', () => {
     expect(body.error?.data[1].fieldViolations[0].field).toBe(field)
   })
 
-  test('A2A-T10 a token holds for its owner and filters alone, and cannot be altered', async () => {
+  test('A2A-T10 a token works for its owner and filters alone, and nobody can change it', async () => {
     const { nextPageToken: pageToken } = (await rpc({ pageSize: 2 })).body.result
     const [at, ...rest] = pageToken.split('.')
     const altered = [Number(at) + 1, ...rest].join('.')
