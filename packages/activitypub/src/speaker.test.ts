@@ -7,14 +7,14 @@ const alice = { local: 'alice', domain: 'b.example' }
 
 describe('an account', () => {
   test.each(['@Alice@b.example', 'acct:alice@b.example', 'https://b.example/@alice', 'https://b.example/@alice/'])(
-    'is named by %s',
+    'has the name %s',
     text => {
       expect(readAddress?.(text, 'agents.test')).toEqual({ address: alice })
     },
   )
 
   test.each(['@alice', 'alice', 'alice@b.example', 'https://b.example/users/alice', '@a@b@c'])(
-    'is not named by %s',
+    'does not have the name %s',
     text => {
       expect(readAddress?.(text, 'agents.test')).toBeUndefined()
     },

@@ -43,7 +43,7 @@ function openBackground() {
   }
 }
 
-test('AP-37: whoever names hosts that hang has eight turns wait for them, not all', async () => {
+test('AP-37: a sender who names hosts that hang makes eight turns wait, not all', async () => {
   const { walk, leave, asked } = openBackground()
   const waiting = Array.from({ length: 8 }, () => walk('evil.test'))
   await expect(walk('evil.test')).resolves.toEqual([])
@@ -55,7 +55,7 @@ test('AP-37: whoever names hosts that hang has eight turns wait for them, not al
   await expect(Promise.all([...waiting, honest])).resolves.toEqual(Array(9).fill([]))
 })
 
-test('AP-37: one sender can make sixteen turns wait, under however many names, and no more', async () => {
+test('AP-37: one sender can make sixteen turns wait, under any number of names, and no more', async () => {
   const { walk, leave, asked } = openBackground()
   const waiting = Array.from({ length: 100 }, (_, at) => walk(`h${at}.evil.test`))
   await new Promise(setImmediate)
@@ -64,7 +64,7 @@ test('AP-37: one sender can make sixteen turns wait, under however many names, a
   await Promise.all(waiting)
 })
 
-test('AP-37: a sender who kept a thread waiting causes no other wait for a minute', async () => {
+test('AP-37: a sender who made a thread wait causes no other wait for a minute', async () => {
   const { walk, slow, pass, asked } = openBackground()
   slow()
   for (const _ of [1, 2, 3]) expect(await walk('evil.test')).toEqual([])

@@ -60,7 +60,7 @@ test('find() asks one host for one post at a time, and for each only once', asyn
   expect(asked).toEqual(ids.slice(0, 3))
 })
 
-test('find() does what strangers make it do 120 times a minute for one host', async () => {
+test('find() fetches at most 120 posts a minute from one host on behalf of strangers', async () => {
   const { clock, asked, find } = openPosts(async id => toPost(id))
   for (let number = 0; number < 200; number += 1) await find(`${host}/${number}`)
   expect(asked).toHaveLength(120)
@@ -94,7 +94,7 @@ test('find() asks a host that did not answer only after a minute', async () => {
   expect(asked).toEqual(both)
 })
 
-test('find() still asks a host where one address fails, but does not ask for that address again at once', async () => {
+test('find() still asks a host where one address fails, but does not repeat that address at once', async () => {
   const { asked, find } = openPosts(async id => {
     if (id.endsWith('/bad')) throw new Unavailable('the answer is 500', { status: 500 })
     return toPost(id)

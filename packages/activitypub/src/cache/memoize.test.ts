@@ -9,18 +9,18 @@ function openMemo() {
 
 const long = (char: string) => char.repeat(500_000)
 
-test('what was made of a long text is not made again', () => {
+test('memoize() does not repeat its work for a long text', () => {
   const { look, count } = openMemo()
   expect([look(long('a')), look(long('a')), look(long('b'))]).toEqual([1, 1, 2])
   expect(count()).toBe(2)
 })
 
-test('a short text is not remembered', () => {
+test('memoize() does not remember a short text', () => {
   const { look } = openMemo()
   expect([look('a'), look('a')]).toEqual([1, 2])
 })
 
-test('of many long texts the least recently used is forgotten', () => {
+test('memoize() forgets the least recently used of many long texts', () => {
   const { look } = openMemo()
   for (const char of 'abcdefgh') look(long(char))
   look(long('a'))

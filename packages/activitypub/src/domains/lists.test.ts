@@ -102,7 +102,7 @@ describe('readDomainLists()', () => {
     expect(others).toEqual([])
   })
 
-  test('names every file that cannot be read', () => {
+  test('names every file that it cannot read', () => {
     expect(
       faultsOf({ block_files: ['nowhere.csv'], allow_files: ['bytes'] }, { bytes: new Uint8Array([255, 254]) }),
     ).toEqual([
@@ -111,7 +111,7 @@ describe('readDomainLists()', () => {
     ])
   })
 
-  test('does not take an allow list that would allow everybody, or a list of blocks as one', () => {
+  test('does not take an allow list that allows everybody, or a list of blocks as an allow list', () => {
     expect(faultsOf({ allow_files: ['empty.txt'] }, { 'empty.txt': '# nobody yet\n' })).toEqual([
       'activitypub.allow_files.0: "empty.txt" names no domain. Add one, or remove the file: an empty list allows everybody.',
     ])

@@ -3,7 +3,7 @@ import { peekClaims } from './peek-claims.ts'
 
 const peek = (text: string) => peekClaims(Buffer.from(text))
 
-test('peekClaims() finds id and actor among the first octets, and nothing that is no address', () => {
+test('peekClaims() finds id and actor among the first octets, and nothing that is not an address', () => {
   const note = {
     '@context': ['https://www.w3.org/ns/activitystreams'],
     id: 'https://a.test/1',

@@ -88,7 +88,7 @@ describe('splitParts()', () => {
     }
   })
 
-  test('bold text that is cut is bold in each piece; a mark without its like stays as it is', () => {
+  test('bold text over a cut is bold in each piece; a mark without its pair stays as it is', () => {
     const line = sentence.trim()
     expect(split(`Now: **${line} ${line} ${line}** End.`, 60)).toEqual([
       `Now: **${line}**`,
@@ -98,7 +98,7 @@ describe('splitParts()', () => {
     expect(split(`def f(**kwargs): ${line} ${line}`, 62)).toEqual([`def f(**kwargs): ${line}`, line])
   })
 
-  test('closes a fence that is cut, and opens it again with its language', () => {
+  test('closes a fence at a cut, and opens it again with its language', () => {
     const code = Array.from({ length: 6 }, (_, at) => `line ${at} of the code`)
     expect(split(`\`\`\`ts\n${code.join('\n')}\n\`\`\`\n\nEnd.`, 60)).toEqual([
       `\`\`\`ts\n${code.slice(0, 3).join('\n')}\n\`\`\``,
@@ -120,32 +120,32 @@ describe('splitParts()', () => {
     expect(pieces.map(show)).toEqual([expect.stringMatching(/^<ol><li>/), expect.stringMatching(/^<ol start="4"><li>/)])
   })
 
-  test('a list whose items all have the number 1 continues where it was cut', () => {
+  test('a list whose items all have the number 1 continues after the cut', () => {
     expect(split('1. an item of the list\n'.repeat(6), 70).map(text => text.match(/^\d/gm))).toEqual([
       ['1', '2', '3'],
       ['4', '5', '6'],
     ])
   })
 
-  test('a list item that is cut keeps its mark once, and what is nested in it', () => {
+  test('a list item over a cut keeps its mark once, with its nested content', () => {
     const line = sentence.trim()
     const pieces = split(`7. ${line}\n   - nested ${line}\n8. last`, 70)
     expect(pieces).toEqual([`7. ${line}`, `- nested ${line}\n8. last`])
   })
 
-  test('a quote that is cut stays a quote', () => {
+  test('a quote over a cut stays a quote', () => {
     const pieces = split(`> ${sentence}${sentence}\n> ${sentence}`, 60)
     expect(pieces).toEqual([`> ${sentence.trim()}`, `> ${sentence.trim()}`, `> ${sentence.trim()}`])
   })
 
-  test('a heading is not left behind at the end of a piece', () => {
+  test('a heading never stays behind at the end of a piece', () => {
     const text = `Before it all.\n\n## Title\n\n${'word '.repeat(9)}end.`
     expect(split(text, 70)).toEqual(['Before it all.', `## Title\n\n${'word '.repeat(9)}end.`])
     const list = `${'word '.repeat(7)}\n\n## Title\n\n${'1. an item of the list\n'.repeat(4)}`
     expect(split(list, 50)[1]).toMatch(/^## Title\n\n1\. an/)
   })
 
-  test('what begins a piece by chance does not become a list, a heading or a quote', () => {
+  test('the beginning of a piece never turns into a list, a heading or a quote by chance', () => {
     for (const mark of ['- ', '1. ', '# ', '> ', '+ ']) {
       const text = `${'word '.repeat(8)}${mark}${'more '.repeat(8)}`
       const html = splitParts([write(text)], 42)
@@ -156,7 +156,7 @@ describe('splitParts()', () => {
     }
   })
 
-  test('plain text keeps its paragraphs, and HTML is cut as the text it shows', () => {
+  test('plain text keeps its paragraphs, and the cut of HTML follows the text that it shows', () => {
     const paragraph = sentence.repeat(2).trim()
     expect(split(`${paragraph}\n\n${paragraph}`, 160, 'text/plain')).toEqual([paragraph, paragraph])
     expect(split(`${paragraph}\r\n\r\n${paragraph}`, 160, 'text/plain')).toEqual([paragraph, paragraph])
@@ -176,7 +176,7 @@ describe('splitParts()', () => {
     expect(pieces[0]?.[1]).toBe(file)
   })
 
-  test('makes 20 pieces at most, the last with all that is left', () => {
+  test('makes 20 pieces at most, and the last has the whole rest', () => {
     const paragraphs = Array.from({ length: 60 }, (_, at) => `Number ${at}. ${sentence}`.trim())
     const pieces = split(paragraphs.join('\n\n'), 60)
     expect(pieces).toHaveLength(20)
@@ -184,11 +184,11 @@ describe('splitParts()', () => {
     expect(split('x'.repeat(10_000), 100).map(text => text.length)).toEqual([...Array(19).fill(100), 8_100])
   })
 
-  test('a limit that leaves no room for a thread counts as 40', () => {
+  test('a limit that is too small for a thread counts as 40', () => {
     expect(split('word '.repeat(20), -3)).toEqual(split('word '.repeat(20), 40))
   })
 
-  test('marks that get another meaning beside others do not make a piece too long', () => {
+  test('marks that change their meaning beside others do not make a piece too long', () => {
     const hostile = [
       'http:**//a** ',
       '`a\nb [c](https://d.test/e) ',

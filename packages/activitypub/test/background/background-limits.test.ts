@@ -20,7 +20,7 @@ beforeEach(async () => {
 })
 afterEach(() => stage.close())
 
-test('of a long thread the newest twenty posts are fetched, and no more', async () => {
+test('the gateway fetches the newest twenty posts of a long thread, and no more', async () => {
   const { peer, alice } = stage
   const chain = serveChain(peer, [bob], 30)
   const history = await mention(stage, alice, { inReplyTo: chain[29] })
@@ -28,7 +28,7 @@ test('of a long thread the newest twenty posts are fetched, and no more', async 
   expect(peer.countOf(chain[9] ?? '')).toBe(0)
 })
 
-test('a long post is cut, and of a thread of them only so many are read', async () => {
+test('the gateway cuts a long post, and reads a bounded number of such posts in a thread', async () => {
   const { peer, alice } = stage
   const chain = serveChain(peer, [bob], 6, { content: `<p>${'long '.repeat(10_000)}</p>` })
   const history = await mention(stage, alice, { inReplyTo: chain[5] })
@@ -36,7 +36,7 @@ test('a long post is cut, and of a thread of them only so many are read', async 
   for (const text of textsOf(history)) expect(text).toMatch(/^long [long ]{16379} \[…\]$/)
 })
 
-test('a thread that leads back into itself is read once', async () => {
+test('the gateway reads a circular thread once', async () => {
   const { peer, alice, gateway } = stage
   const add = vi.spyOn(gateway.store, 'addBackground')
   const [one, two] = [`${bob.id}/1`, `${bob.id}/2`]
@@ -50,7 +50,7 @@ test('a thread that leads back into itself is read once', async () => {
   expect(add.mock.calls.map(([, entries]) => entries.length)).toEqual([2, 1])
 })
 
-test('AP-63: collections are not followed, however they are offered', async () => {
+test('AP-63: the gateway never follows collections, whatever offers them', async () => {
   const { peer, alice } = stage
   const page = `${bob.id}/replies?page=1`
   const collection = { type: 'Collection', first: { type: 'CollectionPage', next: page, items: [page] } }
@@ -61,7 +61,7 @@ test('AP-63: collections are not followed, however they are offered', async () =
   expect(peer.countOf(`${bob.id}/replies`)).toBe(0)
 })
 
-test('AP-64: a blocked host in the thread is not asked, and nothing behind it is read', async () => {
+test('AP-64: the gateway asks no blocked host in the thread, and reads nothing behind it', async () => {
   const { peer, alice, mallory } = stage
   const below = servePost(peer, bob)
   const blocked = servePost(peer, mallory, { inReplyTo: below })
@@ -72,7 +72,7 @@ test('AP-64: a blocked host in the thread is not asked, and nothing behind it is
   expect(peer.countOf(below)).toBe(0)
 })
 
-test('AP-64: links and files of blocked hosts are left out of parents too', async () => {
+test('AP-64: the gateway leaves out links and files of blocked hosts in parents, too', async () => {
   const { peer, alice } = stage
   const attachment = ['https://evil.test/a.png', 'https://good.test/b.png'].map(url => ({
     type: 'Document',
@@ -87,7 +87,7 @@ test('AP-64: links and files of blocked hosts are left out of parents too', asyn
   expect(peer.countOf('https://good.test/b.png')).toBe(0)
 })
 
-test('only a bounded number of attachments is kept', async () => {
+test('the gateway keeps a bounded number of attachments', async () => {
   const { peer, alice } = stage
   const toImage = (url: string) => ({ type: 'Document', mediaType: 'image/png', url })
   const many = Array.from({ length: 30 }, (_, at) => toImage(`https://other.test/${at}`))
@@ -97,7 +97,7 @@ test('only a bounded number of attachments is kept', async () => {
   expect(JSON.stringify(entry).length).toBeLessThan(4_000)
 })
 
-test('what a human reader would not have seen is not read in a parent either', async () => {
+test('the gateway skips text in a parent that a human reader could not see', async () => {
   const { peer, alice } = stage
   const content = '<p>seen<span style="display:none">obey</span><script>obey()</script></p>'
   const parent = servePost(peer, bob, { content, summary: 'heights', type: 'Note' })
@@ -130,7 +130,7 @@ const answers: readonly (readonly [string, (id: string) => PeerAnswer])[] = [
   ['is nested beyond reading', () => ({ body: `{"a":${'['.repeat(2_000)}${']'.repeat(2_000)}}` })],
 ]
 
-test.each(answers)('a parent that %s is left out, and not asked for again', async (_, answer) => {
+test.each(answers)('the gateway leaves out a parent that %s, and does not ask for it again', async (_, answer) => {
   const { peer, alice } = stage
   const parent = 'https://other.test/posts/odd'
   peer.serve(parent, answer(parent))
@@ -150,14 +150,14 @@ test.each([
   'https://127.0.0.1/posts/1',
   'https://[::ffff:10.0.0.1]/posts/1',
   'tag:other.test,2026:1',
-])('AP-32: a parent called %s is not asked for', async parent => {
+])('AP-32: the gateway does not ask for a parent with the address %s', async parent => {
   const { peer, alice } = stage
   peer.forget()
   expect(await mention(stage, alice, { inReplyTo: parent, quoteUrl: parent })).toEqual([])
   expect(peer.requests.filter(({ path }) => path === '/posts/1')).toEqual([])
 })
 
-test("a page's address leads to the post, which has to say the same of itself", async () => {
+test('the address of a page leads to the post, which has to name the same address', async () => {
   const { peer, alice } = stage
   const parent = servePost(peer, bob)
   const page = 'https://other.test/@bob/1'
@@ -176,7 +176,7 @@ test.each([
   ['yesterday', 'now'],
   [undefined, 'now'],
   ['2020-02-03T04:05:06+01:00', '2020-02-03T03:05:06.000Z'],
-])('a parent published at %s is dated %s', async (published, at) => {
+])('a parent with the time %s has the date %s', async (published, at) => {
   const { peer, alice, gateway } = stage
   const start = gateway.platform.now()
   const [entry] = await mention(stage, alice, { inReplyTo: servePost(peer, bob, { published }) })
@@ -184,7 +184,7 @@ test.each([
   else expect(entry?.at).toBe(at)
 })
 
-test('AP-37: a host that hangs costs the answer no more than its time, and the next one none', async () => {
+test('AP-37: a host that hangs delays one answer by its time limit, and the next answer not at all', async () => {
   const { peer, alice, gateway } = stage
   const { sleep } = gateway.platform
   const slept: number[] = []

@@ -24,7 +24,7 @@ beforeEach(async () => {
 })
 afterEach(() => stage.close())
 
-test('a thread of four posts by three people on two servers is read in order, each with its author', async () => {
+test('the gateway reads a thread of four posts by three people on two servers in order, each with its author', async () => {
   const { peer, alice } = stage
   const chain = serveChain(peer, [alice, bob, carol], 3)
   const history = await mention(stage, alice, { inReplyTo: chain[2] })
@@ -38,7 +38,7 @@ test('a thread of four posts by three people on two servers is read in order, ea
   expect(history[0]?.at).toBe('2026-01-02T03:04:05.000Z')
 })
 
-test('the agent is given what went before at its first mention, each by name', async () => {
+test('the agent gets the earlier posts at its first mention, with the name of each author', async () => {
   const { peer, alice, gateway } = stage
   const chain = serveChain(peer, [bob, carol], 2)
   await mention(stage, alice, { inReplyTo: chain[1] })
@@ -48,7 +48,7 @@ test('the agent is given what went before at its first mention, each by name', a
   expect(readText(user?.parts ?? [])).toBe('1 by bob|@carol@good.test:|2 by carol')
 })
 
-test('once the agent has spoken, what went before is in the history it is given', async () => {
+test('once the agent has spoken, its history holds the earlier posts', async () => {
   const { peer, alice, gateway } = stage
   const chain = serveChain(peer, [bob, carol], 2)
   await mention(stage, alice, { inReplyTo: chain[1] })
@@ -61,7 +61,7 @@ test('once the agent has spoken, what went before is in the history it is given'
   expect(assistant?.role).toBe('assistant')
 })
 
-test('the fetches are signed by our server, not by the agent', async () => {
+test('the server signs the fetches with its own key, not with that of the agent', async () => {
   const { peer, alice } = stage
   const [parent = ''] = serveChain(peer, [bob], 1)
   await mention(stage, alice, { inReplyTo: parent })
@@ -105,7 +105,7 @@ test('two agents called from one thread cost one look', async () => {
   expect(chain.map(peer.countOf)).toEqual([1, 1, 1])
 })
 
-test('a later reply to a post that was fetched comes to its thread, without a context of its own', async () => {
+test('a later reply to a fetched post comes to its thread, without a context of its own', async () => {
   const { peer, alice } = stage
   const chain = serveChain(peer, [bob], 2)
   await mention(stage, alice, { inReplyTo: chain[1] })
@@ -132,14 +132,14 @@ test('a quoted post comes before the message, as the words of its own author', a
   expect(readText(stage.gateway.resolved[0]?.parts ?? [])).toBe('Is it so?|link')
 })
 
-test('a post that is quoted and replied to at once appears once', async () => {
+test('a post appears once when a message both quotes it and answers it', async () => {
   const { peer, alice } = stage
   const chain = serveChain(peer, [bob], 2)
   const history = await mention(stage, alice, { inReplyTo: chain[1], quote: chain[1] })
   expect(textsOf(history)).toEqual(['1 by bob', '2 by bob'])
 })
 
-test('AP-62: a stamp that allows a quote is not asked for, and not believed', async () => {
+test('AP-62: the gateway neither fetches nor believes a stamp that allows a quote', async () => {
   const { peer, alice } = stage
   const stamp = 'https://evil.test/stamps/1'
   const quote = servePost(peer, bob, { to: [`${bob.id}/followers`] })
@@ -167,7 +167,7 @@ test('a private thread may continue public posts, a public one may not continue 
   }
 })
 
-test('when its author withdraws a fetched post, it is forgotten', async () => {
+test('the gateway forgets a fetched post when its author withdraws it', async () => {
   const { peer, alice, gateway } = stage
   const chain = serveChain(peer, [bob, carol], 2)
   const note = composeNote(alice, { inReplyTo: chain[1] })
@@ -183,7 +183,7 @@ test('when its author withdraws a fetched post, it is forgotten', async () => {
   expect(JSON.stringify(await mention(stage, alice, { quote: chain[0] }))).not.toContain('1 by bob')
 })
 
-test('who has blocked the agent is not quoted to it', async () => {
+test('the agent sees no words of a person who has blocked it', async () => {
   const { peer, alice, gateway } = stage
   await postActivity(gateway, bob, composeActivity(bob, 'Block', echoActor))
   const chain = serveChain(peer, [bob, carol], 2)

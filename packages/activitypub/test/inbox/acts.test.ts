@@ -69,7 +69,7 @@ async function readPost(iri: string) {
   return { status: answer.status, document: await answer.json() }
 }
 
-test('a post of its own reaches every follower once, by the shared inbox where there is one', async () => {
+test('a post of an agent reaches every follower once, by the shared inbox where there is one', async () => {
   const { alice, mallory, peer } = await openWith(() => undefined)
   const bob = settlePerson(peer, 'bob@good.test')
   const carol = settlePerson(peer, 'carol@other.test', { document: { endpoints: undefined } })
@@ -93,7 +93,7 @@ test('a post of its own reaches every follower once, by the shared inbox where t
   expect(await outbox.json()).toMatchObject({ totalItems: 1 })
 })
 
-test('an answer to a post of its own is in its thread, and the agent sees the post', async () => {
+test('an answer to a post of an agent is in its thread, and the agent sees the post', async () => {
   const { alice, gateway } = await openWith(({ kind = 'message' }) => (kind === 'message' ? 'indeed' : undefined))
   await follow(alice)
   const id = await openPublisher().post('It rains')
@@ -103,7 +103,7 @@ test('an answer to a post of its own is in its thread, and the agent sees the po
   expect(gateway.resolved.at(-1)?.history).toMatchObject([{ role: 'assistant', parts: [{ content: 'It rains' }] }])
 })
 
-test('a post for followers is not on the outbox; a direct one reaches only whom it mentions', async () => {
+test('a post for followers is not on the outbox; a direct one reaches only the people that it mentions', async () => {
   const { alice, mallory } = await openWith(() => undefined)
   await follow(alice)
   const publisher = openPublisher()
@@ -121,7 +121,7 @@ test('a post for followers is not on the outbox; a direct one reaches only whom 
   })
 })
 
-test('other words for an answer go out as Update, and are what is served from then on', async () => {
+test('new words for an answer go out as Update, and readers get them from then on', async () => {
   const { alice } = await openWith(({ parts }, context) => {
     const [part] = parts
     if (part?.kind === 'text' && part.content === 'go on') return 'It is 7'
@@ -166,7 +166,7 @@ test('text that it streams becomes an edit of its answer', async () => {
   expect(update?.object.content).not.toContain('Looking')
 })
 
-test('a withdrawn post is deleted where it was sent, and leaves a Tombstone here', async () => {
+test('the gateway deletes a withdrawn post wherever it sent it, and leaves a Tombstone here', async () => {
   const { alice, mallory } = await openWith(() => undefined)
   for (const person of [alice, mallory]) await follow(person)
   const publisher = openPublisher()
@@ -187,7 +187,7 @@ test('a withdrawn post is deleted where it was sent, and leaves a Tombstone here
   expect(await outbox.json()).toMatchObject({ totalItems: 0 })
 })
 
-test('a post that is withdrawn on its way is deleted only after it has arrived', async () => {
+test('the gateway sends the deletion of a post in delivery only after the post has arrived', async () => {
   const { alice, mallory, peer } = await openWith((message, context) => {
     if (readText(message.parts) === 'go on') return 'too soon'
     context.delete(String(message.in_reply_to?.split('/').at(-1)))
@@ -215,7 +215,7 @@ test('a post that is withdrawn on its way is deleted only after it has arrived',
   expect(order).toEqual(['Create begins', 'Create ends', 'Delete begins', 'Delete ends'])
 })
 
-test('a like and a boost name what they are for, and are undone', async () => {
+test('a like and a boost name their object, and the agent can undo both', async () => {
   const { alice, mallory } = await openWith(({ parts }, { react }) => {
     const [part] = parts
     const undo = part?.kind === 'text' && part.content === 'undo'
@@ -251,7 +251,7 @@ test('a like and a boost name what they are for, and are undone', async () => {
   ).toEqual(['Announce', 'Announce', 'Like'])
 })
 
-test('a post that is not public is not boosted', async () => {
+test('the gateway does not boost a post that is not public', async () => {
   const { alice, mallory, gateway } = await openWith(() => ({ acts: [{ act: 'boost' }, { act: 'like' }] }))
   await follow(mallory)
   await postActivity(gateway, alice, composeNote(alice, { to: [echoActor], cc: [] }, { to: [echoActor], cc: [] }))
@@ -276,7 +276,7 @@ test('an agent cannot change the post of another one', async () => {
   await expect(other.delete(id)).rejects.toMatchObject({ code: 'unsupported' })
 })
 
-test('a long answer is a thread, each post answering the one before, and each of them is served', async () => {
+test('a long answer is a thread in which each post answers the previous one, and readers can fetch each of them', async () => {
   const words = Array.from({ length: 300 }, (_, number) => `word${number}`)
   const { alice } = await openWith(() => words.join(' '))
   await ask(alice)

@@ -43,7 +43,7 @@ async function carry(document: Members, by: PeerAccount = stage.mallory) {
   return { status, code, detail, stored: await stage.stored() }
 }
 
-test('a document that proves itself counts, whoever passes it on, and its sender is its author', async () => {
+test('a document with its own proof counts under any carrier, and its signer is its author', async () => {
   const { status, stored } = await carry(prove(composeNote(erin, { content: '<p>Passed on</p>' })))
   expect([status, stored.length]).toEqual([202, 1])
   const { message, proofs } = stored[0]!
@@ -71,7 +71,7 @@ test('a document that proves itself counts, whoever passes it on, and its sender
   ])
 })
 
-test('what is passed on after it came from its author is the same message', async () => {
+test('a carried copy of a message that came from its author is the same message', async () => {
   const document = prove(composeNote(erin))
   expect((await postActivity(stage.gateway, erin, document)).status).toBe(202)
   expect(await carry(document)).toMatchObject({
@@ -80,7 +80,7 @@ test('what is passed on after it came from its author is the same message', asyn
   })
 })
 
-test('a follow that is passed on is its actor’s, not the carrier’s', async () => {
+test('a carried follow belongs to its actor, not to the carrier', async () => {
   const { status } = await carry(prove(composeActivity(erin, 'Follow', echoActor)))
   expect(status).toBe(202)
   const follows = (peer: string) =>
@@ -89,7 +89,7 @@ test('a follow that is passed on is its actor’s, not the carrier’s', async (
   expect(await follows(stage.mallory.id)).toBeUndefined()
 })
 
-describe('what is passed on is refused', () => {
+describe('the gateway refuses a carried activity', () => {
   const note = () => composeNote(erin)
   const changed = (members: Members) => ({ ...prove(note()), ...members })
   const foreign = generateKeyPairSync('ed25519').privateKey
@@ -102,7 +102,7 @@ describe('what is passed on is refused', () => {
     ['changed', () => changed({ cc: [] })],
     ['as somebody else’s', () => changed({ actor: stage.alice.id })],
     ['with a proof made more than a day ago', () => prove(note(), { at: Date.now() - dayMs - 60_000 })],
-    ['with a proof that is yet to be made', () => prove(note(), { at: Date.now() + dayMs })],
+    ['with a proof from the future', () => prove(note(), { at: Date.now() + dayMs })],
   ])('%s', async (_, compose) => {
     expect(await carry(compose())).toMatchObject({ status: 401, code: 'signer_mismatch', stored: [] })
   })
@@ -121,7 +121,7 @@ describe('what is passed on is refused', () => {
     expect(await stage.stored()).toEqual([])
   })
 
-  test('by a carrier that cannot be looked up', async () => {
+  test('by a carrier that the gateway cannot look up', async () => {
     const keyId = 'https://sub.evil.test/users/nobody#main-key'
     const { status, code } = await postActivity(stage.gateway, stage.mallory, prove(note()), { keyId })
     expect([status, code]).toEqual([401, 'signature_invalid'])
@@ -135,7 +135,7 @@ describe('what is passed on is refused', () => {
   })
 })
 
-test('a proof made within the last day counts when it is passed on, one older only from its author', async () => {
+test('a proof of the last day counts from a carrier, and an older one only from its author', async () => {
   expect(await carry(prove(composeNote(erin), { at: Date.now() - dayMs + 600_000 }))).toMatchObject({ status: 202 })
   const old = prove(composeNote(erin), { at: Date.now() - 30 * dayMs })
   expect((await postActivity(stage.gateway, erin, old)).status).toBe(202)

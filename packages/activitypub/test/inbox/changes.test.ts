@@ -27,7 +27,7 @@ async function answerAll(): Promise<void> {
   await worker.stop(500)
 }
 
-test('an edit of what waits for its answer changes it: the agent reads the new words, and nothing else', async () => {
+test('an edit of a waiting message changes it: the agent reads the new words, and nothing else', async () => {
   const { gateway, alice, peer } = stage
   const note = composeNote(alice)
   await postActivity(gateway, alice, note)
@@ -49,7 +49,7 @@ test('an edit of what waits for its answer changes it: the agent reads the new w
   ])
 })
 
-test('what waits for its answer is answered before no more people than its edit wants', async () => {
+test('the answer to a waiting message reaches no more people than its edit allows', async () => {
   const { gateway, alice } = stage
   const open = { to: [publicCollection], cc: [echoActor] }
   const note = composeNote(alice, open, open)
@@ -59,7 +59,7 @@ test('what waits for its answer is answered before no more people than its edit 
   expect(turn).toMatchObject({ content: { id: note.id }, target: { visibility: 'direct' } })
 })
 
-test('an edit of what is answered reaches the agent as an edit, in the thread of the post', async () => {
+test('an edit after the answer reaches the agent as an edit, in the thread of the post', async () => {
   const { gateway, alice } = stage
   const note = composeNote(alice, { context: 'https://good.test/contexts/1' })
   await postActivity(gateway, alice, note)
@@ -91,7 +91,7 @@ test('an answer to an edit answers the post', async () => {
   expect(gateway.resolved[1]?.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
 })
 
-test('AP-54: an Update of another author’s post is refused, and the post is unchanged', async () => {
+test('AP-54: the gateway refuses an Update of another author’s post, and the post stays as it is', async () => {
   const { gateway, peer, alice, mallory } = stage
   const note = composeNote(alice)
   await postActivity(gateway, alice, note)
@@ -109,7 +109,7 @@ test('AP-54: an Update of another author’s post is refused, and the post is un
   expect(records.at(-1)?.message.parts).toMatchObject([{ content: 'Hello' }])
 })
 
-test('an Update that only now speaks to the agent is a message to it', async () => {
+test('an Update that mentions the agent for the first time is a message to it', async () => {
   const { gateway, alice } = stage
   const nobody = { to: [publicCollection], cc: [], tag: [] }
   const note = composeNote(alice, nobody, { to: [publicCollection], cc: [] })
@@ -121,7 +121,7 @@ test('an Update that only now speaks to the agent is a message to it', async () 
   expect(await stage.stored()).toMatchObject([{ message: { kind: 'message' }, state: 'received' }])
 })
 
-test('AP-53: an edit does not widen who may read, nor does a second Create of the same post', async () => {
+test('AP-53: an edit does not let more people read, nor does a second Create of the same post', async () => {
   const { gateway, alice } = stage
   const note = composeNote(alice, onlyMe, onlyMe)
   await postActivity(gateway, alice, note)
@@ -136,7 +136,7 @@ test('AP-53: an edit does not widen who may read, nor does a second Create of th
   ])
 })
 
-test('AP-53: a Create of another author’s post is refused', async () => {
+test('AP-53: the gateway refuses a Create of another author’s post', async () => {
   const { gateway, alice, mallory } = stage
   const note = composeNote(alice, onlyMe, onlyMe)
   await postActivity(gateway, alice, note)
@@ -145,7 +145,7 @@ test('AP-53: a Create of another author’s post is refused', async () => {
   expect(await stage.stored()).toHaveLength(1)
 })
 
-test('AP-60: in an edit, too, a malformed language is passed over', async () => {
+test('AP-60: in an edit, too, the gateway ignores a malformed language', async () => {
   const { gateway, alice } = stage
   const note = composeNote(alice)
   await postActivity(gateway, alice, note)
@@ -158,7 +158,7 @@ test('AP-60: in an edit, too, a malformed language is passed over', async () => 
 test.each([
   ['a Tombstone', (id: string) => ({ id, type: 'Tombstone' })],
   ['its id', (id: string) => id],
-])('a Delete by %s cancels waiting turns, forgets the words, and tells the agent', async (_, refer) => {
+])('a Delete by %s cancels waiting turns, removes the words, and informs the agent', async (_, refer) => {
   const { gateway, alice } = stage
   const note = composeNote(alice, { content: '<p>zebra</p>' })
   await postActivity(gateway, alice, note)
@@ -180,7 +180,7 @@ test.each([
   expect(turn?.message).toBe(first?.number)
 })
 
-test('an answer to a deleted post is not sent if it is still on its way', async () => {
+test('the gateway does not send a waiting answer to a deleted post', async () => {
   const { gateway, peer, alice } = stage
   peer.serve('https://good.test/inbox', { status: 503 })
   const note = composeNote(alice)
@@ -194,7 +194,7 @@ test('an answer to a deleted post is not sent if it is still on its way', async 
   ])
 })
 
-test('a Delete that arrives before its Create is remembered: the post leaves nothing', async () => {
+test('the gateway remembers a Delete that arrives before its Create: the post leaves nothing', async () => {
   const { gateway, alice } = stage
   const note = composeNote(alice, { content: '<p>zebra</p>' })
   expect(await postActivity(gateway, alice, composeDelete(alice, objectIdOf(note)))).toMatchObject({ status: 202 })
@@ -205,7 +205,7 @@ test('a Delete that arrives before its Create is remembered: the post leaves not
   expect(await gateway.store.nextDue()).toBeUndefined()
 })
 
-test('AP-55: a Delete of an object of another actor is accepted and has no effect', async () => {
+test('AP-55: the gateway accepts a Delete of an object of another actor, which has no effect', async () => {
   const { gateway, peer, alice, mallory } = stage
   const note = composeNote(alice)
   await postActivity(gateway, alice, note)
@@ -241,7 +241,7 @@ test('an Update of a deleted post brings nothing back', async () => {
   expect(update).toMatchObject({ state: 'ignored', flags: ['deleted'], message: { parts: [] } })
 })
 
-test('an actor that deletes itself is forgotten with all its words', async () => {
+test('the gateway forgets an actor that deletes itself, with all its words', async () => {
   const { gateway, alice } = stage
   await postActivity(gateway, alice, composeActivity(alice, 'Follow', echoActor))
   await postActivity(gateway, alice, composeNote(alice, { content: '<p>zebra</p>' }))
@@ -254,7 +254,7 @@ test('an actor that deletes itself is forgotten with all its words', async () =>
   ])
 })
 
-test('AP-31: an actor whose origin says 410 is forgotten at its farewell; one that is only missing is not', async () => {
+test('AP-31: the gateway forgets an actor that says farewell with a 410 at its origin, but not a missing one', async () => {
   const { gateway, peer, alice } = stage
   const bob = settlePerson(peer, 'bob@good.test')
   for (const person of [alice, bob]) await postActivity(gateway, person, composeActivity(person, 'Follow', echoActor))
@@ -280,7 +280,7 @@ test('a Delete that concerns no agent here looks up no name', async () => {
   expect(peer.requests.map(({ path }) => path)).toEqual(['/users/alice'])
 })
 
-test('AP-62: a quote is a link, whatever stamp comes with it, and the fallback text is left out (MN-4)', async () => {
+test('AP-62: a quote is a link, whatever stamp comes with it, and without the fallback text (MN-4)', async () => {
   const { gateway, peer, alice } = stage
   const quoted = 'https://other.test/notes/1'
   const note = {
@@ -297,7 +297,7 @@ test('AP-62: a quote is a link, whatever stamp comes with it, and the fallback t
   expect(peer.requests.map(({ host }) => host)).not.toContain('evil.test')
 })
 
-test('AP-62: an embedded quoted post is ignored', async () => {
+test('AP-62: the gateway ignores an embedded quoted post', async () => {
   const { gateway, alice } = stage
   const quote = { id: 'https://other.test/notes/1', type: 'Note', content: '<p>forged zebra</p>' }
   const tag = [
@@ -310,7 +310,7 @@ test('AP-62: an embedded quoted post is ignored', async () => {
   expect(record?.message.parts).toMatchObject([{ kind: 'text' }, { kind: 'link', url: 'https://other.test/notes/1' }])
 })
 
-test('AP-63: collections of replies are not walked, however endless', async () => {
+test('AP-63: the gateway does not read collections of replies, however endless', async () => {
   const { gateway, peer, alice } = stage
   const id = 'https://good.test/replies'
   const replies = {

@@ -62,12 +62,12 @@ test.each([
   'application/ld+json; profile="https://www.w3.org/ns/activitystreams"',
   'application/ld+json',
   'application/activity+json, application/ld+json; profile="https://www.w3.org/ns/activitystreams", text/html;q=0.1',
-])('who accepts %s gets the actor', async accept => {
+])('a client that accepts %s gets the actor', async accept => {
   expect((await get('/agents/echo', { accept })).body).toMatchObject({ type: 'Service' })
 })
 
 test.each(['text/html,application/xhtml+xml,*/*;q=0.8', '*/*', 'application/json', ''])(
-  'who accepts %s is left to the page',
+  'a client that accepts %s goes on to the page',
   async accept => {
     const { status, headers } = await get('/agents/echo', { accept })
     expect(status).toBe(404)
@@ -92,7 +92,7 @@ test('everyone can read the instance actor', async () => {
   })
 })
 
-test('what the instance actor names is there: an inbox, and an outbox with nothing in it', async () => {
+test('the instance actor names existing addresses: an inbox, and an empty outbox', async () => {
   const { body: actor } = await get('/actor', {})
   const pathOf = (iri: string) => new URL(iri).pathname
   expect((await get(pathOf(actor.outbox), {})).body).toEqual({
@@ -120,12 +120,12 @@ test.each(['followers', 'following'])('%s is a collection with a total that list
   expect(page.body).toMatchObject({ id: body.first, type: 'OrderedCollectionPage', partOf: id, orderedItems: [] })
 })
 
-test('nothing is pinned', async () => {
+test('an agent has no pinned posts', async () => {
   const collection = { id: `${echo}/featured`, type: 'OrderedCollection', totalItems: 0, orderedItems: [] }
   expect((await get('/agents/echo/featured')).body).toMatchObject(collection)
 })
 
-test('NodeInfo is found and describes what runs here', async () => {
+test('a reader finds NodeInfo, which describes the running gateway', async () => {
   const { body } = await get('/.well-known/nodeinfo', {})
   const [{ href }] = body.links
   expect(href).toBe(`${origin}/nodeinfo/2.1`)
@@ -172,7 +172,7 @@ describe('posts', () => {
     }
   })
 
-  test('a public post is served, and its activity', async () => {
+  test('a reader gets a public post, and its activity', async () => {
     expect((await get(ids.open ?? '')).body).toMatchObject({
       id: `${origin}${ids.open}`,
       type: 'Note',
@@ -189,7 +189,7 @@ describe('posts', () => {
     expect(await get(`${ids.direct}/activity`)).toMatchObject({ status: 404 })
   })
 
-  test('one of another agent is not found under this one', async () => {
+  test('a post of another agent does not exist under this one', async () => {
     expect(await get((ids.open ?? '').replace('/echo/', '/help/'))).toMatchObject({ status: 404 })
   })
 
@@ -202,7 +202,7 @@ describe('posts', () => {
     expect(page.body.next).toBeUndefined()
   })
 
-  test('a page after no place is malformed', async () => {
+  test('a page after an unknown place is malformed', async () => {
     expect(await get('/agents/echo/outbox?page=true&after=x')).toMatchObject({ status: 400 })
   })
 })

@@ -34,7 +34,7 @@ test.each([
   '0x7f.1',
   'localhost',
   'localhost.',
-])('AP-32: an actor on %s is refused without a connection', async host => {
+])('AP-32: the gateway refuses an actor on %s without a connection', async host => {
   const { gateway, peer, alice } = stage
   const id = `https://${host}/users/alice`
   const author = { ...alice, id, keyId: `${id}#main-key` }
@@ -42,7 +42,7 @@ test.each([
   expect(peer.requests).toEqual([])
 })
 
-test('AP-34: a redirect to another origin is not followed', async () => {
+test('AP-34: the gateway does not follow a redirect to another origin', async () => {
   const { gateway, peer, alice } = stage
   peer.serve(alice.id, { status: 302, headers: { location: 'https://other.test/users/alice' } })
   peer.serve('https://other.test/users/alice', { body: alice.document })
@@ -50,7 +50,7 @@ test('AP-34: a redirect to another origin is not followed', async () => {
   expect(peer.countOf('https://other.test/users/alice')).toBe(0)
 })
 
-test('AP-34: a redirect within the origin is followed with a signature of its own', async () => {
+test('AP-34: the gateway follows a redirect within the origin with a new signature', async () => {
   const { gateway, peer, alice } = stage
   peer.serve(alice.id, { status: 302, headers: { location: '/moved/alice' } })
   peer.serve('https://good.test/moved/alice', { body: alice.document })
@@ -65,7 +65,7 @@ test.each([
   ['to data:', () => 'data:application/activity+json,{}'],
   ['to file:', () => 'file:///etc/passwd'],
   ['to http:', () => 'http://good.test/users/alice'],
-])('AP-36: a redirect %s is refused, and asked for once in a while only', async (_, locate) => {
+])('AP-36: the gateway refuses a redirect %s, and asks again only after a while', async (_, locate) => {
   const { gateway, peer, alice } = stage
   peer.serve(alice.id, { status: 302, headers: { location: locate(alice.id) } })
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject(isRefused)
@@ -75,7 +75,7 @@ test.each([
   expect(peer.requests).toEqual([])
 })
 
-test('AP-37: a host that never answers is 503 with a time to come back, and then left in peace', async () => {
+test('AP-37: for a host that never answers the gateway answers 503 with a time to come back, and then waits', async () => {
   const slow = await openStage({ watchFetch: fetch => (url, init) => fetch(url, { ...init, timeoutMs: 100 }) })
   try {
     const { gateway, peer, alice } = slow
@@ -91,7 +91,7 @@ test('AP-37: a host that never answers is 503 with a time to come back, and then
   }
 })
 
-test.each([500, 502, 503, 429])('AP-37: a host that answers %s is asked again later', async status => {
+test.each([500, 502, 503, 429])('AP-37: the gateway asks a host that answers %s again later', async status => {
   const { gateway, peer, alice } = stage
   peer.serve(alice.id, { status, headers: { 'retry-after': '120' } })
   const answer = await postActivity(gateway, alice, composeNote(alice))
@@ -102,13 +102,13 @@ test.each([500, 502, 503, 429])('AP-37: a host that answers %s is asked again la
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
 })
 
-test('AP-38: a document of more than 1 MiB is not read', async () => {
+test('AP-38: the gateway does not read a document of more than 1 MiB', async () => {
   const { gateway, peer, alice } = stage
   peer.serve(alice.id, { body: { ...alice.document, padding: 'x'.repeat(1_100_000) } })
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject(isRefused)
 })
 
-test('AP-38: a compressed document is not read', async () => {
+test('AP-38: the gateway does not read a compressed document', async () => {
   const { gateway, peer, alice } = stage
   peer.serve(alice.id, { headers: { 'content-encoding': 'gzip' }, body: 'not even gzip' })
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject(isRefused)
@@ -125,7 +125,7 @@ test.each([
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject(isRefused)
 })
 
-test('AP-41: a shared inbox on a third party’s host is not used', async () => {
+test('AP-41: the gateway does not use a shared inbox on a third party’s host', async () => {
   const { gateway, peer } = stage
   const endpoints = { sharedInbox: 'https://other.test/inbox' }
   const alice = settlePerson(peer, 'alice@good.test', { document: { endpoints } })
@@ -150,7 +150,7 @@ test('AP-43: strangers cannot make us look up without end', async () => {
   expect(peer.requests.length).toBe(300)
 })
 
-test('a forged signature while the actor’s host is down does not lock the honest actor out', async () => {
+test('a forged signature while the host of the actor is down does not lock out the honest actor', async () => {
   const { gateway, peer, alice, mallory } = stage
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
   peer.serve(alice.id, { status: 503 })
@@ -159,7 +159,7 @@ test('a forged signature while the actor’s host is down does not lock the hone
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
 })
 
-test('AP-44: a name’s answer that is broken, private, too large or on another scheme confirms nothing', async () => {
+test('AP-44: a broken, private or too large answer about a name, or one on another scheme, confirms nothing', async () => {
   const { gateway, peer, alice } = stage
   const url = 'https://good.test/.well-known/webfinger'
   const type = 'application/jrd+json'

@@ -60,7 +60,7 @@ async function tell(person: PeerAccount, type: string, object: unknown) {
   return activity
 }
 
-test('is shown to whom it answers', async () => {
+test('is visible to the person that it answers', async () => {
   expect(await read(stage.alice)).toMatchObject({ status: 200, body: { id: origin + path } })
 })
 
@@ -114,7 +114,7 @@ test('a withdrawn one is gone for its readers, and never existed for others', as
   expect(await read(bob)).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
 })
 
-test('a post of a thread that has no such post is not reacted to', async () => {
+test('nobody can react to a post that its thread does not have', async () => {
   await tell(stage.alice, 'Like', `${origin}${path}.7`)
   expect((await stage.stored()).filter(({ message }) => message.kind === 'reaction')).toEqual([])
   await tell(stage.alice, 'Like', origin + path)

@@ -29,7 +29,7 @@ function posted() {
     .map(({ path, body }) => ({ path, ...JSON.parse(body) }))
 }
 
-test('a Follow is accepted, the follower counts and the agent learns of it', async () => {
+test('the gateway accepts a Follow, counts the follower and informs the agent', async () => {
   const { gateway, alice } = await openWith()
   gateway.work()
   const follow = composeActivity(alice, 'Follow', echoActor)
@@ -50,7 +50,7 @@ test('a Follow is accepted, the follower counts and the agent learns of it', asy
   expect(gateway.resolved[0]?.parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'Follows you' }])
 })
 
-test('an answer to a Follow is a direct post to the follower that answers no other', async () => {
+test('an answer to a Follow is a direct post to the follower, and answers no other post', async () => {
   const { gateway, alice } = await openWith()
   gateway.work()
   await postActivity(gateway, alice, composeActivity(alice, 'Follow', echoActor))
@@ -60,7 +60,7 @@ test('an answer to a Follow is a direct post to the follower that answers no oth
   expect([to, cc]).toEqual([[alice.id], []])
 })
 
-test('an Accept that has to be sent again is the same document', async () => {
+test('a repeated Accept is the same document', async () => {
   const { gateway, peer, alice } = await openWith()
   const statuses = [503, 202]
   peer.serve(`${alice.id}/inbox`, () => ({ status: statuses.shift() ?? 202 }))
@@ -102,7 +102,7 @@ test.each([
   expect(told?.message).toMatchObject({ kind: 'unfollow', parts: [{ content: 'No longer follows you' }] })
 })
 
-test('who gives a second Follow the id of the first is followed by again (Misskey)', async () => {
+test('a person whose second Follow has the id of the first gets an Accept again (Misskey)', async () => {
   const { gateway, alice } = await openWith()
   const follow = composeActivity(alice, 'Follow', echoActor)
   for (const total of [1, 1]) {
@@ -128,7 +128,7 @@ test('AP-57: an Undo of another actor’s Follow has no effect', async () => {
   expect(await stage.stored()).toHaveLength(1)
 })
 
-test('a request to follow waits for the operator where the policy is manual; who follows already is accepted', async () => {
+test('a manual policy makes a new follower wait for the operator, and accepts a present one', async () => {
   const { gateway, alice } = await openWith({ config: { follows: 'manual' } })
   gateway.work()
   await postActivity(gateway, alice, composeActivity(alice, 'Follow', echoActor))
@@ -168,7 +168,7 @@ test('a peer can withdraw a waiting request', async () => {
   expect((await stage.stored())[0]).toMatchObject({ state: 'ignored' })
 })
 
-test('a Follow is rejected where the policy is closed', async () => {
+test('a closed policy rejects a Follow', async () => {
   const { gateway, alice } = await openWith({ config: { follows: 'closed' } })
   gateway.work()
   await postActivity(gateway, alice, composeActivity(alice, 'Follow', echoActor))
@@ -212,7 +212,7 @@ test('a mention of a person who blocks the agent does not reach them', async () 
   expect(posted().map(({ path }) => path)).toEqual(['/inbox'])
 })
 
-test.each([true, false])('a block is lifted by its Undo (embedded: %s)', async isEmbedded => {
+test.each([true, false])('an Undo of a block lifts it (embedded: %s)', async isEmbedded => {
   const { gateway, alice } = await openWith()
   const block = composeActivity(alice, 'Block', echoActor)
   await postActivity(gateway, alice, block)
@@ -232,7 +232,7 @@ test('AP-57: an actor cannot lift the block of another one', async () => {
   expect((await stage.stored())[0]).toMatchObject({ flags: ['blocked_by'] })
 })
 
-test('a report reaches the operator with its words and what it is about, never the agent', async () => {
+test('a report reaches the operator with its words and its object, and never the agent', async () => {
   const { gateway, alice } = await openWith()
   const flag = composeActivity(alice, 'Flag', [echoActor, `${echoActor}/posts/1`], { content: 'Spams <b>me</b>' })
   expect(await postActivity(gateway, alice, flag)).toMatchObject({ status: 202 })

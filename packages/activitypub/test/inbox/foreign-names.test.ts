@@ -30,7 +30,7 @@ test.each([
   expect(await stage.stored()).toHaveLength(1)
 })
 
-test('a follower who undoes the Follow of a neighbour on the same host still follows, and so does the neighbour', async () => {
+test('a follower who undoes the Follow of another one on the same host still follows, and so does the other', async () => {
   const { gateway, peer, alice } = stage
   const bob = settlePerson(peer, 'bob@good.test')
   const [own, other] = [composeActivity(bob, 'Follow', echoActor), composeActivity(alice, 'Follow', echoActor)]
@@ -41,7 +41,7 @@ test('a follower who undoes the Follow of a neighbour on the same host still fol
   expect(await follows(alice.id)).toBeDefined()
 })
 
-test('a follower who undoes a Follow under an unknown id of their own, or none, no longer follows', async () => {
+test('a follower who undoes a Follow under an unknown id of their own, or without an id, no longer follows', async () => {
   const { gateway, mallory, alice } = stage
   for (const [person, id] of [
     [mallory, `${mallory.id}#follows/other`],
@@ -74,7 +74,7 @@ test.each(owners)('a key document that names an owner elsewhere in "%s" sends us
   expect(peer.requests.map(({ host }) => host)).toEqual(['evil.test'])
 })
 
-test('a key under an id on another host proves nothing for the actor whose document lists it', async () => {
+test('a key under an id on another host proves nothing for an actor whose document lists it', async () => {
   const { gateway, peer } = stage
   const keyId = 'https://other.test/keys/1'
   const key = { id: keyId, owner: 'https://evil.test/users/eve' }

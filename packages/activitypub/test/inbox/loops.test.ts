@@ -17,7 +17,7 @@ async function statesOf(): Promise<readonly string[]> {
 }
 
 test.each(['Service', 'Application'])(
-  'AP-66: a %s gets so many turns of a thread in an hour, then silence',
+  'AP-66: a %s gets a limited number of turns of a thread in an hour, then no more',
   async type => {
     stage = await openStage({ config: { bot_turns_per_hour: 2 } })
     const { gateway, peer } = stage
@@ -53,7 +53,7 @@ test('AP-66: ten turns by default; edits of waiting messages use none', async ()
   expect((await statesOf()).at(-1)).toBe('ignored from_agent loop_guard')
 })
 
-test('AP-66: people are not counted, also in the thread of a machine', async () => {
+test('AP-66: people do not count, not even in the thread of a machine', async () => {
   stage = await openStage({ config: { bot_turns_per_hour: 0 } })
   const { gateway, peer, alice } = stage
   const bot = settlePerson(peer, 'bob@good.test', { key: alice.key, document: { type: 'Service' } })
@@ -86,7 +86,7 @@ async function sayAfterAnswer({ gateway }: Stage, person: PeerAccount, pauseMs: 
   await postActivity(gateway, person, composeNote(person, { context: 'https://good.test/talk' }))
 }
 
-test('AP-66: a sender who answers within seconds each time is a machine, whatever it declares', async () => {
+test('AP-66: a sender who always answers within seconds is a machine, whatever it declares', async () => {
   stage = await openStage({ config: { rapid_turns_per_hour: 3 } })
   stage.gateway.work()
   for (let count = 0; count < 6; count += 1) await sayAfterAnswer(stage, stage.alice, 0)

@@ -18,7 +18,7 @@ function findBlock(peer: string) {
   return stage.gateway.store.findRelation({ via: 'activitypub', agent: 'echo', relation: 'blocked_by', peer })
 }
 
-test('who has blocked an agent wants nothing of it under a new account either', async () => {
+test('a block by the old account also holds for the new one', async () => {
   stage = await openStage()
   const { alice, gateway, peer } = stage
   const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
@@ -35,7 +35,7 @@ test('who has blocked an agent wants nothing of it under a new account either', 
   })
 })
 
-test('an account that claims the old one only now is fetched once more', async () => {
+test('the gateway fetches an account once more that claims the old one only now', async () => {
   stage = await openStage()
   const { alice, gateway, peer } = stage
   const moved = settlePerson(peer, 'alice@other.test')
@@ -70,7 +70,7 @@ test('a Move by another actor changes nothing and fetches nothing', async () => 
   expect(peer.countOf(target.id)).toBe(0)
 })
 
-test('a Move of a stranger is accepted and has no effect', async () => {
+test('the gateway accepts a Move of a stranger, which has no effect', async () => {
   stage = await openStage()
   const { alice, peer } = stage
   const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
@@ -79,7 +79,7 @@ test('a Move of a stranger is accepted and has no effect', async () => {
   expect(await stage.stored()).toEqual([])
 })
 
-test('AP-64: a Move to a blocked host is accepted, has no effect and fetches nothing', async () => {
+test('AP-64: the gateway accepts a Move to a blocked host, which has no effect and causes no fetch', async () => {
   stage = await openStage({ config: { block: ['other.test'] } })
   const { alice, gateway, peer } = stage
   const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
@@ -123,7 +123,7 @@ test('an actor that blocks one agent and follows another moves only the block', 
   expect(await gateway.store.findRelation({ ...key, agent: 'help' })).toBeUndefined()
 })
 
-test('whoever has blocked an agent follows it only after that is lifted', async () => {
+test('an actor that has blocked an agent can follow it only after it lifts the block', async () => {
   stage = await openStage()
   const { alice, gateway } = stage
   const follower = { via: 'activitypub', agent: 'echo', relation: 'follower', peer: alice.id } as const
@@ -136,7 +136,7 @@ test('whoever has blocked an agent follows it only after that is lifted', async 
   expect(await gateway.store.findRelation(follower)).toBeDefined()
 })
 
-test('followers that a post is for are not counted among the people it calls', async () => {
+test('followers in the audience of a post do not count among its mentioned people', async () => {
   stage = await openStage({ config: { max_mentions: 2 } })
   const { alice, gateway } = stage
   const followers = `${alice.id}/followers`

@@ -62,7 +62,7 @@ test.each([
   ])
 })
 
-test('AP-56: what a boost has in it of the post is never read', async () => {
+test('AP-56: the gateway never reads the copy of a post in a boost', async () => {
   const { alice, mallory } = stage
   const post = await getAnswer()
   await react(mallory, 'Announce', { id: post, type: 'Note', attributedTo: alice.id, content: 'zebra', tag: [] })
@@ -77,7 +77,7 @@ test('AP-56: what a boost has in it of the post is never read', async () => {
   expect(await stage.stored()).toHaveLength(2)
 })
 
-test('reactions to foreign posts have no effect, and no name is looked up', async () => {
+test('reactions to foreign posts have no effect, and the gateway looks up no name', async () => {
   const { peer, mallory } = stage
   for (const object of ['https://good.test/1', `${echoActor}/posts/none`, echoActor]) {
     for (const type of ['Like', 'EmojiReact', 'Announce']) await react(mallory, type, object)
@@ -86,7 +86,7 @@ test('reactions to foreign posts have no effect, and no name is looked up', asyn
   expect(peer.requests.map(({ path }) => path)).toEqual(['/users/mallory'])
 })
 
-test('an own post that a peer forwards is known; one under another agent’s name is not ours', async () => {
+test('the gateway recognizes its own post that a peer forwards, but not one under another agent’s name', async () => {
   const { gateway, mallory } = stage
   const post = await getAnswer()
   const returned = { ...composeActivity(mallory, 'Create', { id: post, type: 'Note' }), actor: echoActor }
@@ -126,7 +126,7 @@ test('a reaction to a withdrawn post has no effect', async () => {
 })
 
 test.each([true, false])(
-  'a reaction is taken back by its Undo (embedded: %s), and may be repeated',
+  'an Undo takes a reaction back (embedded: %s), and the actor may repeat it',
   async isEmbedded => {
     const { gateway, mallory } = stage
     const post = await getAnswer()

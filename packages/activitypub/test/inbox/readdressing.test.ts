@@ -38,7 +38,7 @@ async function placesOfPost(): Promise<readonly string[]> {
   return posts().map(({ host, path }) => `${host}${path}`)
 }
 
-test('an actor that announces a change is fetched, and then reached at its current inbox', async () => {
+test('the gateway fetches an actor that announces a change, and then uses its current inbox', async () => {
   const [inbox, sharedInbox] = ['https://good.test/ap/alice/inbox', 'https://good.test/ap/inbox']
   expect(await placesOfPost()).toEqual(['good.test/inbox'])
   const document = moveInboxes(inbox, sharedInbox)
@@ -57,7 +57,7 @@ test("an actor's own document counts, not what the activity has of it", async ()
   expect(await placesOfPost()).toEqual(['good.test/inbox'])
 })
 
-test('a change of another actor, or of a stranger, changes nothing and fetches nothing', async () => {
+test('a change of another actor, or of a stranger, changes nothing and causes no fetch', async () => {
   await tell(stage.mallory, 'Follow', echoActor)
   stage.peer.forget()
   const document = moveInboxes('https://evil.test/users/mallory/inbox')
@@ -69,7 +69,7 @@ test('a change of another actor, or of a stranger, changes nothing and fetches n
   expect((await stage.stored()).flatMap(({ flags }) => flags)).not.toContain('readdressed')
 })
 
-test('AP-42: changes to inboxes on a host of others are let in as slowly as followers with such', async () => {
+test('AP-42: the limit for followers with an inbox on a foreign host also slows changes to such inboxes', async () => {
   const { peer, gateway, mallory } = stage
   const answers: number[] = []
   for (let at = 0; at < 65; at += 1) {

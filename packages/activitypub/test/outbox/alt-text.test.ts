@@ -7,7 +7,7 @@ let stage: Stage | undefined
 
 afterEach(() => stage?.close())
 
-test('an agent’s description of a picture is its alt text; a file without one has its name', async () => {
+test('an agent’s description of a picture is its alt text; a file without one shows its name', async () => {
   const url = 'https://files.test/1.png'
   const picture = { kind: 'file', name: 'cat.png', mime: 'image/png', bytes_ref: { kind: 'url', url } } as const
   const handle = () => ({ parts: [{ ...picture, description: 'A cat on a mat' }, picture] })
@@ -35,7 +35,7 @@ test.each([
   [{ name: '\u202ebad\u200b\u0007' }, { description: 'bad' }],
   [{ name: 'a '.repeat(3_000) }, { description: 'a '.repeat(2_500) }],
   [{}, {}],
-])('%j of an attachment is read as %j', async (label, read) => {
+])('the gateway reads %j of an attachment as %j', async (label, read) => {
   stage = await openStage()
   const { alice, gateway } = stage
   const attachment = { type: 'Image', url: 'https://files.test/1', ...label }

@@ -104,7 +104,7 @@ test('quoted names mention nobody, nor does the agent mention itself or the auth
   expect(notesAt('https://good.test/inbox')[0]?.tag).toHaveLength(1)
 })
 
-test('words call no agent of this gateway, which would ask whom a report names again', async () => {
+test('words of an answer do not call local agents, which would in turn call the people that a report names', async () => {
   await openPartialAnswer(say('@help@agents.test: done. @other@AGENTS.test and @bob@other.test know.'))
   expect((await ask()).map(({ to }) => to)).not.toContain('@help@agents.test')
   expect(notesAt('https://good.test/inbox')[0]?.tag.map(({ name }) => name)).toEqual([
@@ -152,7 +152,7 @@ test('a tag leads to a page with the agent’s posts under it', async () => {
   expect(await other.text()).not.toContain('<script>')
 })
 
-test('names of the later posts of a long answer are links there, and not before the first', async () => {
+test('names in the later posts of a long answer are links there, and not before the first post', async () => {
   await openPartialAnswer(say(`${'One word after another. '.repeat(25)}\n\nAsk @bob@other.test #later`))
   await ask()
   const [first, last] = notesAt(`${bob.id}/inbox`)

@@ -100,14 +100,14 @@ test('a retried delivery is the same document byte for byte, signed anew', async
   expect(new Set(bodies).size).toBe(1)
 })
 
-test('what the operator is shown of a delivery is the document', async () => {
+test('the operator sees the sent document of a delivery', async () => {
   const open = await openTurnContext({ handle: () => 'hi' })
   await postActivity(open.gateway, open.alice, composeNote(open.alice))
   const [delivery] = await settled(open)
   expect(delivery).toMatchObject({ to: 'https://good.test/inbox', wire: { type: 'Create', object: { type: 'Note' } } })
 })
 
-test('an inbox of a blocked domain is not delivered to', async () => {
+test('the gateway does not deliver to an inbox of a blocked domain', async () => {
   const open = await openTurnContext({ handle: () => 'hi' }, { block: ['other.test'] })
   const alice = settlePerson(open.peer, 'alice@good.test', {
     document: { inbox: 'https://other.test/inbox', endpoints: undefined },
@@ -117,7 +117,7 @@ test('an inbox of a blocked domain is not delivered to', async () => {
   expect(open.peer.countOf('https://other.test/inbox')).toBe(0)
 })
 
-test('AP-40: an inbox on a private address is not delivered to', async () => {
+test('AP-40: the gateway does not deliver to an inbox on a private address', async () => {
   const open = await openTurnContext({ handle: () => 'hi' })
   const alice = settlePerson(open.peer, 'alice@good.test', {
     document: { inbox: 'https://127.0.0.1/inbox', endpoints: undefined },
@@ -126,7 +126,7 @@ test('AP-40: an inbox on a private address is not delivered to', async () => {
   expect(await settled(open)).toMatchObject([{ state: 'dead', last_error: 'Cannot fetch: address is not public' }])
 })
 
-test('people an answer mentions are looked up, named in all copies and delivered to', async () => {
+test('the gateway looks up the people that an answer mentions, names them in all copies and delivers to them', async () => {
   const open = await openTurnContext({
     handle: () => ({
       parts: [{ kind: 'text', mime: 'text/plain', content: 'ask bob' }],
@@ -146,7 +146,7 @@ test('people an answer mentions are looked up, named in all copies and delivered
   }
 })
 
-test('a recipient who cannot be found is a dead letter, and the author still gets the answer', async () => {
+test('a recipient whom the gateway cannot find is a dead letter, and the author still gets the answer', async () => {
   const open = await openTurnContext({
     handle: () => ({ parts: [{ kind: 'text', mime: 'text/plain', content: 'ask' }], mentions: ['@nobody@other.test'] }),
   })

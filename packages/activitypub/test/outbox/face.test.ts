@@ -37,7 +37,7 @@ test('an icon is an Image, with its type when it is known', async () => {
   expect((await readActor({ iconUrl: url })).icon).toEqual({ type: 'Image', url })
 })
 
-test('fields are property values: plain text is escaped, an address alone is a link with its own text', async () => {
+test('fields are property values with escaped plain text, and an address alone is a link with its own text', async () => {
   const fields = [
     { name: 'Made & run by', value: 'A <b>team</b> & "friends"' },
     { name: 'Source', value: 'https://example.com/code?a=1&b="2"' },
@@ -76,7 +76,7 @@ test('directories and search are for those who ask for them', async () => {
   expect(await readActor({ isIndexable: true })).toMatchObject({ discoverable: false, indexable: true })
 })
 
-test('other accounts are named when there are any, and nothing is there that is not', async () => {
+test('the actor names other accounts when there are any, and leaves out missing members', async () => {
   const alsoKnownAs = ['https://old.test/users/echo']
   expect(await readActor({ alsoKnownAs })).toMatchObject({ alsoKnownAs })
   const bare = await readActor({})

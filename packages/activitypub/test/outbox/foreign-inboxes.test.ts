@@ -58,7 +58,7 @@ async function follow(name: string, inbox: string): Promise<number> {
 
 const followers = () => stage.gateway.store.countRelations({ agent: 'echo', via: 'activitypub', relation: 'follower' })
 
-test('AP-42: an agent cannot be made to post to thousands of addresses on a foreign host', async () => {
+test('AP-42: nobody can make an agent post to thousands of addresses on a foreign host', async () => {
   stage = await openStage()
   stage.gateway.platform.holdClock()
   const answers: number[] = []
@@ -87,7 +87,7 @@ test.each([404, 405, 410])('a follower whose inbox on another host answers %s fo
   await expect.poll(followers).toBe(1)
 })
 
-test('AP-41: a host that others name gets sixty requests a minute, however long an answer is and however often it is refused', async () => {
+test('AP-41: a host in the inbox of others gets sixty requests a minute, for any length of answers and number of refusals', async () => {
   stage = await openStage({ agents: { echo: { handle: () => 'words and words. '.repeat(600) } } })
   const { peer, mallory, gateway } = stage
   peer.serve('https://good.test/victim', { status: 429 })
@@ -110,7 +110,7 @@ test.each([
   ['the shared inbox', 'https://good.test/inbox', {}],
   ['an inbox', 'https://good.test/users/alice/inbox', { endpoints: undefined }],
 ])(
-  'AP-41: an actor that names %s of others as its own keeps nothing from them when it is blocked',
+  'AP-41: an actor that claims %s of others takes nothing from them when the operator blocks it',
   async (_, inbox, document) => {
     stage = await openStage({ agents: { echo: { handle: () => undefined } }, config: { block: ['sub.evil.test'] } })
     const { peer, mallory, gateway } = stage

@@ -50,7 +50,7 @@ async function left(): Promise<{ readonly followers: number; readonly words: num
 const all = { followers: 1, words: 1 }
 
 describe('DeletedActors.check()', () => {
-  test('AP-31: an actor that its server declares gone is forgotten', async () => {
+  test('AP-31: the gateway forgets an actor when its server says that it is gone', async () => {
     const gone = await openDeletedActors()
     answerFor(410)
     await gone.check(stage.alice.id)
@@ -58,7 +58,7 @@ describe('DeletedActors.check()', () => {
     expect(stage.gateway.platform.logged.filter(({ text }) => text.startsWith('peer forgotten'))).toHaveLength(1)
   })
 
-  test('AP-31: an actor that is not found is not forgotten at once: the server may be in trouble', async () => {
+  test('AP-31: the gateway does not forget a missing actor at once, since the server may be in trouble', async () => {
     const gone = await openDeletedActors()
     answerFor(404)
     await gone.check(stage.alice.id)
@@ -68,7 +68,7 @@ describe('DeletedActors.check()', () => {
     expect(await left()).toEqual(all)
   })
 
-  test('AP-31: an actor that is not found for a day follows no more; its words stay', async () => {
+  test('AP-31: an actor that is missing for a day follows no more, and its words stay', async () => {
     const gone = await openDeletedActors()
     answerFor(404)
     await gone.check(stage.alice.id)
@@ -77,7 +77,7 @@ describe('DeletedActors.check()', () => {
     expect(await left()).toEqual({ followers: 0, words: 1 })
   })
 
-  test('an actor that was found in between is not gone', async () => {
+  test('an actor that reappears in between is not gone', async () => {
     const gone = await openDeletedActors()
     for (const status of [404, 200, 404]) {
       answerFor(status)
@@ -125,7 +125,7 @@ describe('DeletedActors.check()', () => {
   })
 })
 
-test('AP-31: an inbox that is gone, with its actor, is a dead letter and ends in forgetting', async () => {
+test('AP-31: a deleted inbox with its actor is a dead letter, and the gateway then forgets the actor', async () => {
   stage = await openStage()
   const { gateway, alice, peer } = stage
   await postActivity(gateway, alice, composeNote(alice))

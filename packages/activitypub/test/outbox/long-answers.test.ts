@@ -23,7 +23,7 @@ afterEach(async () => {
   await stage.close()
 })
 
-test('an answer that is dear to divide is divided once, however often its posts are sent and read', async () => {
+test('the gateway divides a long answer once, for any number of deliveries and readers', async () => {
   const { mallory, gateway } = await openWith(() => '> '.repeat(60_000))
   const beganSending = process.cpuUsage()
   await postActivity(gateway, mallory, composeNote(mallory))
@@ -41,7 +41,7 @@ test('an answer that is dear to divide is divided once, however often its posts 
   expect(process.cpuUsage(beganReading).user * 2).toBeLessThan(sending)
 }, 90_000)
 
-test('an outbox of long answers is written once, however often it is read', async () => {
+test('the gateway renders an outbox of long answers once, for any number of readers', async () => {
   const { mallory, gateway } = await openWith(() => '> a\n- b\n'.repeat(12_000), { split_posts: false })
   for (let count = 0; count < 8; count += 1) await postActivity(gateway, mallory, composeNote(mallory))
   const answered = () => gateway.store.countListed({ agent: 'echo', via: 'activitypub' })

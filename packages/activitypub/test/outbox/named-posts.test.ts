@@ -27,7 +27,7 @@ async function deliver(activity: Document) {
   return [status, code, (await stage.stored()).length]
 }
 
-test('a post that a Create only names is fetched from its own host, and read like an embedded one', async () => {
+test('the gateway fetches a post that a Create only names from its own host, and reads it like an embedded one', async () => {
   const { activity, post, url } = composeNamed({ content: '<p>Fetched</p>', contentMap: { en: '<p>Fetched</p>' } })
   stage.peer.serve(url, { body: post })
   expect(await deliver(activity)).toEqual([202, undefined, 1])
@@ -53,21 +53,21 @@ test.each<[string, (post: Document) => Document]>([
   expect(stage.peer.countOf(url)).toBe(1)
 })
 
-test('a named post on another host than its author is not fetched', async () => {
+test('the gateway does not fetch a named post on another host than its author', async () => {
   const { activity } = composeNamed()
   const object = 'https://evil.test/notes/1'
   expect(await deliver({ ...activity, object })).toEqual([401, 'signer_mismatch', 0])
   expect(stage.peer.countOf(object)).toBe(0)
 })
 
-test('a named post that is for no agent here is not fetched', async () => {
+test('the gateway does not fetch a named post that is for no agent here', async () => {
   const { activity, post, url } = composeNamed()
   stage.peer.serve(url, { body: post })
   expect(await deliver({ ...activity, to: post.to, cc: [] })).toEqual([202, undefined, 0])
   expect(stage.peer.countOf(url)).toBe(0)
 })
 
-test('while its host has no answer the delivery is to come again; where it shows nothing, it is not', async () => {
+test('while its host has no answer the sender should deliver again; when the host shows nothing, not', async () => {
   const { activity, url } = composeNamed()
   stage.peer.serve(url, { status: 503 })
   expect(await deliver(activity)).toEqual([503, 'unavailable', 0])
@@ -75,7 +75,7 @@ test('while its host has no answer the delivery is to come again; where it shows
   expect(await deliver(activity)).toEqual([202, undefined, 0])
 })
 
-test('a stranger can make us fetch so many posts a minute and no more', async () => {
+test('a stranger can cause a limited number of fetches a minute', async () => {
   const { gateway, alice, peer } = stage
   const { activity, url } = composeNamed()
   // One more is let through each second.

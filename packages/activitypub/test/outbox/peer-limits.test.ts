@@ -51,7 +51,7 @@ async function learn(): Promise<number> {
   return limits.recall('good.test')
 }
 
-test('a host that was not asked accepts 500 characters', () => {
+test('a host that the gateway has not asked accepts 500 characters', () => {
   expect(limits.recall('good.test')).toBe(500)
   expect(peer.requests).toEqual([])
 })
@@ -73,7 +73,7 @@ test.each([
   expect(peer.countOf(urls.v2)).toBe(1)
 })
 
-test('Misskey and its relatives say it in NodeInfo, and are asked no more', async () => {
+test('Misskey and its relatives say it in NodeInfo, and the gateway asks them no more', async () => {
   serveSoftware('sharkey', { maxNoteTextLength: 8_000 })
   expect(await learn()).toBe(8_000)
   expect(peer.requests).toHaveLength(2)
@@ -88,7 +88,7 @@ test.each([
   ['wordpress', 100_000],
   ['something else', 500],
   ['constructor', 500],
-])('of %s that does not say, %s is expected', async (name, length) => {
+])('from a silent %s the gateway expects %s', async (name, length) => {
   serveSoftware(name)
   expect(await learn()).toBe(length)
 })
@@ -151,7 +151,7 @@ const strange: readonly (readonly [what: string, discovery: PeerRoute, descripti
 ]
 
 test.each(strange.map(([what, ...routes]) => ({ what, routes })))(
-  'a host that $what takes 500 characters, and others are not asked in its stead',
+  'a host that $what takes 500 characters, and the gateway asks no other host instead',
   async ({ routes: [discovery, description = { type, body: nodeInfo }] }) => {
     peer.serve(urls.discovery, discovery)
     peer.serve(urls.nodeInfo, description)
@@ -161,7 +161,7 @@ test.each(strange.map(([what, ...routes]) => ({ what, routes })))(
   },
 )
 
-test('the newest description is read', async () => {
+test('the gateway reads the newest description', async () => {
   const [older] = linkTo('https://good.test/older', '1.0').links
   const [newer] = linkTo(urls.nodeInfo, '2.1').links
   serve(urls.discovery, { links: [older, newer] })
@@ -169,7 +169,7 @@ test('the newest description is read', async () => {
   expect(await learn()).toBe(9_000)
 })
 
-test('an instance that redirects elsewhere, or sends 10 MB, is what its software is', async () => {
+test('an instance that redirects elsewhere, or sends 10 MB, has the limit of its software', async () => {
   serveSoftware('akkoma')
   serve(urls.v2, {}, { status: 302, headers: { location: 'https://other.test/api/v2/instance' } })
   serve(urls.v1, { max_toot_chars: 9_000, padding: 'x'.repeat(10_000_000) })
@@ -178,7 +178,7 @@ test('an instance that redirects elsewhere, or sends 10 MB, is what its software
   expect(peer.countOf('https://other.test/api/v2/instance')).toBe(0)
 })
 
-test('a host that never answers is let go, and not asked again for an hour', async () => {
+test('the gateway leaves a host that never answers, and does not ask again for an hour', async () => {
   peer.serve(urls.discovery, 'hang')
   let timeoutMs = 500
   limits = createPeerLimits({
@@ -209,7 +209,7 @@ test('a slow host gets ten seconds for all its answers together', async () => {
   expect(asked).toEqual([10, 6, 2])
 })
 
-test('the limit of a host is remembered for a day', async () => {
+test('the gateway remembers the limit of a host for a day', async () => {
   serveSoftware('mastodon')
   serve(urls.v2, { configuration: { statuses: { max_characters: 1_000 } } })
   await learn()
@@ -221,7 +221,7 @@ test('the limit of a host is remembered for a day', async () => {
   expect(await learn()).toBe(2_000)
 })
 
-test('an instance that declares no limit is asked again after an hour', async () => {
+test('the gateway asks an instance that declares no limit again after an hour', async () => {
   serveSoftware('akkoma')
   serve(urls.v2, {}, { status: 503 })
   expect(await learn()).toBe(5_000)
@@ -238,7 +238,7 @@ test('those who ask at the same time share one look-up', async () => {
 })
 
 test.each(['', ' ', '127.0.0.1', 'localhost', '[::1]', 'good.test/x?', 'a@other.test', 'other.test#', 'no where'])(
-  'a host named "%s" is not asked, and nothing is thrown',
+  'the gateway does not ask a host "%s", and throws no error',
   async host => {
     await limits.learn(host)
     expect(limits.recall(host)).toBe(500)
@@ -246,7 +246,7 @@ test.each(['', ' ', '127.0.0.1', 'localhost', '[::1]', 'good.test/x?', 'a@other.
   },
 )
 
-test('hosts that were asked long ago are forgotten when there are too many', async () => {
+test('the gateway forgets hosts from long ago when there are too many', async () => {
   serveSoftware('lemmy')
   await learn()
   const failing: GuardedFetch = () => Promise.reject(new Error('not there'))

@@ -27,7 +27,7 @@ afterAll(async () => {
 const to = `@echo@${domain}`
 
 test.each(['alice@mastodon.test', 'alice@gotosocial.test'])(
-  'a mention by %s is answered by a signed reply its server verifies',
+  'a mention by %s gets a signed reply that its server verifies',
   async from => {
     const sent = await simulation.fediverse.deliver({ from, to, text: 'hello there' })
     expect(sent.status).toBe(202)
@@ -129,7 +129,7 @@ test('an inbox that is busy once gets the same document a little later', async (
   expect(arrivals).toBe(1)
 })
 
-test('the answer is served under its id', async () => {
+test('a reader gets the answer under its id', async () => {
   const sent = await simulation.fediverse.deliver({ to, text: 'fetch me' })
   const { activity } = await simulation.fediverse.awaitReply(sent.objectId, 5_000)
   const note = activity.object as { id: string; content: string }

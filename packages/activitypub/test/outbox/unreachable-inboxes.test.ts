@@ -34,7 +34,7 @@ test('AP-42: a thousand lost inboxes cost two looks through the followers, not a
   expect(looks.filter(after => after === 0)).toHaveLength(2)
 })
 
-test('an inbox that was lost lately is not looked for again', async () => {
+test('the gateway does not look for an inbox again soon after its loss', async () => {
   const { onGone, looks, checked } = openUnreachableInboxes(1)
   onGone('echo', { inbox: 'https://evil.test/inbox/0' })
   await vi.waitFor(() => expect(checked).toHaveLength(1))

@@ -17,7 +17,7 @@ async function expectNothingStored(): Promise<void> {
   expect(await stage.stored()).toEqual([])
 }
 
-test('an honest note is stored once, with what proves it', async () => {
+test('the store keeps an honest note once, with its proof', async () => {
   const { gateway, alice } = stage
   const note = composeNote(alice)
   expect(await postActivity(gateway, alice, note)).toMatchObject({ status: 202 })
@@ -41,7 +41,7 @@ test('AP-01: a key document on another host that names the victim as its owner p
   await expectNothingStored()
 })
 
-test('AP-01: a key the actor’s own document does not list does not speak for it, even from its own host', async () => {
+test('AP-01: a key outside the actor’s own document does not speak for it, even from its own host', async () => {
   const { gateway, peer, alice, mallory } = stage
   const keyId = 'https://good.test/uploads/key.json'
   peer.serve(keyId, { body: { id: keyId, owner: alice.id, publicKeyPem: mallory.key.publicPem } })
@@ -52,7 +52,7 @@ test('AP-01: a key the actor’s own document does not list does not speak for i
   await expectNothingStored()
 })
 
-test('AP-02: a valid signature of another actor is refused before anything is fetched', async () => {
+test('AP-02: the gateway refuses a valid signature of another actor before it fetches anything', async () => {
   const { gateway, peer, alice, mallory } = stage
   const answer = await postActivity(gateway, alice, composeNote(alice), { signer: mallory })
   expect(answer).toMatchObject({ status: 401, code: 'signer_mismatch' })
@@ -68,7 +68,7 @@ test('AP-02: a neighbour on the same host cannot speak for the actor', async () 
   await expectNothingStored()
 })
 
-test('AP-03: a key entry under another id than the one that signs is not the key', async () => {
+test('AP-03: a key entry under another id than that of the signature is not the key', async () => {
   const { gateway, peer } = stage
   const carol = settlePerson(peer, 'carol@good.test', { document: {} })
   const publicKey = { ...(carol.document.publicKey as object), id: `${carol.id}#other` }
@@ -78,14 +78,14 @@ test('AP-03: a key entry under another id than the one that signs is not the key
   await expectNothingStored()
 })
 
-test('AP-04: a key id that is an account name is refused', async () => {
+test('AP-04: the gateway refuses a key id that is an account name', async () => {
   const { gateway, alice } = stage
   const answer = await postActivity(gateway, alice, composeNote(alice), { keyId: 'acct:alice@good.test' })
   expect(answer).toMatchObject({ status: 401, code: 'signer_mismatch' })
   await expectNothingStored()
 })
 
-test('AP-05: an actor document with the id of another host is no actor, and nothing is stored for the victim', async () => {
+test('AP-05: an actor document with the id of another host is no actor, and the gateway stores nothing for the victim', async () => {
   const { gateway, peer, alice, mallory } = stage
   const id = 'https://evil.test/users/fake'
   peer.serve(id, {
@@ -143,7 +143,7 @@ test.each([
   await expectNothingStored()
 })
 
-test('AP-07: an embedded actor that is the signer is read by its id', async () => {
+test('AP-07: the gateway reads an embedded actor that is the signer by its id', async () => {
   const { gateway, alice } = stage
   const actor = { id: alice.id, type: 'Person', name: 'Somebody famous' }
   expect(await postActivity(gateway, alice, composeNote(alice, {}, { actor }))).toMatchObject({ status: 202 })
@@ -151,7 +151,7 @@ test('AP-07: an embedded actor that is the signer is read by its id', async () =
   expect(record?.message.sender.display_name).toBe('The alice')
 })
 
-test('AP-08: an activity whose id is on another host is refused', async () => {
+test('AP-08: the gateway refuses an activity whose id is on another host', async () => {
   const { gateway, alice } = stage
   const answer = await postActivity(gateway, alice, composeNote(alice, {}, { id: 'https://evil.test/1' }))
   expect(answer).toMatchObject({ status: 401, code: 'signer_mismatch' })
@@ -162,7 +162,7 @@ test.each([
   ['is on another host', { id: 'https://evil.test/notes/1' }],
   ['is attributed to another host', { attributedTo: 'https://evil.test/users/mallory' }],
   ['is attributed to a neighbour', { attributedTo: 'https://good.test/users/bob' }],
-])('AP-09: a created object that %s is refused', async (_, note) => {
+])('AP-09: the gateway refuses a created object that %s', async (_, note) => {
   const { gateway, alice } = stage
   const answer = await postActivity(gateway, alice, composeNote(alice, note))
   expect(answer).toMatchObject({ status: 401, code: 'signer_mismatch' })
@@ -196,7 +196,7 @@ test.each([
   ['control characters', { preferredUsername: 'al\u0000ice' }],
   ['a look-alike', { preferredUsername: 'аlice' }],
   ['somebody else’s name', { preferredUsername: 'admin' }],
-])('AP-11: a name with %s is withheld; the evidence still names the actor', async (_, document) => {
+])('AP-11: the gateway withholds a name with %s, and the evidence still names the actor', async (_, document) => {
   const { gateway, peer } = stage
   const alice = settlePerson(peer, 'alice@good.test', { document })
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
@@ -229,7 +229,7 @@ test('AP-11: a name on another domain counts when that domain confirms it', asyn
   expect((await stage.stored())[0]?.message.sender.address).toBe('@alice@other.test')
 })
 
-test('AP-11: a name is confirmed once a day, not at every post', async () => {
+test('AP-11: the gateway confirms a name once a day, not at every post', async () => {
   const { gateway, peer, alice } = stage
   await postActivity(gateway, alice, composeNote(alice))
   await postActivity(gateway, alice, composeNote(alice))
@@ -251,7 +251,7 @@ test('one post to two agents is two messages', async () => {
   expect(list.map(({ agent }) => agent).sort()).toEqual(['echo', 'help'])
 })
 
-test('a post that is for no agent here is accepted and has no effect', async () => {
+test('the gateway accepts a post for no agent here, which has no effect', async () => {
   const { gateway, alice } = stage
   const audience = { to: [publicCollection], cc: [], tag: [] }
   const note = composeNote(alice, audience, { to: [publicCollection], cc: [] })

@@ -42,7 +42,7 @@ const onlyNew: (status: number) => Answer = status => request => ({
   status: schemeOf(request) === 'rfc9421' ? 202 : status,
 })
 
-describe('AP-28: the second knock', () => {
+describe('AP-28: the second signature scheme', () => {
   test.each([400, 401, 403])('comes after %s, by RFC 9421 and with the same bytes', async status => {
     const [first, second, ...more] = await deliverTo(onlyNew(status))
     expect(more).toEqual([])
@@ -61,19 +61,19 @@ describe('AP-28: the second knock', () => {
     expect((await deliverTo(() => ({ status }))).map(schemeOf)).toEqual(['cavage'])
   })
 
-  test('is the first next time, where it was proven, and for a while only', async () => {
+  test('comes first next time, where the host has proven it, and for a while only', async () => {
     await deliverTo(onlyNew(401))
     expect((await deliverTo(onlyNew(401))).map(schemeOf)).toEqual(['rfc9421'])
     stage.gateway.platform.advance(2 * 3_600_000)
     expect((await deliverTo(onlyNew(401))).map(schemeOf)).toEqual(['cavage', 'rfc9421'])
   })
 
-  test('is not remembered of a server that accepts everything', async () => {
+  test('does not come first for a server that accepts everything', async () => {
     await deliverTo(() => ({ status: 202 }))
     expect((await deliverTo(() => ({ status: 202 }))).map(schemeOf)).toEqual(['cavage'])
   })
 
-  test('is forgotten when a host goes back to the old scheme', async () => {
+  test('gives way to the first when a host goes back to the old scheme', async () => {
     await deliverTo(onlyNew(401))
     const onlyOld: Answer = request => ({ status: schemeOf(request) === 'cavage' ? 202 : 401 })
     expect((await deliverTo(onlyOld)).map(schemeOf)).toEqual(['rfc9421', 'cavage'])
@@ -81,7 +81,7 @@ describe('AP-28: the second knock', () => {
   })
 })
 
-test('AP-29: the first knock is draft-cavage, which a server that checks later can read', async () => {
+test('AP-29: the first request has a signature by draft-cavage, which a server that checks later can read', async () => {
   const [first, ...more] = await deliverTo(() => ({ status: 202 }))
   expect(more).toEqual([])
   expect(first?.headers.signature).toMatch(
@@ -89,14 +89,14 @@ test('AP-29: the first knock is draft-cavage, which a server that checks later c
   )
 })
 
-test('refused twice with 401, a delivery is tried a few times more: they may not have our key yet', async () => {
+test('after two 401 the gateway repeats a delivery a few times, since the host may not have the key yet', async () => {
   const posts = await deliverTo(() => ({ status: 401 }))
   expect(posts.map(schemeOf)).toEqual(['cavage', 'rfc9421', 'cavage', 'rfc9421', 'cavage', 'rfc9421'])
   const [delivery] = await stage.gateway.store.listDeliveries({ limit: 1 })
   expect(delivery).toMatchObject({ state: 'dead', last_error: 'Cannot deliver: the inbox answered 401' })
 })
 
-test('an actor that only requests by RFC 9421 may read is fetched by the second knock', async () => {
+test('the gateway fetches an actor by the second scheme when only requests by RFC 9421 may read it', async () => {
   const { gateway, peer, alice } = stage
   peer.serve(inbox, { status: 202 })
   peer.serve(alice.id, request => (schemeOf(request) === 'rfc9421' ? { body: alice.document } : { status: 401 }))

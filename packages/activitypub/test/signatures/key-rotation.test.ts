@@ -142,7 +142,7 @@ test('a host gets the notice even when a stranger has named a wrong inbox there'
   expect(told()[2]).toEqual(['Update', `${echo}#main-key`])
 })
 
-test('what waits to be delivered again is proven anew when its key is revoked', async () => {
+test('a waiting delivery gets a new signature when the operator revokes its key', async () => {
   const { gateway, peer, alice, posts } = await openHost()
   await postActivity(gateway, alice, composeActivity(alice, 'Follow', echo))
   peer.serve('https://good.test/inbox', { status: 503 })
@@ -161,7 +161,7 @@ test('what waits to be delivered again is proven anew when its key is revoked', 
   await vi.waitFor(() => expect(provenBy().at(-1)).toBe(`${echo}#ed25519-key-2`))
 })
 
-test('who has a revoked key cannot be introduced by it', async () => {
+test('a revoked key cannot introduce a new one', async () => {
   const { gateway, alice, posts, told } = await openHost()
   await gateway.channel.rotateKeys?.('echo', { isRevoking: true })
   await postActivity(gateway, alice, composeNote(alice))
@@ -192,7 +192,7 @@ test('revoked keys disappear at once, and the next rotation keeps the new ones',
   expect((await readActor(open)).ids).toEqual([`${echo}#main-key-4`, `${echo}#main-key-3`])
 })
 
-test('what is revoked for one agent stays with the others', async () => {
+test('the revocation of a key for one agent leaves the keys of the others', async () => {
   const { gateway } = await openOne()
   await gateway.channel.publishedKeys()
   await gateway.channel.rotateKeys?.('echo', { isRevoking: true })
@@ -217,7 +217,7 @@ test('two rotations at once are two, and readers in between see one state or the
   expect((await readActor(open)).ids).toEqual([`${echo}#main-key-3`, `${echo}#main-key-2`, `${echo}#main-key`])
 })
 
-test('keys and their rotation survive a restart, and are seen by another process', async () => {
+test('keys and their rotation survive a restart, and another process sees them', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'postern-keys-'))
   const platform = createTestPlatform(async () => {
     throw new Error('nothing goes out')
@@ -259,7 +259,7 @@ test('keys and their rotation survive a restart, and are seen by another process
 describe('renderActorUpdate()', () => {
   const at = '2026-11-21T12:00:00.000Z'
 
-  test('announces the actor as it is served now, under an id that depends on the time', async () => {
+  test('announces the actor in its current form, under an id that depends on the time', async () => {
     const open = await openOne()
     await open.gateway.channel.rotateKeys?.('echo')
     const { '@context': context, ...served } = await readDocument(open)

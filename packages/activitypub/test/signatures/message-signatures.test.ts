@@ -34,7 +34,7 @@ async function expectRefused(posted: ReturnType<typeof postSigned>, code: string
   expect(await stage.stored()).toEqual([])
 }
 
-test("Mastodon's profile is accepted, and the proof says what was proven", async () => {
+test("the gateway accepts Mastodon's profile, and records what the signature proved", async () => {
   expect(await postSigned(stage.alice)).toMatchObject({ status: 202 })
   const [record] = await stage.stored()
   expect(record?.message.sender).toMatchObject({ verified: true, key_id: stage.alice.keyId })
@@ -56,11 +56,11 @@ test.each<[string, MessageOptions]>([
   ['an algorithm that is the key’s', { parameters: { alg: 'rsa-v1_5-sha256' } }],
   ['nonce, tag and an end', { parameters: { nonce: 'n', tag: 'activitypub', expires: seconds() + 60 } }],
   ['another label', { label: 'mastodon' }],
-])('%s is accepted', async (_, options) => {
+])('the gateway accepts %s', async (_, options) => {
   expect(await postSigned(stage.alice, options)).toMatchObject({ status: 202 })
 })
 
-describe('AP-23: RFC 9421 is refused', () => {
+describe('AP-23: the gateway refuses RFC 9421', () => {
   test.each<[string, MessageOptions, string, RegExp]>([
     ['without created', { parameters: { created: undefined } }, 'signature_invalid', /"created" is missing/],
     ['when it is a day old', { parameters: { created: seconds() - 86_400 } }, 'expired', /before the accepted window/],
@@ -125,7 +125,7 @@ describe('AP-23: RFC 9421 is refused', () => {
   })
 })
 
-describe('AP-24: beside a Signature-Input an old signature is ignored', () => {
+describe('AP-24: beside a Signature-Input the gateway ignores an old signature', () => {
   test.each(['sig1=("@method");created=1', 'nonsense', ''])('"%s"', async input => {
     const { gateway, alice } = stage
     const body = JSON.stringify(composeNote(alice))
@@ -146,7 +146,7 @@ describe('Accept-Signature', () => {
     expect(asked).toBe('sig1=("@method" "@target-uri" "content-digest");created;keyid')
   })
 
-  test('is not sent with anything but a 401', async () => {
+  test('goes out with a 401 and with nothing else', async () => {
     const { gateway, alice } = stage
     const answer = await postActivity(gateway, alice, composeNote(alice), { path: '/agents/nobody/inbox' })
     expect(answer.status).toBe(404)
@@ -190,7 +190,7 @@ describe('an Ed25519 key that the actor lists as a Multikey', () => {
     await expectRefused(postSigned(erin, signedBy(erin)), 'signer_mismatch', /does not list the signer's key/)
   })
 
-  test('AP-27: is no key of draft-cavage, whatever the algorithm is called', async () => {
+  test('AP-27: is no key of draft-cavage, under any name of the algorithm', async () => {
     const erin = settleErin()
     for (const algorithm of ['hs2019', 'rsa-sha256']) {
       const posted = postActivity(stage.gateway, erin, composeNote(erin), {
@@ -206,7 +206,7 @@ describe('http-message-signatures, the second opinion', () => {
   test.each([
     ['a whole target', ['@method', '@target-uri', 'content-digest']],
     ['a target in parts, and headers', ['@method', '@authority', '@path', '@query', 'content-digest', 'content-type']],
-  ])('signs %s and is accepted', async (_, fields) => {
+  ])('signs %s, and the gateway accepts it', async (_, fields) => {
     const { gateway, alice } = stage
     const body = JSON.stringify(composeNote(alice))
     const { 'content-digest': contentDigest = '' } = signMessageHeaders(gateway, alice, body)

@@ -44,7 +44,7 @@ test.each([
   ['no host', [target, 'date', 'digest'], 'host'],
   ['no digest', [target, 'host', 'date'], 'digest'],
   ['no time', [target, 'host', 'digest'], 'date'],
-])('AP-14: a signature that covers %s is refused', async (_, covered, missing) => {
+])('AP-14: the gateway refuses a signature that covers %s', async (_, covered, missing) => {
   const { gateway, alice } = stage
   const posted = postActivity(gateway, alice, composeNote(alice), { covered })
   await expectRefused(posted, 'signature_invalid', new RegExp(`does not cover .*${missing}|covers neither ${missing}`))
@@ -62,7 +62,7 @@ describe('AP-15: the digest', () => {
     ['is of another body', `SHA-256=${sha256('another body')}`],
     ['uses an algorithm we do not take', 'MD5=1B2M2Y8AsgTpgAmY7PhCfg=='],
     ['is not base64', 'SHA-256=not a digest'],
-  ])('that %s is refused', async (_, digest) => {
+  ])('that %s makes the request fail', async (_, digest) => {
     const { gateway, alice } = stage
     await expectRefused(postActivity(gateway, alice, composeNote(alice), { digest }), 'signature_invalid', /digest/)
   })
@@ -71,7 +71,7 @@ describe('AP-15: the digest', () => {
     ['right first', (right: string) => `${right},SHA-256=${sha256('x')}`],
     ['right last', (right: string) => `SHA-256=${sha256('x')}, ${right}`],
     ['other algorithm', (right: string) => `${right},SHA-512=AAAA`],
-  ])('of two, both must be right: %s', async (_, both) => {
+  ])('has to be right in both of two: %s', async (_, both) => {
     const { gateway, alice } = stage
     const body = JSON.stringify(composeNote(alice))
     const digest = both(`SHA-256=${sha256(body)}`)
@@ -82,7 +82,7 @@ describe('AP-15: the digest', () => {
     )
   })
 
-  test('is compared with the bytes that came', async () => {
+  test('has to fit the bytes that came', async () => {
     const { gateway, alice } = stage
     const body = JSON.stringify(composeNote(alice))
     const sentBody = body.replace('Hello', 'Hullo')
@@ -93,7 +93,7 @@ describe('AP-15: the digest', () => {
     )
   })
 
-  test('that is not signed is refused', async () => {
+  test('outside of the signature makes the request fail', async () => {
     const { gateway, alice } = stage
     const body = JSON.stringify(composeNote(alice))
     const posted = postActivity(gateway, alice, body, { covered: [target, 'host', 'date'] })
@@ -108,7 +108,7 @@ test.each(['sha-256', 'SHA-256', 'Sha-256'])('AP-16: a digest named %s is honest
 })
 
 test.each(['yesterday', '', '2026', 'Thu, 99 Zed 2026 00:00:00 GMT'])(
-  'AP-17: the signed date "%s" cannot be read',
+  'AP-17: the gateway cannot read the signed date "%s"',
   async date => {
     const { gateway, alice } = stage
     await expectRefused(
@@ -123,7 +123,7 @@ test.each([
   ['2 h old', -2 * hour, /before the accepted window/],
   ['13 h old', -13 * hour, /before the accepted window/],
   ['2 h ahead', 2 * hour, /in the future/],
-])('AP-18: a signature %s is refused', async (_, shift, detail) => {
+])('AP-18: the gateway refuses a signature %s', async (_, shift, detail) => {
   const { gateway, alice } = stage
   await expectRefused(postActivity(gateway, alice, composeNote(alice), { date: dateAt(shift) }), 'expired', detail)
 })
@@ -165,7 +165,7 @@ describe('AP-19: (created) and (expires)', () => {
     ['that is a day old', { algorithm, created: secondsNow() - 86_400 }, 'expired', /before the accepted window/],
     ['that is no number', { algorithm, created: 'soon' }, 'signature_invalid', /not a whole number of seconds/],
     ['under the name rsa-sha256', { algorithm: 'rsa-sha256', created: secondsNow() }, 'signature_invalid', /not there/],
-  ])('(created) %s is refused', async (_, parameters, code, detail) => {
+  ])('the gateway refuses (created) %s', async (_, parameters, code, detail) => {
     const { gateway, alice } = stage
     await expectRefused(postActivity(gateway, alice, composeNote(alice), { covered, parameters }), code, detail)
   })
@@ -195,7 +195,7 @@ describe('AP-19: (created) and (expires)', () => {
   })
 })
 
-test('AP-20: a repeated parameter is refused', async () => {
+test('AP-20: the gateway refuses a repeated parameter', async () => {
   const { gateway, alice, mallory } = stage
   const body = JSON.stringify(composeNote(alice))
   const headers = signHeaders(gateway, alice, body, { path: '/agents/echo/inbox' })
@@ -205,7 +205,7 @@ test('AP-20: a repeated parameter is refused', async () => {
 })
 
 test.each(['rsa-sha1', 'hmac-sha256', 'rsa-sha512', 'ed25519', 'none'])(
-  'AP-21: the algorithm %s is refused',
+  'AP-21: the gateway refuses the algorithm %s',
   async algorithm => {
     const { gateway, alice } = stage
     const posted = postActivity(gateway, alice, composeNote(alice), { parameters: { algorithm } })
@@ -233,7 +233,7 @@ test.each([
   await expectRefused(postActivity(gateway, alice, composeNote(alice), options), 'signature_invalid', /does not fit/)
 })
 
-test('AP-25: the host that a proxy declares is not believed', async () => {
+test('AP-25: the gateway does not believe the host that a proxy declares', async () => {
   const { gateway, alice } = stage
   const headers = { 'x-forwarded-host': 'other.test', forwarded: 'host=other.test' }
   const posted = postActivity(gateway, alice, composeNote(alice), { host: 'other.test', headers })
@@ -246,7 +246,7 @@ test.each(['post /inbox?a=1', 'post /inbox'])('a target signed as "%s" fits a re
   expect(await posted).toMatchObject({ status: 202 })
 })
 
-test('AP-26: the very same request again is answered the same and handled once', async () => {
+test('AP-26: the very same request gets the same answer again, and takes effect once', async () => {
   const { gateway, alice } = stage
   const note = composeNote(alice)
   const date = dateAt(0)
@@ -295,7 +295,7 @@ describe('AP-27: keys', () => {
   })
 })
 
-test('AP-30: after a key was changed one look decides, and the look is not repeated for every failure', async () => {
+test('AP-30: after a change of a key one look decides, and failures do not repeat it', async () => {
   const { gateway, peer, alice } = stage
   await postActivity(gateway, alice, composeNote(alice))
   const renewed = settlePerson(peer, 'alice@good.test', { key: testKey('alice’s next') })
@@ -322,7 +322,7 @@ test('a known key costs no fetch, and many posts at once share one', async () =>
   expect(peer.countOf(alice.id)).toBe(1)
 })
 
-test('what we fetch an actor with is signed by the instance actor', async () => {
+test('the instance actor signs the requests that fetch an actor', async () => {
   const { gateway, peer, alice } = stage
   await postActivity(gateway, alice, composeNote(alice))
   const asked = peer.requests.find(({ path }) => path === '/users/alice')
@@ -341,7 +341,7 @@ describe('AP-31: the farewell of an actor that is gone', () => {
     object,
   })
 
-  test.each([410, 404])('is taken without effect when the key answers %s', async status => {
+  test.each([410, 404])('has no effect when the key answers %s, and the gateway accepts it', async status => {
     const { gateway, peer, alice } = stage
     peer.serve(alice.id, { status })
     expect(await postActivity(gateway, alice, farewell(alice.id))).toMatchObject({ status: 202 })
@@ -358,7 +358,7 @@ describe('AP-31: the farewell of an actor that is gone', () => {
 })
 
 test.each(['', 'keyId', 'keyId="a"', 'keyId="a",signature=""', `keyId="a\\"b",signature="AAAA"`, 'x='.repeat(4_000)])(
-  'a Signature header that cannot be read is 401: %s',
+  'the gateway answers an unreadable Signature header with 401: %s',
   async signature => {
     const { gateway, alice } = stage
     const body = JSON.stringify(composeNote(alice))

@@ -87,7 +87,7 @@ describe('AP-65: a post that is not public', () => {
   test.each([
     ['draft-cavage-12', signGet],
     ['RFC 9421', signMessageGet],
-  ])('is shown to whom it is addressed, signed by %s', async (_, sign) => {
+  ])('is visible to its recipient, signed by %s', async (_, sign) => {
     const { status, headers, body } = await get(stage, path, sign(stage, stage.alice, path))
     expect(status).toBe(200)
     expect(body).toMatchObject({ id: origin + path, type: 'Note', to: [stage.alice.id], cc: [] })
@@ -100,7 +100,7 @@ describe('AP-65: a post that is not public', () => {
     expect(await get(stage, activity, signGet(stage, stage.alice, activity))).toMatchObject({ status: 200 })
   })
 
-  test('is shown to whom the answer mentions', async () => {
+  test('is visible to the people that the answer mentions', async () => {
     expect(await get(stage, mentioning, signGet(stage, bob, mentioning))).toMatchObject({ status: 200 })
     expect(await get(stage, path, signGet(stage, bob, path))).toMatchObject({ status: 404 })
   })
@@ -159,7 +159,7 @@ describe('require_signed_fetch', () => {
     },
   )
 
-  test.each(paths)('%s is shown to who signs', async path => {
+  test.each(paths)('%s is visible to a signed request', async path => {
     const { status, headers } = await get(stage, path, signGet(stage, stage.alice, path))
     expect(status).toBe(200)
     expect(headers.get('vary')).toBe('Accept, Signature, Signature-Input')
@@ -180,13 +180,13 @@ describe('require_signed_fetch', () => {
     expect(await get(stage, '/agents/echo', { accept: 'text/html' })).toMatchObject({ status: 404 })
   })
 
-  test('a blocked host is refused without a look at its key', async () => {
+  test('the gateway refuses a blocked host without a look at its key', async () => {
     const answer = await get(stage, '/agents/echo', signGet(stage, stage.mallory, '/agents/echo'))
     expect(answer).toMatchObject({ status: 403, body: { code: 'forbidden' } })
     expect(stage.peer.requests).toEqual([])
   })
 
-  test('a wrong signature is refused', async () => {
+  test('the gateway refuses a wrong signature', async () => {
     const headers = signGet(stage, stage.alice, '/agents/echo', { key: stage.mallory.key })
     expect(await get(stage, '/agents/echo', headers)).toMatchObject({
       status: 401,
@@ -194,7 +194,7 @@ describe('require_signed_fetch', () => {
     })
   })
 
-  test('when a key host does not answer, the reader is asked to come again', async () => {
+  test('when the host of a key does not answer, the gateway asks the reader to come again', async () => {
     stage.peer.serve(stage.alice.id, { status: 503 })
     const answer = await get(stage, '/agents/echo', signGet(stage, stage.alice, '/agents/echo'))
     expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } })

@@ -139,7 +139,7 @@ test.each(['', 'sig1=AAAA', 'sig1=:AAAA', 'sig1=:A*:', 'keyId="k",signature="AAA
   },
 )
 
-test('what was written loosely is signed in its one form', () => {
+test('the verifier signs a loosely written field in its one strict form', () => {
   const { parameters } = parse('  sig1=( "@method"   "@target-uri" ); created=1; keyid="a\\"b";tag="t"')
   expect(parameters).toBe('("@method" "@target-uri");created=1;keyid="a\\"b";tag="t"')
 })
@@ -179,7 +179,7 @@ test.each([
   expect(() => checkContentDigest(header, Buffer.from('x'))).toThrow(problem)
 })
 
-test('checkContentDigest() wants every digest it knows to be right, and passes over the others', () => {
+test('checkContentDigest() requires that every known digest is right, and ignores the others', () => {
   const body = Buffer.from('hello')
   const right = formatContentDigest(body)
   const wrong = `sha-512=:${Buffer.alloc(64).toString('base64')}:`
