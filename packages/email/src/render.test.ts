@@ -60,7 +60,7 @@ function render(
 }
 
 describe('renderMail() with quotes', () => {
-  test('puts what is answered under the answer, one level deeper', () => {
+  test('puts the answered text under the answer, one level deeper', () => {
     const { text, html } = render({}, { quote: true })
     const line = 'On Sat, 21 Nov 2026 09:00:00 GMT, Alice Bcc: x@evil.test wrote:'
     expect(text).toBe(`Hello\n\n${line}\n> First <b>line</b>\n>> older\n>\n> Last`)
@@ -88,7 +88,7 @@ describe('renderMail() keeps to lines that every server accepts', () => {
     expect(subject.length).toBe(900)
   })
 
-  test('EM-55: ids that are not ASCII are not quoted, for they would need SMTPUTF8', () => {
+  test('EM-55: quotes only ids in ASCII, since others would need SMTPUTF8', () => {
     const wire = render({}, { aim: { message_id: 'ü@a.test', references: ['root@a.test', 'ä@a.test'] } })
     expect([wire.inReplyTo, wire.references]).toEqual([undefined, ['root@a.test']])
   })
@@ -144,7 +144,7 @@ describe('extendThreadIndex()', () => {
     expect(Math.abs(seconds(extend(beganAt(at - 3 * 31_536_000_000))) - 3 * 31_536_000)).toBeLessThan(2)
   })
 
-  test('extends one that was extended before, and nothing that is none', () => {
+  test('extends an extended value again, and leaves an invalid one alone', () => {
     expect(extend(Buffer.concat([beganAt(at), Buffer.alloc(5)]))).toHaveLength(32)
     for (const octets of [Buffer.alloc(0), Buffer.alloc(21), Buffer.alloc(24), Buffer.alloc(22 + 500)]) {
       expect(extend(octets)).toBeUndefined()

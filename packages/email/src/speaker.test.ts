@@ -6,25 +6,25 @@ const { readAddress, identify, showAddress } = emailDescriptor.speaker
 const alice = { local: 'alice', domain: 'example.org' }
 
 describe('a mailbox', () => {
-  test.each(['alice@Example.ORG', 'mailto:alice@example.org', 'MAILTO:Alice@example.org'])('is named by %s', text => {
+  test.each(['alice@Example.ORG', 'mailto:alice@example.org', 'MAILTO:Alice@example.org'])('has the name %s', text => {
     expect(readAddress?.(text, 'agents.test')).toEqual({ address: alice, subject: 'mailto:alice@example.org' })
   })
 
   test.each(['@alice@example.org', 'acct:alice@example.org', 'alice', 'a@localhost', 'https://b.example/@a'])(
-    'is not named by %s',
+    'does not have the name %s',
     text => {
       expect(readAddress?.(text, 'agents.test')).toBeUndefined()
     },
   )
 
-  test('is its own principal, in lower case, where the proof is of the same address', () => {
+  test('is its own principal, in lower case, where the proof is for the same address', () => {
     const evidence = (subject: string) => ({ subject }) as IdentityEvidence
     expect(identify?.(alice, evidence('mailto:Alice@example.org'))).toBe('mailto:alice@example.org')
     expect(identify?.(alice, evidence('mailto:eve@example.org'))).toBeUndefined()
     expect(identify?.(alice, evidence('example.org'))).toBeUndefined()
   })
 
-  test('is shown without the first @', () => {
+  test('shows its name without the first @', () => {
     expect(showAddress?.('@alice@example.org')).toBe('alice@example.org')
   })
 })

@@ -102,7 +102,7 @@ test.each([
   expect(trimReply(text)).toBe(text)
 })
 
-test('trimReply() cuts what was forwarded within the message that is answered', () => {
+test('trimReply() cuts a forwarded message inside the answered one', () => {
   const quote =
     'On Sat, 21 Nov 2026 10:00 Echo <e@x.test> wrote:\n> ---------- Forwarded message ---------\n> Ten euros.'
   expect(trimReply(`No.\n\n${quote}`)).toBe('No.')

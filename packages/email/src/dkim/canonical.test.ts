@@ -50,7 +50,7 @@ test.each([
   ['a:b = AB ;v=1', 'a:b =;v=1'],
   ['a:v=1; bh=x; b=AB; t=1', 'a:v=1; bh=x; b=; t=1'],
   ['a:z=b=AB|c; B=AB;\r\n b=AB;', 'a:z=b=AB|c; B=AB;\r\n b=;'],
-])('of the field %j only the value of b= is taken out', (field, emptied) => {
+])('the canonical form of the field %j leaves out only the value of b=', (field, emptied) => {
   expect(withoutSignature(field)).toBe(emptied)
 })
 

@@ -9,7 +9,7 @@ const publicDer = (key: typeof rsa, type: 'spki' | 'pkcs1' = 'spki') =>
 const rsaText = publicDer(rsa).toString('base64')
 const edwardsText = publicDer(edwards).subarray(-32).toString('base64')
 
-test('an RSA key is read with its length, whatever form its octets have', () => {
+test('the reader reads an RSA key with its length, whatever form its octets have', () => {
   const read = { keyType: 'rsa', bits: 2048, isTesting: false, isExact: false, isCostly: false }
   expect(parseKeyRecord(`p=${rsaText}`)).toMatchObject(read)
   expect(parseKeyRecord(`v=DKIM1; k=rsa; p=${publicDer(rsa, 'pkcs1').toString('base64')};`)).toMatchObject(read)
@@ -56,7 +56,7 @@ test('RFC 8301 §3.2: an RSA key of less than 1024 bits is weak', () => {
   expect(bitsOf(1024)).toMatchObject({ bits: 1024 })
 })
 
-test('a key that takes long to verify with is known by its exponent and its length', () => {
+test('the reader recognizes a key that takes long to verify by its exponent and its length', () => {
   const withExponent = (publicExponent: number) => {
     const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024, publicExponent })
     return parseKeyRecord(`p=${publicKey.export({ type: 'spki', format: 'der' }).toString('base64')}`)

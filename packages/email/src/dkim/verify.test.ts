@@ -35,7 +35,7 @@ test.each(['rfc6376', 'rfc8463'])('the signatures of %s are good', name => {
   )
 })
 
-test('fields of one name are covered from the lowest up, and no field twice (RFC 6376 §5.4.2)', () => {
+test('a signature covers fields of one name from the lowest up, and no field twice (RFC 6376 §5.4.2)', () => {
   const signed = sign({}, { fields: ['from', 'subject', 'From', 'absent'] })
   expect(verify(signed)).toMatchObject([{ covers: ['from', 'subject'] }])
   expect(faultOf(signed.replace('Subject: One', 'Subject: Other'))).toBeUndefined()
@@ -81,7 +81,7 @@ test.each<[string, Readonly<Record<string, string | undefined>>, string | undefi
   expect(faultOf(sign(tags))).toBe(fault)
 })
 
-test('a tag that comes twice, an empty tag or a name that is none makes the signature malformed (RFC 6376 §3.2)', () => {
+test('a repeated tag, an empty tag or an invalid name makes the signature malformed (RFC 6376 §3.2)', () => {
   const signed = sign()
   for (const [from, to] of [
     ['v=1;', 'v=1; v=1;'],
@@ -92,7 +92,7 @@ test('a tag that comes twice, an empty tag or a name that is none makes the sign
     expect(faultOf(signed.replace(from, to))).toBe('signature syntax error')
 })
 
-test('a key with t=s wants the domain of i= to be d= itself', () => {
+test('a key with t=s requires that the domain of i= is d= itself', () => {
   const exact = keyRecord(rsa, 't=s; ')
   expect(faultOf(sign({ i: '@open.test' }), exact)).toBeUndefined()
   expect(faultOf(sign({ i: '@a.open.test' }), exact)).toBe('domain mismatch')
@@ -104,7 +104,7 @@ test('a key of the other type does not verify, though the octets fit', () => {
   expect(faultOf(signed)).toBe('inappropriate key algorithm')
 })
 
-test('a name beyond ASCII is compared and looked up as A-labels (RFC 8616 §5)', () => {
+test('the verifier compares and looks up a name beyond ASCII as A-labels (RFC 8616 §5)', () => {
   const signed = sign({ d: 'b\xc3\xbccher.test', i: '@M\xc3\xbcller.B\xc3\x9cCHER.test' })
   const [report] = verify(signed, keyRecord(rsa), 's1._domainkey.xn--bcher-kva.test')
   expect(report).toMatchObject({ domain: 'xn--bcher-kva.test' })

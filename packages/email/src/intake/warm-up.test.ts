@@ -3,7 +3,7 @@ import { warmUp } from './warm-up.ts'
 
 const sleep = async () => undefined
 
-test('what the first mail needs is loaded one after the other, and what fails keeps nothing back', async () => {
+test('the warm-up loads the code for the first mail step by step, and no failed step stops it', async () => {
   const log: string[] = []
   const load =
     (name: string, fails = false) =>

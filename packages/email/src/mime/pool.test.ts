@@ -64,7 +64,7 @@ test('a message that takes too long costs only itself', async () => {
   hangs.close()
 })
 
-test('a message that dies with its thread once is read in the next one', async () => {
+test('when a thread dies with a message once, the next thread reads the message', async () => {
   const place = mkdtempSync(`${tmpdir()}/once-`)
   const once = new URL(
     `data:text/javascript,${encodeURIComponent(`
@@ -81,7 +81,7 @@ test('a message that dies with its thread once is read in the next one', async (
   rmSync(place, { recursive: true })
 })
 
-test('more than may wait are sent away', async () => {
+test('the pool refuses mails when too many wait', async () => {
   pool = createMimePool({ limits, platform, file })
   const taken = ['a', 'b', 'c'].map(what => pool.run(job(what)))
   expect(() => pool.run(job('d'))).toThrow(
@@ -90,7 +90,7 @@ test('more than may wait are sent away', async () => {
   expect(await Promise.all(taken)).toEqual(['a', 'b', 'c'])
 })
 
-test('jobs in progress when the pool closes are asked for again', async () => {
+test('the caller has to repeat the jobs that run when the pool closes', async () => {
   pool = createMimePool({ limits, platform, file })
   const running = pool.run(job('hang'))
   await Promise.all([pool.close(), expect(running).rejects.toThrow('Cannot take mail: the gateway is shutting down')])
@@ -107,7 +107,7 @@ describe('a further thread', () => {
     process.off('worker', note)
   })
 
-  test('does not work while the first one keeps up, however much comes', async () => {
+  test('has no work while the first one keeps up, however much comes', async () => {
     pool = createMimePool({ limits: { ...limits, parsers: 2, waiting: 40 }, platform, file })
     const mails = Array.from({ length: 40 }, (_, index) => (index % 2 ? 'x'.repeat(300_000) : `small ${index}`))
     expect(await Promise.all(mails.map(mail => pool.run(job(mail))))).toEqual(mails)

@@ -70,7 +70,7 @@ test('a smarthost that is not listening is a temporary failure', async () => {
   nowhere.close()
 })
 
-test('a smarthost that refuses the connection says nothing about the mail: it waits', async () => {
+test('a smarthost that refuses the connection says nothing about the mail, which waits', async () => {
   const server = createServer(socket => socket.on('error', () => undefined).end('554 5.7.1 not you\r\n'))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -104,7 +104,7 @@ test.each([
   expect(classified.message).toBe(message)
 })
 
-test('the reply that is kept names nobody, and of a refused login no words', () => {
+test('the stored reply names no address, and keeps no words of a refused login', () => {
   const refused = { code: 'EENVELOPE', responseCode: 550, command: 'RCPT TO' }
   const named = classifySmtpError({ ...refused, response: '550 5.1.1 <ann@forward.test>, ann@home.test: unknown' })
   expect(named.replyLine).toBe('550 5.1.1 <…>, … unknown')
@@ -112,7 +112,7 @@ test('the reply that is kept names nobody, and of a refused login no words', () 
   expect(login.replyLine).toBe('535 5.7.8')
 })
 
-test('the reply to DATA is waited for as long as RFC 5321 §4.5.3.2.6 asks, so that no mail is sent twice', () => {
+test('the gateway waits for the reply to DATA as long as RFC 5321 §4.5.3.2.6 asks, and sends no mail twice', () => {
   expect(submitConfigSchema.parse({ host: 'mail.example' }).timeout_ms).toBeGreaterThanOrEqual(600_000)
 })
 
@@ -141,7 +141,7 @@ describe('over LMTP (RFC 2033)', () => {
     await new Promise<void>(resolve => server.close(() => resolve()))
   })
 
-  test('the mail is handed over, and the reply about its recipient counts', async () => {
+  test('the gateway hands over the mail, and the reply about its recipient counts', async () => {
     expect(await lmtp(envelope, octets)).toMatchObject({
       response: expect.stringMatching(/^250/),
       reply: { status: 250, reply_line: '250 kept' },
@@ -159,7 +159,7 @@ test.each([
   ['a mail that is too large', 552, 'MAIL FROM', Undeliverable],
   ['a recipient', 550, 'RCPT TO', Undeliverable],
   ['a recipient, for now', 450, 'RCPT TO', Unavailable],
-])('a smarthost that refuses %s is to be fixed, or the mail is over', (_what, responseCode, command, kind) => {
+])('a refusal of %s is a fault to fix, or ends the mail', (_what, responseCode, command, kind) => {
   expect(
     classifySmtpError({ code: 'EENVELOPE', responseCode, command, response: `${responseCode} no` }),
   ).toBeInstanceOf(kind)

@@ -24,7 +24,7 @@ test('readThread() takes the first reference as the root', () => {
   expect(thread).toMatchObject({ threadId: 'a@x', inReplyTo: 'b@x', references: ['a@x', 'b@x'] })
 })
 
-test('readThread() takes what is answered when there are no references', () => {
+test('readThread() takes the id of the answered mail when there are no references', () => {
   expect(read('In-Reply-To: your mail <b@x> of today')).toMatchObject({ threadId: 'b@x', inReplyTo: 'b@x' })
 })
 

@@ -10,7 +10,7 @@ const dayMs = 24 * 3_600_000
 const localOf = (address: string | undefined) => address?.split('@')[0] ?? ''
 const tagOf = (address: string | undefined) => localOf(address).split('+').slice(1).join('+')
 
-test('a bounce address names its delivery, and only to the agent and the gateway it was made by', () => {
+test('a bounce address names its delivery, but only for the agent and the gateway that made it', () => {
   const tag = tagOf(tokens.bounceAddress('echo', '42'))
   expect(tokens.readTag('echo', tag, at)).toEqual({ token: { kind: 'bounce', delivery: '42' } })
   expect(tokens.readTag('echo', tag.toUpperCase(), at).token).toEqual({ kind: 'bounce', delivery: '42' })
@@ -26,7 +26,7 @@ test('a reply address names the answer for half a year, beside the tag of the pe
   expect(tokens.readTag('echo', tag, at + 181 * dayMs).token).toBeUndefined()
 })
 
-test('a local part has 64 octets: without room there is no token', () => {
+test('a local part has 64 octets: when a token does not fit, the address has none', () => {
   const long = 'an-agent-with-a-very-long-name-indeed-and-more'
   expect(tokens.bounceAddress(long, '1')).toBe(`${long}@agents.test`)
   expect(tokens.replyAddress(long, { response, at })).toBeUndefined()
@@ -52,7 +52,7 @@ test('the hop field is known again, and by nobody else', () => {
   expect(tokens.isOwnHop('')).toBe(false)
 })
 
-test('what looks like a token and is none is a tag', () => {
+test('a text that resembles a token and is invalid is a tag', () => {
   for (const tag of ['b.1.', `b..${'0'.repeat(20)}`, `r.${'f'.repeat(32)}`, 'case+b.1.2', '+', '']) {
     expect(tokens.readTag('echo', tag, at).token).toBeUndefined()
   }

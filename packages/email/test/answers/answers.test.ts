@@ -80,7 +80,7 @@ test('a second try sends the very same octets', async () => {
   expect((await send({ parts })).octets).toBe((await send({ parts })).octets)
 })
 
-test('one that is resumed after days is signed anew, with the same words', async () => {
+test('a mail that resumes after days has a new signature and the same words', async () => {
   const signedAt = ({ octets }: { octets: string }) => Array.from(octets.matchAll(/ t=(\d+);/g), ([, t]) => Number(t))
   const withoutSignatures = (octets: string) => octets.slice(octets.indexOf('From: '))
   const first = await send()
@@ -92,7 +92,7 @@ test('one that is resumed after days is signed anew, with the same words', async
   expect(withoutSignatures(second.octets)).toBe(withoutSignatures(first.octets))
 })
 
-test('what is sent is exactly what was asked for, with every header once', async () => {
+test('the gateway sends exactly the wanted mail, with every header once', async () => {
   const mail = await send()
   const header = (name: string) => mail.headers.get(name)
   expect(header('date')).toEqual(['Sat, 21 Nov 2026 10:00:00 +0000'])
@@ -105,7 +105,7 @@ test('what is sent is exactly what was asked for, with every header once', async
   for (const line of mail.octets.split('\r\n')) expect(line.length).toBeLessThan(998)
 })
 
-test('a message without an id of its own is not quoted by one we made up (EM-4.2)', async () => {
+test('an answer never quotes an id that the gateway made up for a message without one (EM-4.2)', async () => {
   const { headers } = await send({}, { ...target, message_id: undefined, references: [] })
   expect(headers.has('in-reply-to')).toBe(false)
   expect(headers.has('references')).toBe(false)
@@ -126,11 +126,11 @@ test.each([
   ['Regarding: Lunch', 'Re: Regarding: Lunch'],
   ['', 'Re: (no subject)'],
   ['Grüße', '=?UTF-8?Q?Re=3A_Gr=C3=BC=C3=9Fe?='],
-])('the answer to %j is called %j', async (subject, called) => {
+])('the answer to %j has the subject %j', async (subject, called) => {
   expect((await send({}, { ...target, subject })).headers.get('subject')).toEqual([called])
 })
 
-test('EM-57: what came as a header injection goes out as one line', async () => {
+test('EM-57: a header injection goes out as one line', async () => {
   const evil = 'Hi\r\nBcc: victim@x.test\r\n\r\nboo'
   const answer = await gateway.post(
     `From: =?utf-8?q?Al=0D=0ABcc=3A_v=40x.test?= <alice@nodmarc.test>\nTo: echo@${mailDomain}\nSubject: =?utf-8?b?${Buffer.from(evil).toString('base64')}?=\nMessage-ID: <inj@nodmarc.test>\n\nHi\n`,
@@ -159,7 +159,7 @@ describe('every kind of part', () => {
     return { text: mail.text?.trim(), html: mail.html?.trim(), octets: mail.octets }
   }
 
-  test('markdown is text as it is, and HTML of a few elements (EM-4.7)', async () => {
+  test('markdown goes out as its own text, and as HTML of a few elements (EM-4.7)', async () => {
     const content =
       '# Title\n\n- *one*\n- `two`\n\n[here](https://x.test/a) and **there**\n\n```\n<b>\n```\n\n<script>alert(1)</script> [bad](javascript:alert(1))'
     const mail = await text({ kind: 'text', mime: 'text/markdown', content })
@@ -173,7 +173,7 @@ describe('every kind of part', () => {
     expect(mail.html).not.toMatch(/<script|href="javascript/)
   })
 
-  test('plain text is not read as markup', async () => {
+  test('the renderer does not read plain text as markup', async () => {
     const mail = await text({ kind: 'text', mime: 'text/plain', content: 'a *b*\n<c>' })
     expect(mail).toMatchObject({ text: 'a *b*\n<c>', html: '<p dir="auto">a *b*<br>\n&lt;c&gt;</p>' })
   })
@@ -214,7 +214,7 @@ describe('every kind of part', () => {
     expect((await send({ parts: [], status: 'rejected' })).text?.trim()).toBe('This was declined.')
   })
 
-  test('files are attached, those that are stored by their digest', async () => {
+  test('the gateway attaches files, and reads stored ones by their digest', async () => {
     const bytes = Buffer.from('attached bytes')
     const digest = createHash('sha256').update(bytes).digest('hex')
     const file = `--b\nContent-Type: text/x-test\nContent-Disposition: attachment; filename=in.txt\n\n${bytes}\n--b--\n`
@@ -235,7 +235,7 @@ describe('every kind of part', () => {
     expect(mail.octets.split(bytes.toString('base64'))).toHaveLength(3)
   })
 
-  test('the words go out though a file is gone or too large: the mail names it', async () => {
+  test('the words go out when a file is missing or too large, and the mail names the file', async () => {
     const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest: '0'.repeat(64) } as const
     const gone: Part = { kind: 'file', name: 'gone & away.txt', bytes_ref }
     const data_base64 = Buffer.alloc(19 * 2 ** 20).toString('base64')
@@ -249,7 +249,7 @@ describe('every kind of part', () => {
   })
 })
 
-test('MN-8.1 recipient-field: mentioned people are in To, local agents in Cc, each with a delivery of its own; itself and nonsense are not', async () => {
+test('MN-8.1 recipient-field: mentioned people are in To, local agents in Cc, each with a delivery; the agent itself and nonsense are not', async () => {
   const mentions = [
     '@bob@nodmarc.test',
     '@helper@agents.test',
@@ -288,7 +288,7 @@ test('the operator sees the mail without octets of files', () => {
   expect(JSON.stringify(wire)).not.toContain('c2VjcmV0')
 })
 
-test('the smarthost’s reply is passed on (EM-4.10)', async () => {
+test('the gateway passes on the reply of the smarthost (EM-4.10)', async () => {
   failWith = new Unavailable('the mail server put it off: 450')
   await expect(gateway.channel.prepare(delivery()).transmit()).rejects.toBe(failWith)
   failWith = undefined

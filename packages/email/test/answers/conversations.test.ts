@@ -41,7 +41,7 @@ describe('one person at a time', () => {
     expect((await converse(gateway, { from: alice, to: replyTo ?? '', text: 'Two' })).text).toBe('I know 2 earlier.')
   })
 
-  test('the address of a stranger’s answer opens nothing for me, nor does one that is forged', async () => {
+  test('the address of a stranger’s answer opens nothing for another sender, nor does a forged address', async () => {
     const first = await converse(gateway, { from: alice, text: 'A secret' })
     const [replyTo = ''] = first.reply.headers.get('reply-to') ?? []
     expect((await converse(gateway, { from: bob, to: replyTo, text: 'Me too' })).text).toBe('I know 0 earlier.')
@@ -49,7 +49,7 @@ describe('one person at a time', () => {
     expect((await converse(gateway, { from: alice, to: forged, text: 'Two' })).text).toBe('I know 0 earlier.')
   })
 
-  test('a guessed Message-ID opens no conversation of others, however well the guesser is proven (EM-4.2)', async () => {
+  test('a guessed Message-ID opens no conversation of others, however well the guesser has proven their address (EM-4.2)', async () => {
     const first = await converse(gateway, { from: alice, text: 'A secret' })
     const ids = [first.mail.messageId, first.reply.messageId ?? '']
     const guess = await converse(gateway, { from: bob, text: 'Go on', inReplyTo: ids[1], references: ids })
@@ -64,7 +64,7 @@ describe('one person at a time', () => {
     expect(reply.headers.get('reply-to')?.[0]).toMatch(new RegExp(`^counter\\+${tag}@agents\\.test$`))
   })
 
-  test('Outlook’s Thread-Index is carried on, five octets longer', async () => {
+  test('an answer continues the Thread-Index of Outlook, five octets longer', async () => {
     const began = Buffer.alloc(22, 7)
     began.writeUIntBE(Number((116_444_736_000_000_000n + BigInt(Date.UTC(2026, 10, 1)) * 10_000n) >> 16n), 0, 6)
     const { reply } = await converse(gateway, { from: alice, headers: { 'Thread-Index': began.toString('base64') } })
@@ -91,7 +91,7 @@ describe('with reply_all', () => {
   const others = (id: string) =>
     gateway.store.findMessage(id).then(record => record?.deliveries.map(({ to }) => to).toSorted())
 
-  test('the people in To and Cc are answered; our agents, no-reply addresses and the author twice are not (EM-4.8)', async () => {
+  test('the answer goes to the people in To and Cc; our agents, no-reply addresses and a second author do not count (EM-4.8)', async () => {
     const { mail, reply } = await converse(gateway, {
       from: alice,
       to: [`counter@${mailDomain}`, 'dave@corp.test'],
@@ -106,13 +106,13 @@ describe('with reply_all', () => {
     expect(await others(mail.messageId)).toEqual(['bob@nodmarc.test'])
   })
 
-  test('a crowd is not answered', async () => {
+  test('the gateway does not answer a crowd', async () => {
     const cc = Array.from({ length: 21 }, (_, at) => `member${at}@corp.test`)
     const { mail } = await converse(gateway, { from: alice, cc })
     expect(await others(mail.messageId)).toEqual(['alice@alice.test'])
   })
 
-  test('those who were addressed go on with the conversation; who was not begins another', async () => {
+  test('the addressed people go on with the conversation, and anybody else begins another one', async () => {
     const group = { to: [`counter@${mailDomain}`], cc: ['bob@nodmarc.test'] }
     const first = await converse(gateway, { from: alice, ...group, text: 'One' })
     const ids = [first.mail.messageId, first.reply.messageId ?? '']
@@ -137,7 +137,7 @@ describe('with reply_all', () => {
   })
 })
 
-test('with answer_lists a proven author alone gets the answer, the list never; an unproven author gets none (EM-4.1)', async () => {
+test('with answer_lists a proven author gets the answer alone, never the list; an unproven author gets none (EM-4.1)', async () => {
   const config = { answer_lists: true, reply_all: true, answer_bcc: true }
   const gateway = await openMailGateway({ works: true, agents: { counter: counting, echo: mailEcho }, config })
   const byList = {

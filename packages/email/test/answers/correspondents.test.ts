@@ -70,7 +70,7 @@ describe('an author who resembles a proven correspondent', () => {
     ],
   ]
 
-  test.each(alike)('by %s is flagged, proven or not, and the agent is told', async (_what, from, flag, how) => {
+  test.each(alike)('by %s gets a flag, proven or not, and the agent sees it', async (_what, from, flag, how) => {
     for (const isProven of [true, false, true]) {
       const written = await write(from, { isProven: isProven && !/[^ -~]/.test(from) })
       expect(written.flags).toContain(flag)
@@ -98,7 +98,7 @@ describe('an author who resembles a proven correspondent', () => {
       expect({ what, ...(await write(from)) }).toMatchObject({ what, flags: [], told: [] })
   })
 
-  test('is recognized below a registry suffix', async () => {
+  test('counts as one below a registry suffix', async () => {
     await write('Bank <bank@barclays.co.test>')
     expect((await write('x@barclayz.co.test')).flags).toEqual(['lookalike'])
   })
@@ -112,7 +112,7 @@ describe('an author who resembles a proven correspondent', () => {
     expect(await write('Carol Unknown <carol@unprooven.test>')).toMatchObject({ flags: [] })
   })
 
-  test('a known author who takes the name of another is flagged', async () => {
+  test('the gateway flags a known author who takes the name of another one', async () => {
     expect((await write('Mr Brown <brown@a-rather-long-name.test>')).flags).toEqual([])
     expect((await write('Alice Ardent <brown@a-rather-long-name.test>')).flags).toEqual(['display_name_spoof'])
   })
@@ -125,14 +125,14 @@ describe('an author who resembles a proven correspondent', () => {
   })
 })
 
-test('the finding names nobody, so that nothing remains of a forgotten person', async () => {
+test('the finding names nobody, so nothing remains of a forgotten person', async () => {
   await write('Erna Else <erna@someplace-else.test>')
   const { proofs } = await write('Erna Else <x@sameplace-else.test>')
   expect(proofs).toHaveLength(2)
   expect(JSON.stringify(proofs)).not.toMatch(/erna|someplace/i)
 })
 
-test('a second gateway on the same store knows whom the first has met', async () => {
+test('a second gateway on the same store knows the correspondents of the first', async () => {
   const store = gateway.store
   const other = await openMailGateway({ watchStore: () => store })
   await write('Frank Far <frank@far-away-land.test>')

@@ -23,7 +23,7 @@ afterAll(() => gateway.close())
 
 const deliveriesOf = async () => (await gateway.store.listDeliveries({ limit: 100 })).toReversed()
 
-test('a mentioned local agent is in Cc and gets the answer here; the chain ends, and no mail is sent for it (EM-4.8)', async () => {
+test('a mentioned local agent is in Cc and gets the answer here, without a mail; the chain ends (EM-4.8)', async () => {
   const { mail } = await gateway.postMail({ from: alice, text: 'Who knows?' })
   const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
   expect(reply.headers.get('cc')).toEqual([`helper@${mailDomain}`])

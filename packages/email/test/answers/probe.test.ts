@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-test('a mail to ourselves is signed, comes back, is proven by our own records, and goes to no agent (EM-7.4)', async () => {
+test('a mail to ourselves has a signature, comes back, passes with our own records, and reaches no agent (EM-7.4)', async () => {
   const id = await gateway.channel.probe?.()
   await back
   const record = await gateway.store.findMessage(id ?? '')
@@ -44,7 +44,7 @@ test('the operator lifts a suppression, and the record shows it', async () => {
   expect(await gateway.channel.liftSuppression?.('echo', key.peer)).toBe(false)
 })
 
-test('keys of the domain rotate together; one agent has none of its own', async () => {
+test('keys of the domain rotate together, and no agent has a key of its own', async () => {
   const before = (await gateway.channel.publishedKeys()).length
   expect((await gateway.channel.rotateKeys?.())?.map(({ id }) => id)).toEqual([
     `postern-2._domainkey.${mailDomain}`,

@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-test('a signed mail that comes by SMTP is proven, answered by the agent, and the answer is signed mail in the thread', async () => {
+test('a signed mail by SMTP proves its author, the agent answers it, and the signed answer stays in the thread', async () => {
   const { mail: sender, dns } = gateway.simulation
   const { mail, answer } = await sender.deliver({
     to: `echo@${mailDomain}`,

@@ -45,7 +45,7 @@ test('an answer to our answer continues the thread and brings the history along 
   expect(heard?.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
 })
 
-test('the root of References is the thread of a message we see in the middle', async () => {
+test('the first id of References names the thread of a message that the gateway sees in the middle', async () => {
   const { mail } = await gateway.postMail({
     from: from.verified,
     references: ['root@alice.test', 'next@alice.test'],
@@ -55,7 +55,7 @@ test('the root of References is the thread of a message we see in the middle', a
   expect(record?.message).toMatchObject({ thread_id: 'root@alice.test', in_reply_to: 'next@alice.test' })
 })
 
-test('who is not proven never joins the thread of who is, whatever ids are named', async () => {
+test('an unproven author never joins the thread of a proven one, whatever ids the mail names', async () => {
   const { mail } = await gateway.postMail({ from: from.verified, text: 'A secret plan' })
   await settle(mail.messageId)
   // The same author, unproven: the envelope of another host and a domain without policy would let it in.
@@ -85,7 +85,7 @@ test('the same author is another scope when unproven than when proven', async ()
   expect(gateway.heard.find(({ id }) => id === second.mail.messageId)?.history ?? []).toEqual([])
 })
 
-test("Outlook's Thread-Index ties two messages without references together, where it is signed", async () => {
+test("Outlook's Thread-Index ties two messages without references together, where a signature covers it", async () => {
   const key = makeDkimKey(2048)
   gateway.simulation.dns.set('index._domainkey.alice.test', { TXT: [keyRecord(key)] })
   const fields = ['from', 'to', 'subject', 'date', 'message-id', 'thread-index']
@@ -114,7 +114,7 @@ test(`the tag of an address comes back in Reply-To`, async () => {
   expect(reply.headers.get('reply-to')?.[0]).toMatch(/^echo\+case-42\+r\.[0-9a-f]{32}@agents\.test$/)
 })
 
-test('EM-32: the Reply-To of a proven domain is used, that of another is not (EM-4.5)', async () => {
+test('EM-32: the answer goes to the Reply-To of a proven domain, but not to that of another one (EM-4.5)', async () => {
   const own = await gateway.postMail({ from: from.verified, headers: { 'Reply-To': 'team@alice.test' } })
   expect((await gateway.simulation.mail.awaitReply(own.mail.messageId, 30_000)).envelope.to).toEqual([
     'team@alice.test',

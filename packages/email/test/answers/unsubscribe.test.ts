@@ -64,7 +64,7 @@ const click = (url: string) =>
     body: 'List-Unsubscribe=One-Click',
   })
 
-test('what an agent sends unasked names a link for one click, and both signatures cover it (RFC 8058)', async () => {
+test('an unasked mail of an agent has a link for one click, and both signatures cover it (RFC 8058)', async () => {
   const mail = await send('ann@people.test')
   expect(linkIn(mail)).toMatch(/^https:\/\/agents\.test\/email\/unsubscribe\/echo\/[\w.-]+$/)
   expect(mail.headers.get('list-unsubscribe-post')).toEqual(['List-Unsubscribe=One-Click'])
@@ -95,7 +95,7 @@ test('one click ends unasked mail of that agent to that person, and nothing else
   await deliver('ann@people.test')
 })
 
-test('it sticks when the person writes to the agent, and until the operator lifts it', async () => {
+test('the choice stays when the person writes to the agent, until the operator lifts it', async () => {
   const { mail } = await gateway.postMail({ from: 'alice@alice.test' })
   expect(mail).toBeDefined()
   const url = linkIn(await send('alice@alice.test'))
@@ -110,7 +110,7 @@ test('it sticks when the person writes to the agent, and until the operator lift
   await expect(deliver('alice@alice.test')).rejects.toThrow(/unsubscribed/)
 })
 
-test('a link that is only opened, as scanners do, asks and ends nothing', async () => {
+test('a link that a scanner only opens asks, and ends nothing', async () => {
   const url = linkIn(await send('cid@people.test'))
   const shown = await ask(url)
   expect(shown.headers.get('content-type')).toMatch(/^text\/html/)
@@ -127,7 +127,7 @@ test('multipart is as good as a form', async () => {
   await expect(deliver('dan@people.test')).rejects.toThrow(/unsubscribed/)
 })
 
-test('a link for another mailbox cannot be made', async () => {
+test('nobody can make a link for another mailbox', async () => {
   const url = linkIn(await send('eve@people.test'))
   const [agentPath = '', token = ''] = [url.slice(0, url.lastIndexOf('/')), url.slice(url.lastIndexOf('/') + 1)]
   const signature = token.split('.')[1]

@@ -69,7 +69,7 @@ test.each(endpoints)('p=reject at %s: refused, and the operator sees why', async
 })
 
 test.each(endpoints)(
-  'with "dmarc_reject": "quarantine" it is taken at %s and kept from the agents',
+  'with "dmarc_reject": "quarantine" the gateway takes it at %s and keeps it from the agents',
   async (_name, bring, protocol, _refused, taken) => {
     await openEndpoint(protocol, { dmarc_reject: 'quarantine' })
     expect(await bring()).toBe(taken)
@@ -102,7 +102,7 @@ describe("a provider's own verdict", () => {
   })
 
   test.each([
-    ['that is not believed', false, passed],
+    ['that the gateway does not believe', false, passed],
     ['that is no pass', true, { status: { result: 'fail' } }],
     ['of another shape', true, 'pass'],
     ['that is not there', true, undefined],

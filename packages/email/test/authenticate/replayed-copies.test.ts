@@ -84,7 +84,7 @@ const pastOf = ({ message }: MessageRecord) =>
   expect.poll(() => gateway.heard.find(({ id }) => id === message.id)?.history?.length, { timeout: 30_000 })
 
 describe('a mail for another recipient', () => {
-  test('reaches no agent by a Cc that was added', async () => {
+  test('reaches no agent through a later Cc', async () => {
     const record = await take(add(sign(write({ to: 'bob@open.test' })), `Cc: echo@${mailDomain}`))
     expect(record).toMatchObject({ state: 'ignored', message: { sender: { verified: true } } })
     expect(record.flags).toEqual(expect.arrayContaining(['not_addressed', 'unsigned_cc']))
@@ -95,13 +95,13 @@ describe('a mail for another recipient', () => {
     expect(record).toMatchObject({ state: 'ignored', flags: expect.arrayContaining(['duplicate_header']) })
   })
 
-  test('is given to the agent with a warning where its signature leaves To open, as Outlook’s does', async () => {
+  test('reaches the agent with a warning where its signature leaves To open, as Outlook’s does', async () => {
     const record = await take(sign(write(), ['from', 'date', 'subject', 'message-id']))
     expect(record.state).not.toBe('ignored')
     expect(told(record)).toMatchObject({ flags: expect.arrayContaining(['unsigned_to', 'may_be_replayed']) })
   })
 
-  test('is counted as a replay when it comes to an agent that only an added Cc names', async () => {
+  test('counts as a replay when it comes to an agent that only a later Cc names', async () => {
     const message = sign(write())
     await take(message)
     const record = await take(add(message, `Cc: helper@${mailDomain}`), `helper@${mailDomain}`)
@@ -118,7 +118,7 @@ describe('a mail that unsigned fields bring into a conversation', () => {
     ['In-Reply-To', ({ answer }) => [`In-Reply-To: ${answer}`], 'unsigned_in_reply_to'],
     ['References', ({ root, answer }) => [`References: ${root} ${answer}`], 'unsigned_references'],
   ]
-  test.each(cases)('%s: begins one of its own, and the agent is told', async (_name, fields, flag) => {
+  test.each(cases)('%s: begins a conversation of its own, and the agent sees why', async (_name, fields, flag) => {
     const talk = await converse()
     const record = await take(add(sign(write()), ...fields(talk)))
     expect(record.thread).not.toBe(talk.record.thread)
@@ -154,7 +154,7 @@ describe('a mail that unsigned fields bring into a conversation', () => {
     await pastOf(record).toBe(2)
   })
 
-  test('a forged field above a signed one, which is named twice, breaks the signature', async () => {
+  test('a forged field above a signed one breaks a signature that names the field twice', async () => {
     const talk = await converse()
     const oversigned = [...usual, 'in-reply-to']
     const message = add(sign(write(), oversigned), `In-Reply-To: ${talk.answer}`)
@@ -177,7 +177,7 @@ const services: Readonly<Record<string, string>> = {
 
 describe('people who write by', () => {
   test.each(Object.entries(services))(
-    '%s are answered, and go on with it at the address they are given',
+    '%s get an answer, and go on with the conversation at the address that they get',
     async (_name, names) => {
       const fields = names.toLowerCase().split(':')
       const mime = ['MIME-Version: 1.0', 'Content-Type: text/plain; charset=UTF-8']
@@ -234,7 +234,7 @@ describe('where another proves the author, only what that proof covers counts', 
     expect(record.flags).toContain('unsigned_in_reply_to')
   })
 
-  test('a server in front of us: what every signature of the author names', async () => {
+  test('a server in front of us: the fields count that every signature of the author names', async () => {
     const talk = await converse()
     const message = add(change(sign(write())), `In-Reply-To: ${talk.answer}`)
     // A replayed mail may have a signature on top that names everything, and is invalid.
@@ -247,7 +247,7 @@ describe('where another proves the author, only what that proof covers counts', 
     expect(record.flags).toContain('unsigned_in_reply_to')
   })
 
-  test('a server in front of us that took the signature out: nothing but the author', async () => {
+  test('a server in front of us that took the signature out: only the author counts', async () => {
     const talk = await converse()
     const fields = `dkim=pass header.d=open.test; ${results}`
     const message = write({ more: [`In-Reply-To: ${talk.answer}`] })
@@ -265,7 +265,7 @@ describe('where another proves the author, only what that proof covers counts', 
     expect(record.message.sender.verified).toBe(false)
   })
 
-  test('SPF: the server that brings it is responsible for all of it', async () => {
+  test('SPF: the delivering server is responsible for the whole mail', async () => {
     const talk = await converse()
     const message = write({ more: [`In-Reply-To: ${talk.answer}`] })
     const record = await take(message, undefined, { from: victim, ip: '192.0.2.1', helo: 'mx.open.test' })

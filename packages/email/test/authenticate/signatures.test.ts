@@ -100,12 +100,12 @@ describe('a signature that proves', () => {
     expect(sender).toMatchObject({ verified: true, key_id: 'd=open.test/s=ed' })
   })
 
-  test('EM-18: the second one is good, the first is broken', async () => {
+  test('EM-18: the second one is good, and the first is not', async () => {
     const { sender } = await take(sign({ selector: 'absent' }, sign()))
     expect(sender).toMatchObject({ verified: true, key_id: 'd=open.test/s=s1' })
   })
 
-  test('EM-06: a Subject it does not cover is flagged', async () => {
+  test('EM-06: the gateway flags a Subject outside the signature', async () => {
     const { sender, record } = await take(sign({ fields: ['from', 'to', 'date', 'message-id'] }))
     expect(sender.verified).toBe(true)
     expect(record.flags).toContain('unsigned_subject')
@@ -114,13 +114,13 @@ describe('a signature that proves', () => {
   test.each([
     ['two fields', 'Reply-To: team@open.test\nReply-To: team@open.test\n', 'duplicate_header', 'ignored'],
     ['one of two addresses', 'Reply-To: team@open.test, other@open.test\n', 'reply_to_diverted', 'received'],
-  ])('several Reply-To, as %s, are ignored', async (_what, fields, flag, state) => {
+  ])('the gateway ignores several Reply-To, as %s', async (_what, fields, flag, state) => {
     const covered = ['from', 'to', 'subject', 'date', 'message-id', 'reply-to', 'reply-to']
     const { record } = await take(sign({ fields: covered }, `${fields}${write()}`))
     expect(record).toMatchObject({ state, flags: expect.arrayContaining([flag]) })
   })
 
-  test('EM-32: a Reply-To it does not cover is not used (EM-4.5)', async () => {
+  test('EM-32: the answer does not go to a Reply-To outside the signature (EM-4.5)', async () => {
     const message = `Reply-To: team@open.test\n${write()}`
     const bare = await take(sign({}, message))
     expect(bare.sender.verified).toBe(true)
@@ -234,7 +234,7 @@ describe('a signature that proves nothing', () => {
     expect(sender.identities).toMatchObject([{ subject: 'other.test', issuer: 'other.test', assurance: 'domain' }])
   })
 
-  test('EM-19: nor does the signature of a sibling or of a child without a policy', async () => {
+  test('EM-19: nor does the signature of a neighbouring domain, or of a child without a policy', async () => {
     for (const other of ['other.test', 'sub.bare.test']) {
       gateway.simulation.dns.set(`s1._domainkey.${other}`, { TXT: [keyRecord(rsa)] })
       expect((await take(sign({ domain: other }, write('ann@bare.test')))).sender.verified).toBe(false)
@@ -265,7 +265,7 @@ describe('many signatures', () => {
     return message
   }
 
-  test('EM-20: of more than ten only those that could align are judged', async () => {
+  test('EM-20: the gateway judges only those that could align when there are more than ten', async () => {
     const questions = gateway.simulation.dns.questions.length
     const { sender, record } = await take(many(12, { domain: 'noise.example' }))
     expect(sender.verified).toBe(true)
@@ -274,12 +274,12 @@ describe('many signatures', () => {
     expect(asked.filter(question => question.includes('noise.example'))).toEqual([])
   })
 
-  test('EM-20: at most ten are judged', async () => {
+  test('EM-20: the gateway judges ten at most', async () => {
     const { record } = await take(many(14, { domain: 'open.test' }))
     expect(record.proofs.filter(({ kind }) => kind === 'dkim')).toHaveLength(10)
   })
 
-  test('EM-20: over a hundred are refused', async () => {
+  test('EM-20: the gateway refuses over a hundred', async () => {
     const answer = await refuse(many(100, { domain: 'noise.example' }))
     expect(answer).toMatchObject({ status: 400, body: { detail: 'Cannot verify mail: more than 100 signatures' } })
   })
@@ -331,7 +331,7 @@ ARC-Authentication-Results: i=1;${spaces}x
 })
 
 describe("the policy of the author's domain", () => {
-  test('many keys to look for do not keep us from asking for it', async () => {
+  test('many keys to look up do not prevent its look-up', async () => {
     const strict = await openMailGateway({ config: { limits: { dns_questions: 10 } } })
     strict.simulation.dns.set('_dmarc.shut.test', { TXT: ['v=DMARC1; p=reject'] })
     let message = write('ann@shut.test')
@@ -362,12 +362,12 @@ describe("the policy of the author's domain", () => {
     expect(refusal).toMatchObject({ via: 'email', code: 'forbidden', from: '127.0.0.1' })
   })
 
-  test('EM-08: under p=reject a signature that leaves the end open does not help', async () => {
+  test('EM-08: a signature that leaves the end open does not help under p=reject', async () => {
     const signed = sign({ domain: 'shut.test', bodyOctets: 17, tags: { l: '17' } }, write('ann@shut.test'))
     expect(await refuse(`${signed}Added.\n`)).toMatchObject({ status: 403 })
   })
 
-  test('p=quarantine without aligned proof: kept for the operator, not for the agent', async () => {
+  test('p=quarantine without aligned proof: the operator sees the mail, and the agent does not', async () => {
     const { record, sender } = await take(write('ann@held.test'))
     expect(record).toMatchObject({ state: 'ignored', flags: expect.arrayContaining(['dmarc_quarantine']) })
     expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
@@ -397,7 +397,7 @@ describe("the policy of the author's domain", () => {
 })
 
 describe('EM-34: DNS that does not answer', () => {
-  test('for the key of an aligned signature: come back later; after the longest deferral accepted unverified', async () => {
+  test('for the key of an aligned signature: the sender has to come back; after the longest deferral the mail is unverified', async () => {
     const message = sign({ selector: 'silent' })
     const answer = await refuse(message)
     expect(answer).toMatchObject({ status: 503, body: { detail: 'Cannot verify mail: DNS did not answer' } })
@@ -424,7 +424,7 @@ describe('EM-34: DNS that does not answer', () => {
     await again.close()
   })
 
-  test('under p=reject: after the longest deferral kept for the operator, not for the agent', async () => {
+  test('under p=reject: after the longest deferral only the operator sees the mail', async () => {
     gateway.simulation.dns.fail('silent._domainkey.shut.test', 'servfail')
     const message = sign({ domain: 'shut.test', selector: 'silent' }, write('ann@shut.test'))
     expect(await refuse(message)).toMatchObject({ status: 503 })
@@ -436,7 +436,7 @@ describe('EM-34: DNS that does not answer', () => {
     })
   })
 
-  test('for the DMARC record: come back later, even with a good signature', async () => {
+  test('for the DMARC record: the sender has to come back, even with a good signature', async () => {
     const fix = gateway.simulation.dns.fail('_dmarc.bare.test', 'servfail')
     const message = sign({ domain: 'bare.test' }, write('ann@bare.test'))
     expect(await refuse(message)).toMatchObject({ status: 503 })
@@ -471,7 +471,7 @@ describe('a second From on a mail that is really signed', () => {
     ['EM-03: above', () => `From: Eve <eve@open.test>\r\n${sign()}`],
     ['EM-04: below, not signed twice', () => below(sign())],
     ['EM-04: below, signed twice', () => below(sign({ fields: often }))],
-  ])('%s is refused', async (_row, message) => {
+  ])('the gateway refuses %s', async (_row, message) => {
     const questions = gateway.simulation.dns.questions.length
     expect(await refuse(message())).toMatchObject({
       status: 400,
@@ -481,7 +481,7 @@ describe('a second From on a mail that is really signed', () => {
   })
 })
 
-test('EM-25: the same mail again gets the same reply and is stored once', async () => {
+test('EM-25: the same mail again gets the same reply, and the store keeps one copy', async () => {
   const message = sign()
   await take(message)
   const again = await gateway.post(`Received: by another hop\n${message}`, { to: `echo@${mailDomain}` })

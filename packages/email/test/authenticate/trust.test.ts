@@ -89,7 +89,7 @@ describe('an ARC chain of a trusted sealer', () => {
     })
   })
 
-  test('is not looked at where no sealer is trusted', async () => {
+  test('does not count where the operator trusts no sealer', async () => {
     expect(await post(await distribute(), wary)).toMatchObject({ status: 403, body: { code: 'forbidden' } })
   })
 
@@ -165,7 +165,7 @@ describe('EM-24: a good signature that comes again', () => {
     return { state: record?.state, flags: record?.flags }
   }
 
-  test('to a recipient whom its header does not name is flagged; to those it names it is not', async () => {
+  test('gets a flag for a recipient whom its header does not name, and none for the others', async () => {
     const draft = write('ann@open.test').replace('To: ', `Cc: helper@${mailDomain}\r\nTo: `)
     const message = signText(draft, { domain: 'open.test', key, fields: ['from', 'to', 'cc', 'date', 'message-id'] })
     expect((await hand(message, `echo@${mailDomain}`)).flags).not.toContain('replayed_signature')
@@ -173,7 +173,7 @@ describe('EM-24: a good signature that comes again', () => {
     expect((await hand(message, `bee0@${mailDomain}`)).flags).toContain('replayed_signature')
   })
 
-  test('to more than twenty in a day is kept from the agents', async () => {
+  test('to more than twenty in a day reaches no agent', async () => {
     const message = sign(write('ann@open.test'), 'open.test')
     const taken = []
     for (const bee of swarm) taken.push(await hand(message, `${bee}@${mailDomain}`))
@@ -230,7 +230,7 @@ describe('mail over a provider that loses octets', () => {
   })
 })
 
-test('EM-23: Authentication-Results in the name of this gateway or a trusted sealer are not read', async () => {
+test('EM-23: the gateway ignores Authentication-Results that claim to be from itself or from a trusted sealer', async () => {
   for (const who of [mailDomain, 'list.test']) {
     const forged = `Authentication-Results: ${who}; dmarc=pass header.from=open.test; arc=pass\r\n${write('ann@open.test')}`
     await post(forged)

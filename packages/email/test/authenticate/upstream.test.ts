@@ -72,10 +72,10 @@ describe('a server that is named for the endpoint', () => {
 
   test.each<[string, readonly string[]]>([
     ['of another name', [`mx.other.test; ${passed}`]],
-    ['of the name in other letters', [`MX.front.test; ${passed}`]],
-    ['of the name in quotes', [`"${pinned}"; ${passed}`]],
-    ['of the name behind a comment', [`(x) ${pinned}; ${passed}`]],
-    ['of the name before a comment', [`${pinned} (x); ${passed}`]],
+    ['with the name in other letters', [`MX.front.test; ${passed}`]],
+    ['with the name in quotes', [`"${pinned}"; ${passed}`]],
+    ['with the name behind a comment', [`(x) ${pinned}; ${passed}`]],
+    ['with the name before a comment', [`${pinned} (x); ${passed}`]],
     ['of a longer name', [`${pinned}.evil.test; ${passed}`]],
     ['under another one', [`mx.other.test; dmarc=none`, `${pinned}; ${passed}`]],
     ['under two Received', [received, received, `${pinned}; ${passed}`]],
@@ -92,7 +92,7 @@ describe('a server that is named for the endpoint', () => {
       'that passed it by SPF beside a signature of another',
       [`${pinned}; spf=pass; dkim=pass header.d=evil.test; dmarc=pass header.from=shut.test`],
     ],
-    ['that cannot be read', [`${pinned}; dmarc=pass (header.from=shut.test`]],
+    ['that the gateway cannot read', [`${pinned}; dmarc=pass (header.from=shut.test`]],
     ['in a longer field than any server writes', [`${pinned}; ${passed}; x=none (${'a '.repeat(9_000)})`]],
     ['in another field', [`X-Authentication-Results: ${pinned}; ${passed}`]],
   ])('%s, proves nothing', async (_what, above) => {
@@ -112,7 +112,7 @@ describe('a server that is named for the endpoint', () => {
     expect((await gateway.latest()).message.sender).toMatchObject({ verified: true, key_id: 'd=shut.test/s=s1' })
   })
 
-  test('is not believed at an endpoint that is not its own, nor anywhere without being named', async () => {
+  test('does not count at another endpoint, nor anywhere without its name in the configuration', async () => {
     expect((await plain.post(write(`${pinned}; ${passed}`))).status).toBe(403)
     const other = await openMailGateway({
       config: { trust: { upstreams: [{ authserv_id: pinned, endpoint: 'listen' }] } },
@@ -141,7 +141,7 @@ describe('EM-23: what others wrote as the verdict of a server', () => {
     expect(raw).toContain(`Authentication-Results: ${pinned}; ${passed}`)
   })
 
-  test('is ignored in full, where no server is named', async () => {
+  test('does not count at all where the configuration names no server', async () => {
     const message = write(`${pinned}; ${passed}`, `${mailDomain}; ${passed}`).replace('ann@shut.test', 'ann@open.test')
     expect((await plain.post(message)).status).toBe(200)
     expect((await plain.latest()).message.raw).not.toMatch(/authentication-results/i)
@@ -167,7 +167,7 @@ describe('over LMTP', () => {
     return reply.slice(0, 3)
   }
 
-  test('a peer that is named brings its verdict, whomever it speaks for', async () => {
+  test('a named peer brings its verdict, whatever sender it speaks for', async () => {
     expect(await bring(['127.0.0.1'])).toBe('250')
     expect(await bring(['127.0.0.1'], ['XFORWARD ADDR=192.0.2.7 HELO=mx.shut.test'])).toBe('250')
     expect(await bring(['127.0.0.1'], ['XFORWARD ADDR=192.0.2.7', 'XFORWARD ADDR=192.0.2.8'])).toBe('250')

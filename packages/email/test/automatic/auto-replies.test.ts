@@ -17,7 +17,7 @@ test.each([
   ['with a sender', {}],
   ['with the null sender', { from: '' }],
 ])(
-  'an automatic reply %s is given to the agent, who is told, and nothing is sent for it (EM-4.1)',
+  'an automatic reply %s reaches the agent, who sees that it is automatic, and causes no mail (EM-4.1)',
   async (_what, changed) => {
     const { envelope, octets, messageId, ip, helo } = await gateway.simulation.mail.compose({
       to: `echo@${mailDomain}`,
@@ -37,14 +37,14 @@ test.each([
   ['a daemon', 'From: MAILER-DAEMON@nodmarc.test', 'Auto-Submitted: auto-replied'],
   ['a list', 'From: bob@nodmarc.test', 'Auto-Submitted: auto-generated\nList-Id: <l.list.test>'],
   ['one of our own agents', 'From: bob@nodmarc.test', 'Auto-Submitted: auto-replied'],
-])('what %s sends is not shown', async (what, from, fields) => {
+])('the gateway does not show mails that %s sends', async (what, from, fields) => {
   const id =
     what === 'one of our own agents' ? `${'1'.repeat(32)}@${mailDomain}` : `${what.replace(' ', '.')}@nodmarc.test`
   await gateway.post(`${from}\nTo: echo@${mailDomain}\nMessage-ID: <${id}>\n${fields}\n\nHello\n`)
   await waitFor(id, 'ignored')
 })
 
-test('a copy of a signed mail that is made automatic does not replace the mail', async () => {
+test('a copy of a signed mail with automatic fields does not replace the mail', async () => {
   const { envelope, octets, messageId, ip, helo } = await gateway.simulation.mail.compose({
     to: `echo@${mailDomain}`,
     text: 'Please answer.',

@@ -87,7 +87,7 @@ test.each<[flag: string, what: string, letter: DirectMessage]>([
   ['own_mail', 'EM-63: our own answer through a list', { messageId: `${'0'.repeat(32)}@${mailDomain}` }],
   ['not_addressed', 'somebody else in To', { to: 'team@corp.test' }],
   ['not_addressed', 'hidden recipients', { to: 'undisclosed-recipients:;' }],
-])('EM-62: %s: %s is kept and not given to the agent (EM-4.1)', async (flag, _what, letter) => {
+])('EM-62: %s: the gateway keeps %s and does not give it to the agent (EM-4.1)', async (flag, _what, letter) => {
   const record = await hand(letter)
   expect(record.flags).toContain(flag)
   expect(record).toMatchObject({ state: 'ignored', deliveries: [] })
@@ -107,11 +107,11 @@ test.each<[what: string, letter: DirectMessage]>([
   ['an envelope sender made for bounces', { envelopeFrom: 'bounces+42=echo@mailer.test' }],
   ['a subject that looks automatic', { fields: 'X-Mailer: Automatic\n' }],
   ['X-Auto-Response-Suppress for receipts only', { fields: 'X-Auto-Response-Suppress: DR, RN\n' }],
-])('EM-62: a person with %s is answered', async (_what, letter) => {
+])('EM-62: a person with %s gets an answer', async (_what, letter) => {
   expect(await hand(letter)).toMatchObject({ state: 'received', flags: [] })
 })
 
-test('a proven person who writes to the agent is answered in spite of X-Auto-Response-Suppress', async () => {
+test('a proven person who writes to the agent gets an answer in spite of X-Auto-Response-Suppress', async () => {
   const { mail } = await gateway.postMail({ headers: { 'X-Auto-Response-Suppress': 'All' } })
   expect(await gateway.store.findMessage(mail.messageId)).toMatchObject({
     state: 'received',
@@ -119,7 +119,7 @@ test('a proven person who writes to the agent is answered in spite of X-Auto-Res
   })
 })
 
-test('with answer_bcc a forwarded mail is answered too', async () => {
+test('with answer_bcc the gateway answers a forwarded mail, too', async () => {
   const open = await openMailGateway({ config: { answer_bcc: true } })
   await open.post('From: bob@nodmarc.test\nTo: team@corp.test\n\nHello\n')
   expect(await open.latest()).toMatchObject({ state: 'received' })

@@ -100,7 +100,7 @@ const failed = (status: string, diagnostic = '') =>
 const suppressed = (peer: string) =>
   gateway.store.findRelation({ via: 'email', agent: 'echo', relation: 'suppressed', peer })
 
-test('a hard bounce makes the delivery dead and suppresses the address: nothing more is mailed there (EM-4.4)', async () => {
+test('a hard bounce makes the delivery dead and suppresses the address, which gets no more mail (EM-4.4)', async () => {
   const person = 'gone@nodmarc.test'
   const verp = await answerTo(person)
   const record = await report({ to: verp, fields: failed('5.1.1', '550 5.1.1 <gone@nodmarc.test>: no such user') })
@@ -141,7 +141,7 @@ test.each([
   ['a name without an address', 'From: Mail Delivery Subsystem'],
   ['the null address', 'From: <>'],
   ['a group', 'From: Postmasters:;'],
-])('a report in the name of %s is accepted where only reports come', async (what, author) => {
+])('the gateway accepts a report in the name of %s where only reports come', async (what, author) => {
   const person = `${what.replaceAll(' ', '-')}@nodmarc.test`
   const verp = await answerTo(person)
   const record = await report({ to: verp, author, fields: failed('5.1.1') })
@@ -153,7 +153,7 @@ test.each([
   }
 })
 
-test('who is proven to write from a suppressed address is answered again', async () => {
+test('a proven author with a suppressed address gets answers again', async () => {
   const person = 'alice@alice.test'
   const first = await gateway.postMail({ from: person })
   await waitFor(person, 'sent')
@@ -192,18 +192,15 @@ test.each([
   ['550 Requested action not taken: policy', false],
   ['554 5.7.1 looks like spam', false],
   ['Network error on destination MXs', false],
-])(
-  'a report of OpenSMTPD, which says no more than 5.0.0, suppresses by the line "%s": %s',
-  async (line, suppresses) => {
-    count += 1
-    const person = `terse${count}@nodmarc.test`
-    const to = await answerTo(person)
-    const words = `    Hi!\n\n    This is the MAILER-DAEMON, please DO NOT REPLY to this email.\n\n    someone@elsewhere.test: ${line}\n\n    Below is a copy.`
-    await report({ to, words, fields: failed('5.0.0') })
-    await waitFor(person, 'dead')
-    expect((await suppressed(person)) !== undefined).toBe(suppresses)
-  },
-)
+])('a report of OpenSMTPD, which says only 5.0.0, suppresses by the line "%s": %s', async (line, suppresses) => {
+  count += 1
+  const person = `terse${count}@nodmarc.test`
+  const to = await answerTo(person)
+  const words = `    Hi!\n\n    This is the MAILER-DAEMON, please DO NOT REPLY to this email.\n\n    someone@elsewhere.test: ${line}\n\n    Below is a copy.`
+  await report({ to, words, fields: failed('5.0.0') })
+  await waitFor(person, 'dead')
+  expect((await suppressed(person)) !== undefined).toBe(suppresses)
+})
 
 test('a report of Exim gives the error below the address', async () => {
   const to = await answerTo('unrouted@nodmarc.test')
@@ -213,7 +210,7 @@ test('a report of Exim gives the error below the address', async () => {
   expect(await suppressed('unrouted@nodmarc.test')).toBeDefined()
 })
 
-test('words of a report that calls itself temporary make it no other', async () => {
+test('the words of a temporary report never make it a final one', async () => {
   const to = await answerTo('later@nodmarc.test')
   const record = await report({ to, words: 'someone@elsewhere.test: 450 No such user', fields: failed('4.0.0') })
   expect(record.flags).toContain('bounce_soft')
@@ -244,7 +241,7 @@ test('a refusal of the content is final, and says nothing about the address', as
   expect(await suppressed('picky@nodmarc.test')).toBeUndefined()
 })
 
-test('a soft bounce is tried again hours later; a delay changes nothing', async () => {
+test('the gateway tries again hours after a soft bounce, and a delay changes nothing', async () => {
   const person = 'full@nodmarc.test'
   const verp = await answerTo(person)
   const late = await report({ to: verp, fields: failed('4.2.2').replace('failed', 'delayed') })
@@ -268,7 +265,7 @@ describe('EM-65: a report about a mail we never sent, or to an address that is n
     ['another delivery under the same signature', verp => verp.replace(/\+b\.\d+\./, '+b.1.')],
     ['the address of another agent', verp => verp.replace('echo+', 'helper+')],
     ['no token at all', () => `echo@${mailDomain}`],
-  ])('%s is stored and changes nothing', async (_what, change) => {
+  ])('the gateway stores %s and changes nothing', async (_what, change) => {
     const person = `stays${count}@nodmarc.test`
     const verp = await answerTo(person)
     const record = await report({ to: change(verp), fields: failed('5.1.1') })
@@ -289,7 +286,7 @@ describe('EM-65: a report about a mail we never sent, or to an address that is n
     expect(await deliveryTo('away@nodmarc.test')).toMatchObject({ state: 'sent' })
   })
 
-  test('a letter to that address is not given to the agent either', async () => {
+  test('a personal mail to that address does not reach the agent either', async () => {
     const verp = await answerTo('odd@nodmarc.test')
     await gateway.post(`From: odd@nodmarc.test\nTo: ${verp}\n\nHello\n`, { from: 'odd@nodmarc.test', to: verp })
     expect(await gateway.latest()).toMatchObject({ state: 'ignored', flags: ['bounce_address'] })
@@ -305,7 +302,7 @@ describe('feedback reports (RFC 5965)', () => {
       fields: `Feedback-Type: ${type}\nVersion: 1\nOriginal-Mail-From: <${verp}>\n`,
     })
 
-  test('whoever complains gets nothing more; the delivery stays sent', async () => {
+  test('a person who complains gets nothing more, and the delivery stays sent', async () => {
     const verp = await answerTo('angry@nodmarc.test')
     const record = await complain(verp)
     expect(record).toMatchObject({ state: 'ignored' })

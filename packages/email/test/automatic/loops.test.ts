@@ -37,7 +37,7 @@ async function statesOf(times: number, each: (at: number) => Promise<string>): P
 }
 
 describe('budgets', () => {
-  test('to one correspondent so many answers in an hour, in whatever thread; others are not concerned', () =>
+  test('one correspondent gets a limited number of answers in an hour, in whatever threads, and others keep theirs', () =>
     withBudgets({ correspondent_per_hour: 3 }, async gateway => {
       const states = await statesOf(4, () => letter(gateway))
       expect(states).toEqual([...Array(3).fill('received'), 'ignored correspondent_budget'])
@@ -47,14 +47,14 @@ describe('budgets', () => {
       expect(await letter(gateway)).toBe('received')
     }))
 
-  test('whoever only claims to be alice does not use up what alice may have', () =>
+  test('a sender who only claims to be alice does not use up her answers', () =>
     withBudgets({ correspondent_per_hour: 1 }, async gateway => {
       await gateway.post(`From: ${bob}\nTo: echo@${mailDomain}\nMessage-ID: <forged@nodmarc.test>\n\nHello\n`)
       const { mail } = await gateway.postMail({ from: bob })
       expect(await gateway.store.findMessage(mail.messageId)).toMatchObject({ state: 'received' })
     }))
 
-  test('in one thread so many in an hour and in a day', () =>
+  test('one thread gets a limited number of answers in an hour and in a day', () =>
     withBudgets({ thread_per_hour: 2, thread_per_day: 3 }, async gateway => {
       const inThread = () => letter(gateway, { thread: 'root@nodmarc.test' })
       expect(await statesOf(3, inThread)).toEqual(['received', 'received', 'ignored thread_budget'])
@@ -70,7 +70,7 @@ describe('budgets', () => {
       expect(await letter(gateway, { thread: 'same@nodmarc.test', text: 'Something else' })).toBe('received')
     }))
 
-  test('an answer to all recipients reaches many: not often, by one domain', async () => {
+  test('one domain gets only few answers to all recipients, since each reaches many', async () => {
     const config = { reply_all: true, budgets: { ...noBudgets, reply_all_per_hour: 1 } }
     const gateway = await openMailGateway({ config })
     const write = async (cc?: string) => {
@@ -84,7 +84,7 @@ describe('budgets', () => {
     await gateway.close()
   })
 
-  test('unproven authors may never have written: each gets few answers, and all of them together not many', () =>
+  test('each unproven author gets few answers, and all of them together not many', () =>
     withBudgets({ unverified_per_day: 2, unverified_per_hour: 3 }, async gateway => {
       const states = await statesOf(3, () => letter(gateway))
       expect(states).toEqual(['received', 'received', 'ignored backscatter_budget'])
@@ -110,7 +110,7 @@ describe('EM-64: a correspondent that is a machine', () => {
     return most
   }
 
-  test('an undeclared machine is stopped within ten turns: nobody reads and types that fast', () =>
+  test('the gateway stops an undeclared machine within ten turns, since nobody reads and types that fast', () =>
     withBudgets(
       { rapid_per_hour: 5 },
       async gateway => {
@@ -151,7 +151,7 @@ describe('our own mail', () => {
     expect(record?.flags).toContain('auto_reply')
   })
 
-  test('EM-63: an answer that comes back by a list under another name is known by its hop field', async () => {
+  test('EM-63: the hop field betrays an answer that comes back by a list under another name', async () => {
     const { mail } = await gateway.postMail({ from: alice })
     const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
     const hop = reply.headers.get('x-postern-hop')?.[0] ?? ''

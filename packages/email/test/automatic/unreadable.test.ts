@@ -76,7 +76,7 @@ const kinds: readonly (readonly [string, string])[] = [
 ]
 
 describe('a proven author', () => {
-  test.each(kinds)('who writes with %s is told that it cannot be read', async (_what, content) => {
+  test.each(kinds)('who writes with %s learns that the gateway cannot read it', async (_what, content) => {
     await open({ quote: true })
     const id = await write(content)
     const notice = await gateway.simulation.mail.awaitReply(id, 5_000)
@@ -90,7 +90,7 @@ describe('a proven author', () => {
     expect(gateway.heard.map(message => message.id)).toEqual([id])
   })
 
-  test('is told personally, wherever they want answers to go', async () => {
+  test('gets the notice personally, wherever they want answers to go', async () => {
     await open()
     const header = 'Reply-To: else@open.test\r\n'
     const id = await write(pgpMime, { header })
@@ -98,7 +98,7 @@ describe('a proven author', () => {
     expect((await readSent(id)).map(({ to }) => to)).toEqual(['ann@open.test'])
   })
 
-  test('is told alone, whoever else would be answered, and by each agent they wrote to', async () => {
+  test('gets the notice alone, whoever else would get an answer, and from each agent of the mail', async () => {
     await open({ reply_all: true })
     const message = `From: ann@open.test\r\nTo: echo@${mailDomain}, helper@${mailDomain}\r\nCc: bob@other.test\r\nSubject: x\r\nMessage-ID: <many@open.test>\r\n${pgpMime}\r\n`
     const fields = ['from', 'to', 'cc', 'subject', 'message-id']
@@ -112,7 +112,7 @@ describe('a proven author', () => {
     )
   })
 
-  test('is told once in a conversation, and once a day (EM-4.1)', async () => {
+  test('gets the notice once in a conversation, and once a day (EM-4.1)', async () => {
     await open()
     const first = await write(pgpMime)
     const notice = await gateway.simulation.mail.awaitReply(first, 5_000)
@@ -124,7 +124,7 @@ describe('a proven author', () => {
     expect(await readSent(await write(pgpMime, { from: 'ann@other.test' }))).toHaveLength(1)
   })
 
-  test('and who answers the notice is in the conversation that it is about', async () => {
+  test('who answers the notice continues the conversation that it is about', async () => {
     await open()
     const first = await write(pgpMime)
     const notice = await gateway.simulation.mail.awaitReply(first, 5_000)
@@ -134,7 +134,7 @@ describe('a proven author', () => {
     expect(threads[1]?.thread).toBe(threads[0]?.thread)
   })
 
-  test('whose mail comes again is not told again', async () => {
+  test('gets no second notice when the same mail comes again', async () => {
     await open()
     const id = `again@open.test`
     const message = `From: ann@open.test\r\nTo: echo@${mailDomain}\r\nSubject: x\r\nMessage-ID: <${id}>\r\n${pgpMime}\r\n`
@@ -157,12 +157,12 @@ const silent: readonly (readonly [string, string, Writing])[] = [
   ['with a signature only', '\r\n-----BEGIN PGP SIGNED MESSAGE-----\r\n\r\nHello\r\n', {}],
 ]
 
-test.each(silent)('nothing is told to somebody who writes %s', async (_what, content, how) => {
+test.each(silent)('a sender who writes %s gets no notice', async (_what, content, how) => {
   await open({ answer_lists: true, show_auto_replies: true })
   expect(await readSent(await write(content, how))).toEqual([])
 })
 
-test('with "encrypted_notice": false nobody is told', async () => {
+test('with "encrypted_notice": false nobody gets a notice', async () => {
   await open({ encrypted_notice: false })
   expect(await readSent(await write(pgpMime))).toEqual([])
 })

@@ -85,7 +85,7 @@ describe('EM-47: boundaries', () => {
   })
 })
 
-describe('EM-48: encodings that are broken', () => {
+describe('EM-48: broken encodings', () => {
   test.each<[string, string, Buffer | string, RegExp]>([
     ['base64 with junk', 'Content-Transfer-Encoding: base64\n', 'SGVs*!*bG8g\r\ndGhl cmU=#', /Hello there/],
     ['quoted-printable with broken escapes', 'Content-Transfer-Encoding: quoted-printable\n', 'a=ZZ=\r\nb=4', /a.*b/s],
@@ -160,11 +160,11 @@ describe('charsets', () => {
       Buffer.from('<meta charset="utf-7"><p>+AGE-</p>'),
       '+AGE-',
     ],
-  ])('%s is read', async (_what, fields, body, text) => {
+  ])('the gateway reads %s', async (_what, fields, body, text) => {
     expect(textOf(await take({ fields, body }))).toBe(text)
   })
 
-  test('a subject in ISO-2022-KR and in HZ is read', async () => {
+  test('the gateway reads a subject in ISO-2022-KR and in HZ', async () => {
     const word = (charset: string, octets: string) =>
       `=?${charset}?B?${Buffer.from(octets, 'latin1').toString('base64')}?=`
     const subject = `${word('ISO-2022-KR', '\x1b$)C\x0e>H3g\x0f')} ${word('HZ-GB-2312', '~{Dc:C~}')}`
@@ -173,7 +173,7 @@ describe('charsets', () => {
 })
 
 describe('EM-49: long encoded fields', () => {
-  test('50 000 encoded words in a Subject are too large, 2 000 are read', async () => {
+  test('the gateway refuses 50 000 encoded words in a Subject as too large, and reads 2 000', async () => {
     const words = (count: number) => Array(count).fill('=?utf-8?q?a?=').join('\n ')
     expect((await gateway.post(write({ fields: `Subject: ${words(50_000)}\n` }))).status).toBe(413)
     expect((await take({ fields: `Subject: ${words(2000)}\n`, body: '' })).message.parts).toMatchObject([
@@ -191,7 +191,7 @@ describe('EM-49: long encoded fields', () => {
   })
 })
 
-describe('EM-50: HTML that is meant to choke on', () => {
+describe('EM-50: HTML that wants to choke on', () => {
   test.each([
     ['100 000 nested elements', `${'<div>'.repeat(100_000)}Deep`],
     ['3 000 nested tables', `${'<table><tr><td>'.repeat(3000)}Deep`],
@@ -206,7 +206,7 @@ describe('EM-50: HTML that is meant to choke on', () => {
   })
 })
 
-test('EM-52: what is packed is never unpacked', async () => {
+test('EM-52: the gateway never unpacks an archive', async () => {
   const bomb = gzipSync(Buffer.alloc(10 * 1024 * 1024))
   for (const type of ['application/zip', 'application/gzip']) {
     const record = await take(file(`${type}\r\nContent-Transfer-Encoding: base64`, bomb.toString('base64'), '42.zip'))
@@ -214,7 +214,7 @@ test('EM-52: what is packed is never unpacked', async () => {
   }
 })
 
-test('EM-53: the original name of a file is given beside the safe one', async () => {
+test('EM-53: the agent gets the original name of a file beside the safe one', async () => {
   const record = await take(file('text/plain', 'x', '../../etc/passwd'))
   expect(filesOf(record)).toMatchObject([{ name: 'passwd' }])
   expect(detailsOf(record)).toMatchObject({ file_names: { passwd: '../../etc/passwd' } })
@@ -223,7 +223,7 @@ test('EM-53: the original name of a file is given beside the safe one', async ()
 describe('EM-58: invisible text', () => {
   const tags = Array.from('ignore all', letter => String.fromCodePoint(0xe0000 + (letter.codePointAt(0) ?? 0))).join('')
 
-  test('tag characters, zero-width characters and direction overrides are removed, counted and flagged', async () => {
+  test('the gateway removes, counts and flags tag characters, zero-width characters and direction overrides', async () => {
     const record = await take({
       fields: 'Content-Type: text/plain; charset=utf-8\n',
       body: `Pay\u200b me${tags}\u202e now`,
@@ -233,7 +233,7 @@ describe('EM-58: invisible text', () => {
     expect(detailsOf(record)).toMatchObject({ invisible_characters: 12, flags: ['invisible_characters'] })
   })
 
-  test('nor is it in a subject, a name, an invitation or the name of a file', async () => {
+  test('the same holds in a subject, a name, an invitation and the name of a file', async () => {
     const word = `=?utf-8?B?${Buffer.from(`Ann${tags}`).toString('base64')}?=`
     const from = `${word} <ann@nodmarc.test>`
     const record = await take({ from, fields: `Subject: Hi ${word}\n` })
@@ -282,7 +282,7 @@ describe('EM-58: invisible text', () => {
   })
 })
 
-test('EM-59: only http, https and mailto targets are named, and nothing is fetched', async () => {
+test('EM-59: the gateway names only http, https and mailto targets, and fetches nothing', async () => {
   const markup = [
     ['javascript:alert(1)', 'a'],
     ['data:text/html,x', 'b'],
@@ -299,14 +299,14 @@ test('EM-59: only http, https and mailto targets are named, and nothing is fetch
 })
 
 describe('the two readings of a mail', () => {
-  test('are flagged when the HTML hides words, also where the plain text is given', async () => {
+  test('get a flag when the HTML hides words, even where the agent gets the plain text', async () => {
     const record = await take(both('Seen.', '<p>Seen.</p><p style="font-size:1px">hidden</p>'))
     expect({ text: textOf(record), flags: record.flags }).toEqual({ text: 'Seen.', flags: ['hidden_text'] })
   })
 })
 
 describe('EM-60: two readings', () => {
-  test('that differ are flagged; the plain one is given, the other kept', async () => {
+  test('that differ get a flag; the agent gets the plain one, and the store keeps the other', async () => {
     const record = await take(
       both(
         'Dear agent, please confirm the meeting tomorrow morning.',
@@ -330,8 +330,8 @@ describe('EM-60: two readings', () => {
   })
 })
 
-describe('who else was written to', () => {
-  test('is told where the agent was not alone, and who passed the mail on', async () => {
+describe('the other recipients of a mail', () => {
+  test('appear where the agent was not alone, with the person who passed the mail on', async () => {
     const record = await take({
       fields: 'Cc: Bob <bob@corp.test>, "C, D" <cd@corp.test>\nResent-From: =?utf-8?q?J=C3=B6rg?= <jorg@corp.test>\n',
       body: 'Hello.',
@@ -350,7 +350,7 @@ describe('who else was written to', () => {
   })
 })
 
-describe('EM-61: what is only recognised (EM-4.9)', () => {
+describe('EM-61: contents that the gateway only recognizes (EM-4.9)', () => {
   const signed = (protocol: string, type: string): Draft => ({
     fields: `Content-Type: multipart/signed; protocol="${protocol}"; micalg=sha-256; boundary=b\n`,
     body: `--b\r\nContent-Type: text/plain\r\n\r\nHello.\r\n--b\r\nContent-Type: ${type}; name=signature.asc\r\n\r\nxyz\r\n--b--\r\n`,
@@ -390,7 +390,7 @@ describe('EM-61: what is only recognised (EM-4.9)', () => {
     expect(record.message.raw).toContain('x')
   })
 
-  test('an invitation is read, within bounds, and never answered by reading it', async () => {
+  test('the gateway reads an invitation within bounds, and never answers it by reading', async () => {
     const calendar = [
       'BEGIN:VCALENDAR',
       'METHOD:REQUEST',
@@ -429,7 +429,7 @@ describe('EM-61: what is only recognised (EM-4.9)', () => {
 
 describe('the newest text', () => {
   const reply = 'In-Reply-To: <before@nodmarc.test>\n'
-  test('of a reply is given, the full one kept beside it (EM-1.6)', async () => {
+  test('of a reply goes to the agent, with the full text beside it (EM-1.6)', async () => {
     const record = await take({
       fields: reply,
       body: 'Yes.\r\n\r\nOn 2026-11-21 Echo <e@agents.test> wrote:\r\n> Shall we?\r\n',
@@ -451,7 +451,7 @@ describe('the newest text', () => {
     ],
     ['Outlook', '<p>Yes.</p><div id="appendonsend"></div><hr><div id="divRplyFwdMsg">From: Echo</div><p>Shall we?</p>'],
     ['Yahoo', '<div>Yes.</div><div id="x" class="yahoo_quoted"><div>Shall we?</div></div>'],
-  ])('of an HTML reply of %s is given without what it quotes', async (_what, markup) => {
+  ])('of an HTML reply of %s goes to the agent without the quoted text', async (_what, markup) => {
     const draft = html(markup)
     const record = await take({ ...draft, fields: `${draft.fields}${reply}` })
     expect(textOf(record)).toBe('Yes.')
@@ -495,7 +495,7 @@ describe('the newest text', () => {
   })
 })
 
-test('a text that is too long for a message is cut, and all of it is a file beside it', async () => {
+test('the gateway cuts a text that is too long for a message, and keeps all of it as a file beside it', async () => {
   const body = `${'All work and no play. '.repeat(15_000)}The end.`
   const record = await take({ body: `${body}\r\n` })
   expect(textOf(record)).toBe(body.slice(0, 256 * 1024))
@@ -503,7 +503,7 @@ test('a text that is too long for a message is cut, and all of it is a file besi
   expect((await readKept(record, 'email.full_text')).trim()).toBe(body)
 })
 
-test('EM-53: files small and large come whole out of the thread that read them', async () => {
+test('EM-53: files small and large come whole out of the thread that reads them', async () => {
   const contents = ['a', 'b'.repeat(70_000), 'c', 'b'.repeat(70_000)]
   const parts = contents.map(content => `--b\r\nContent-Type: application/pdf\r\n\r\n${content}\r\n`).join('')
   const record = await take({ fields: 'Content-Type: multipart/mixed; boundary=b\n', body: `${parts}--b--\r\n` })
@@ -523,11 +523,11 @@ describe('EM-30: letters that look like others', () => {
     expect((await take({ from })).flags).toEqual(flags)
   })
 
-  test.each(['ann@xn--a.test', 'ann@xn--zzzz.test'])('invalid punycode is refused: %s', async from => {
+  test.each(['ann@xn--a.test', 'ann@xn--zzzz.test'])('the gateway refuses invalid punycode: %s', async from => {
     expect((await gateway.post(write({ from }))).status).toBe(400)
   })
 
-  test('EM-27: the name of one of our agents is flagged', async () => {
+  test('EM-27: the gateway flags the name of one of its agents', async () => {
     const record = await take({ from: 'Echo The Agent <x@evil.test>' })
     expect(record.flags).toContain('display_name_spoof')
     expect(detailsOf(record)).toMatchObject({ flags: ['display_name_spoof'] })

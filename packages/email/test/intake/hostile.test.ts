@@ -31,7 +31,7 @@ const [accepted, duplicate] = [[{ outcome: 'accepted' }], [{ outcome: 'duplicate
 
 describe('EM-25: a signed mail is one turn', () => {
   test.each(['X-Copy: 2', 'Comments: again', 'References: <x@open.test>', 'X-Mailer: y\r\nX-Copy: 3'])(
-    'whatever field is added to it: %s',
+    'whatever field an attacker adds to it: %s',
     async field => {
       const message = sign(write())
       expect(await outcome(message)).toEqual(accepted)
@@ -39,7 +39,7 @@ describe('EM-25: a signed mail is one turn', () => {
     },
   )
 
-  test('whatever white space is put into its signature', async () => {
+  test('whatever white space an attacker puts into its signature', async () => {
     const message = sign(write())
     expect(await outcome(message)).toEqual(accepted)
     expect(message.replace('; b=', '; b= ')).not.toBe(message)
@@ -53,7 +53,7 @@ describe('EM-25: a signed mail is one turn', () => {
   })
 })
 
-test('a mail of a Message-ID that was here before, but with other words, is a message of its own, and flagged', async () => {
+test('a mail with a known Message-ID but other words is a message of its own, with a flag', async () => {
   const write = (text: string) =>
     `From: bob@nodmarc.test\r\nTo: echo@${mailDomain}\r\nMessage-ID: <reused@nodmarc.test>\r\n\r\n${text}\r\n`
   const outcomes: unknown[] = []
@@ -80,7 +80,7 @@ describe('EM-25: a stored copy does not replace the mail', () => {
   })
 })
 
-test('EM-29: a field name may be followed by blanks, by nothing else', async () => {
+test('EM-29: blanks may follow a field name, and nothing else', async () => {
   const refused = { status: 400, body: { detail: 'Cannot read mail: a header line is not a field' } }
   for (const end of ['\x0b', '\x0c', '\xa0']) {
     expect(await gateway.post(Buffer.from(write().replace('From:', `From${end}:`), 'latin1'))).toMatchObject(refused)
@@ -88,7 +88,7 @@ test('EM-29: a field name may be followed by blanks, by nothing else', async () 
   expect((await gateway.post(write().replace('From:', 'From \t:'))).status).toBe(200)
 })
 
-test('EM-43: recipients that take long to read are refused unread', async () => {
+test('EM-43: the gateway refuses recipients that take long to read, unread', async () => {
   const quotes = `Cc: ${'"'.repeat(60_000)}\r\n`
   expect(await gateway.post(`${quotes}${quotes}${write()}`)).toMatchObject({
     status: 400,
@@ -96,7 +96,7 @@ test('EM-43: recipients that take long to read are refused unread', async () => 
   })
 })
 
-test('EM-65: of a complaint that names bounce addresses without end every agent looks at fifty', () => {
+test('EM-65: in a complaint with endless bounce addresses every agent looks at fifty', () => {
   const quoted = quoteBounceAddresses(`x +b.d1.${'0'.repeat(20)}@agents.test `.repeat(40_000))
   expect(quoted.split(' ')).toEqual(Array(50).fill(`+b.d1.${'0'.repeat(20)}@`))
 })

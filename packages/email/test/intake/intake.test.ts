@@ -55,7 +55,7 @@ describe('POST /email/inbound', () => {
     ['another token', { authorization: 'Bearer of-bad-news-to-the-intake' }],
     ['the token with another scheme', { authorization: `Basic ${mailIntakeSecret}` }],
     ['half a token', { authorization: `Bearer ${mailIntakeSecret.slice(0, 8)}` }],
-  ])('EM-71: with %s is refused before anything is read', async (_what, headers) => {
+  ])('EM-71: with %s fails before the gateway reads anything', async (_what, headers) => {
     const response = await request(headers)
     expect(response.status).toBe(401)
     expect(response.headers.get('www-authenticate')).toBe('Bearer realm="mail intake"')
@@ -83,7 +83,7 @@ describe('POST /email/inbound', () => {
       return { ...((await response.json()) as { detail?: string }), status: response.status }
     }
 
-    test('is accepted once; the same request again proves nothing, a further try does', async () => {
+    test('succeeds once; the same request again proves nothing, while a further try does', async () => {
       const headers = hook()
       expect(await postHook(headers)).toMatchObject({ status: 200 })
       expect(await postHook(headers)).toMatchObject({
@@ -93,7 +93,7 @@ describe('POST /email/inbound', () => {
       expect(await postHook(hook({}, 60))).toMatchObject({ status: 200, messages: [{ outcome: 'duplicate' }] })
     })
 
-    test('EM-71: whom it was for is not signed, and cannot be changed, not even after a restart', async () => {
+    test('EM-71: the signature leaves the recipient open, and yet nobody can change it, not even after a restart', async () => {
       const headers = hook({ id: 'msg_9' })
       expect(await postHook(headers)).toMatchObject({ status: 200 })
       const again = await openMailGateway({ watchStore: () => gateway.store })
@@ -126,7 +126,7 @@ describe('POST /email/inbound', () => {
         () => ({ ...hook({ id: 'msg_2', secret: 'x' }), authorization: `Bearer ${mailIntakeSecret}` }),
         'Cannot accept mail: its webhook signature is wrong',
       ],
-    ])('%s is refused', async (_what, headers, detail) => {
+    ])('the intake refuses %s', async (_what, headers, detail) => {
       expect(await postHook(headers())).toMatchObject({ status: 401, detail })
     })
 
@@ -145,7 +145,7 @@ describe('POST /email/inbound', () => {
     })
   })
 
-  test('without a configured secret is refused with the reason', async () => {
+  test('fails without a configured secret, with the reason', async () => {
     const closed = await openMailGateway({ config: { intake: undefined } })
     const answer = await closed.post(write())
     expect(answer).toMatchObject({
@@ -155,18 +155,18 @@ describe('POST /email/inbound', () => {
     await closed.close()
   })
 
-  test('EM-73: another content type or a coded body is refused', async () => {
+  test('EM-73: fails with another content type or a coded body', async () => {
     const authorization = `Bearer ${mailIntakeSecret}`
     expect((await request({ authorization, 'content-type': 'application/json' })).status).toBe(415)
     const coded = await request({ authorization, 'content-type': 'message/rfc822', 'content-encoding': 'gzip' })
     expect(coded.status).toBe(415)
   })
 
-  test('EM-44: larger than 25 MB is refused', async () => {
+  test('EM-44: fails with more than 25 MB', async () => {
     await expectRefused(Buffer.alloc(26 * 1024 * 1024, 'x'), 413, 'Cannot read body: larger than 26214400 bytes')
   })
 
-  test('an unknown agent, another domain and an address that is none are refused', async () => {
+  test('fails for an unknown agent, another domain and an invalid address', async () => {
     for (const to of [`nobody@${mailDomain}`, 'echo@elsewhere.test', 'echo', `echo@${mailDomain}@x.test`]) {
       await expectRefused(write(), 404, 'Cannot accept mail: no such agent here', { to })
     }
@@ -178,7 +178,7 @@ describe('POST /email/inbound', () => {
       ip: 'localhost',
     }))
 
-  test('recipients in any case, in brackets and with a tag reach the agent once (EM-4.3)', async () => {
+  test('reaches an agent once whose address comes in any case, in brackets and with a tag (EM-4.3)', async () => {
     const { message } = await expectTaken(write(), {
       to: [`<ECHO@Agents.TEST>`, `echo+shop.42@${mailDomain}`],
       from: 'bob@nodmarc.test',
@@ -226,7 +226,7 @@ describe('who wrote it', () => {
     ['EM-29: NUL', 'From: a\0@x.test', 'Cannot read mail: a header field has a bare CR or NUL'],
     ['EM-29: a host that is no name', 'From: a@[127.0.0.1]', 'Cannot read mail: From is not one plain mailbox'],
     ['an endless one', `From: ${'x'.repeat(5000)} <a@x.test>`, 'Cannot read mail: From is too long'],
-  ])('%s is refused', (_row, from, detail) => expectRefused(write({ from }), 400, detail))
+  ])('the gateway refuses %s', (_row, from, detail) => expectRefused(write({ from }), 400, detail))
 
   test.each([
     '<ceo@nodmarc.test> <bob@nodmarc.test>',
@@ -236,11 +236,11 @@ describe('who wrote it', () => {
     '<bob@nodmarc.test',
     '"ceo@nodmarc.test',
     'Bob (<ceo@nodmarc.test>) <bob@nodmarc.test>',
-  ])('EM-29: From: %s has two readings and is refused', from =>
+  ])('EM-29: From: %s has two readings, and the gateway refuses it', from =>
     expectRefused(write({ from: `From: ${from}` }), 400, 'Cannot read mail: From is not one plain mailbox'),
   )
 
-  test('EM-04: a second From below everything else is refused', () =>
+  test('EM-04: the gateway refuses a second From below everything else', () =>
     expectRefused(write({ fields: 'From: other@x.test\n' }), 400, 'Cannot read mail: more than one From'))
 
   test.each([
@@ -279,7 +279,7 @@ describe('who wrote it', () => {
     expect(message.sender.address).toBe(`@${parseAddresses(from, { flatten: true })[0]?.address}`)
   })
 
-  test('EM-33: one of our own agents, from outside, is refused', async () => {
+  test('EM-33: the gateway refuses one of its own agents from outside', async () => {
     const detail = 'Cannot accept mail: its From is one of our own agents'
     await expectRefused(write({ from: `From: Echo <echo@${mailDomain}>` }), 403, detail)
     await expectRefused(write({ from: `From: Helper+x <HELPER+x@${mailDomain}>` }), 403, detail)
@@ -301,7 +301,7 @@ describe('who wrote it', () => {
   })
 
   test.each(['Subject', 'To', 'Date', 'Message-ID', 'Reply-To', 'Content-Type'])(
-    'EM-05: a second %s is kept for the operator',
+    'EM-05: the gateway keeps a second %s for the operator',
     async name => {
       const line = `${name}: ${name === 'Content-Type' ? 'text/plain' : '<a@b.test>'}\n`
       const { state, flags } = await expectTaken(write({ fields: line + line }))
@@ -323,16 +323,16 @@ describe('shape and size', () => {
     ['a continuation first', ' folded\nFrom: a@x.test\n\n', 'Cannot read mail: a header line is not a field'],
     ['a line without a colon', 'From: a@x.test\nwhatever\n\nbody', 'Cannot read mail: a header line is not a field'],
     ['binary', '\x00\xff\xfe\x01', 'Cannot read mail: a header line is not a field'],
-  ])('EM-41: %s is refused', (_what, message, detail) => expectRefused(message, 400, detail))
+  ])('EM-41: the gateway refuses %s', (_what, message, detail) => expectRefused(message, 400, detail))
 
-  test('the line that pipes put before a message is none of it', async () => {
+  test('the line that pipes put before a message does not belong to it', async () => {
     await expectRefused(`From : bob@nodmarc.test\n${write()}`, 400, 'Cannot read mail: more than one From')
     const { message } = await expectTaken(`From bob@nodmarc.test Sat Nov 21 10:00:00 2026\n${write()}`)
     expect(message.raw).toMatch(/^From: Bob/)
     await expectRefused(`From bob\nFrom bob\n${write()}`, 400, 'Cannot read mail: a header line is not a field')
   })
 
-  test('EM-41: a CR of its own inside a header is refused', () =>
+  test('EM-41: the gateway refuses a lone CR inside a header', () =>
     expectRefused(
       Buffer.from('From: a@x.test\rFrom: b@x.test\r\n\r\n'),
       400,
@@ -356,9 +356,9 @@ describe('shape and size', () => {
       'Cannot read mail: a header field is larger than 65536 bytes',
     ],
     ['over 1000 fields', 'X-A: a\n'.repeat(1001), 'Cannot read mail: more than 1000 header fields'],
-  ])('EM-42: %s is refused', (_what, fields, detail) => expectRefused(write({ fields }), 413, detail))
+  ])('EM-42: the gateway refuses %s', (_what, fields, detail) => expectRefused(write({ fields }), 413, detail))
 
-  test('EM-43: over 1000 recipients in the header are refused', () =>
+  test('EM-43: the gateway refuses over 1000 recipients in the header', () =>
     expectRefused(
       write({ fields: `Cc: ${'a@x.test,'.repeat(1001)}\n` }),
       400,
@@ -369,7 +369,7 @@ describe('shape and size', () => {
     ['Reply-To', 'a@x.test,'],
     ['To', 'g:a;'],
     ['Cc', ','],
-  ])('far too many entries in %s are refused before they are read', (name, entry) => {
+  ])('the gateway refuses far too many entries in %s before it reads them', (name, entry) => {
     const fields = `${name}: ${entry.repeat(6000)}\n`.repeat(3)
     return expectRefused(write({ fields }), 400, 'Cannot read mail: more than 1000 recipients in the header')
   })
@@ -395,7 +395,7 @@ describe('shape and size', () => {
     ['1001 parts', divide(1001)],
     ['100 000 parts in 1 MB (EM-46)', divide(100_000)],
     ['6 messages one in another', embed(6)],
-  ])('EM-45: %s is kept for the operator, unread', async (_what, draft) => {
+  ])('EM-45: the gateway keeps %s for the operator, unread', async (_what, draft) => {
     const { state, flags, message } = await expectTaken(write(draft))
     expect({ state, flags }).toEqual({ state: 'ignored', flags: ['mime_limits'] })
     expect(message.parts.filter(({ kind }) => kind === 'file')).toEqual([])
@@ -405,7 +405,7 @@ describe('shape and size', () => {
     ['nested 20 deep', nest(20)],
     ['500 parts', divide(500)],
     ['2 messages one in another', embed(2)],
-  ])('%s is read', async (_what, draft) => {
+  ])('the gateway reads %s', async (_what, draft) => {
     expect(await expectTaken(write(draft))).toMatchObject({ state: 'received', flags: [] })
   })
 
@@ -425,7 +425,7 @@ describe('shape and size', () => {
     }
   })
 
-  test('EM-53: files are stored under safe names and handed on by digest', async () => {
+  test('EM-53: the gateway stores files under safe names and hands them on by digest', async () => {
     const names = [
       '../../etc/passwd',
       'a/b\\c.txt',
@@ -459,7 +459,7 @@ describe('shape and size', () => {
     expect(files[0]).toMatchObject({ mime: 'application/pdf', size: blob?.bytes.length })
   })
 
-  test('a mail that outlasts its parser is kept for the operator', async () => {
+  test('the gateway keeps a mail that outlasts its parser for the operator', async () => {
     const hasty = await openMailGateway({ config: { limits: { parse_timeout_ms: 10 } } })
     expect(await hasty.post(write({ fields: 'Content-Type: application/pdf\n' }))).toMatchObject({ status: 200 })
     expect(await hasty.latest()).toMatchObject({

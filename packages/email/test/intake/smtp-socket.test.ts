@@ -50,7 +50,7 @@ describe('the socket', () => {
     rmSync(path, { force: true })
   })
 
-  test('whoever brings mail by SMTP there has no address that SPF could judge', async () => {
+  test('a client that brings mail by SMTP there has no address that SPF could judge', async () => {
     const gateway = await openGateway('smtp')
     open.push(gateway)
     const client = await openSmtpClient(path)
@@ -69,7 +69,7 @@ describe('the socket', () => {
     expect(() => statSync(path)).toThrow('ENOENT')
   })
 
-  test('of a process that was killed is replaced', async () => {
+  test('of a killed process gives way to a new one', async () => {
     const script = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`
     expect(() => execFileSync(process.execPath, ['-e', script])).toThrow()
     expect(statSync(path).isSocket()).toBe(true)
@@ -79,7 +79,7 @@ describe('the socket', () => {
     client.end()
   })
 
-  test('stays with the process that answers at it, and so does a file', async () => {
+  test('stays with the process that answers at it, and a file stays as it is', async () => {
     const other = createServer().listen(path)
     await once(other, 'listening')
     await expect(openGateway()).rejects.toMatchObject({ code: 'EADDRINUSE' })

@@ -49,7 +49,7 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
-  test('EM-69: an unknown agent is refused at RCPT, and the operator sees it', async () => {
+  test('EM-69: refuses an unknown agent at RCPT, and the operator sees it', async () => {
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
     expect(await client.say(`RCPT TO:<nobody@${mailDomain}>`)).toBe('550 5.1.1 Cannot accept mail: no such agent here')
@@ -62,7 +62,7 @@ describe('the SMTP listener', () => {
     })
   })
 
-  test('EM-69: one recipient too many is put off', async () => {
+  test('EM-69: defers one recipient too many', async () => {
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
     await client.say(`RCPT TO:<echo@${mailDomain}>`)
@@ -71,7 +71,7 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
-  test('accepts a mail only when it is stored', async () => {
+  test('accepts a mail only after it has stored it', async () => {
     const before = await countStored(gateway.store)
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test> BODY=8BITMIME SMTPUTF8')
@@ -89,7 +89,7 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
-  test('SMTPUTF8: letters beyond ASCII in envelope and header (RFC 6531, RFC 6532) (EM-4.3)', async () => {
+  test('SMTPUTF8: takes letters beyond ASCII in envelope and header (RFC 6531, RFC 6532) (EM-4.3)', async () => {
     const { client } = await greet(port)
     const utf8 = (text: string) => Buffer.from(text).toString('latin1')
     expect(await client.say(utf8('MAIL FROM:<jörg@nodmarc.test> SMTPUTF8'))).toMatch(/^250 /)
@@ -130,7 +130,7 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
-  test('EM-44: too large is refused by SIZE, and after DATA without SIZE', async () => {
+  test('EM-44: refuses a mail that is too large by SIZE, and after DATA without SIZE', async () => {
     const { client } = await greet(port)
     expect(await client.say('MAIL FROM:<bob@nodmarc.test> SIZE=10001')).toMatch(/^552 5\.3\.4 /)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
@@ -143,7 +143,7 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
-  test('EM-44: a refusal by the announced SIZE is seen by the operator', async () => {
+  test('EM-44: shows the operator a refusal by the announced SIZE', async () => {
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test> SIZE=10001')
     await client.say('QUIT')
@@ -157,7 +157,7 @@ describe('the SMTP listener', () => {
     )
   })
 
-  test('beyond the byte budget is deferred, and accepted once bytes are free', async () => {
+  test('defers a mail beyond the byte budget, and accepts it once bytes are free', async () => {
     const bodies = createByteBudget({ total: 5_000, perOwner: 5_000, refusal: 'Cannot take mail: too much at once' })
     const narrow = await openMailGateway({ config: { listen: { port: 0 } }, bodies })
     const open = async () => (await greet(narrow.listening?.port ?? 0)).client
@@ -183,7 +183,7 @@ describe('the SMTP listener', () => {
     await narrow.close()
   })
 
-  test('a message of more pieces than are kept apart arrives whole', async () => {
+  test('takes a message whole that comes in more pieces than it keeps apart', async () => {
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
     await client.say(`RCPT TO:<echo@${mailDomain}>`)
@@ -217,7 +217,7 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
-  test('EM-69: a line without end, nonsense and a silent client are cut off', async () => {
+  test('EM-69: cuts off a line without end, nonsense and a silent client', async () => {
     const { client: long } = await greet(port)
     long.write('x'.repeat(1024 * 1024))
     await long.closed
@@ -235,7 +235,7 @@ describe('the SMTP listener', () => {
     await odd.closed
   })
 
-  test('EM-69: a client that sends one octet after the other is cut off in the end', async () => {
+  test('EM-69: cuts off a client that sends one octet after the other in the end', async () => {
     const slow = await openMailGateway({ config: { listen: { port: 0, transfer_ms: 200 } } })
     const { client } = await greet(slow.listening?.port ?? 0)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
@@ -249,7 +249,7 @@ describe('the SMTP listener', () => {
     await slow.close()
   })
 
-  test('a mail of nothing but escaped dots is cut off before it costs the gateway time', async () => {
+  test('cuts off a mail of nothing but escaped dots before it costs the gateway time', async () => {
     const large = await openMailGateway({ config: { listen: { port: 0 } } })
     const { client } = await greet(large.listening?.port ?? 0)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
@@ -265,7 +265,7 @@ describe('the SMTP listener', () => {
     await large.close()
   })
 
-  test('more connections than allowed are turned away', async () => {
+  test('refuses more connections than the limit', async () => {
     const clients = await Promise.all([1, 2, 3].map(() => greet(port)))
     const late = await openSmtpClient(port)
     expect(await late.read()).toMatch(/^421 /)
@@ -314,7 +314,7 @@ describe('a mail server of the operator that forwards mail', () => {
   })
 
   test.each(['XFORWARD ADDR=192.0.2.5', 'XCLIENT ADDR=192.0.2.5'])(
-    'EM-68: %s of a peer that is not configured is not heard',
+    'EM-68: %s of another peer does not count',
     async command => {
       const { features, replies, spf } = await forward({ protocol: 'smtp', trusted_peers: ['192.0.2.99'] }, command)
       expect(features).not.toMatch(/XFORWARD|XCLIENT/)
@@ -364,7 +364,7 @@ describe('the LMTP listener', () => {
     client.end()
   })
 
-  test('a mail that is refused is refused for every recipient', async () => {
+  test('the listener refuses a mail for all of its recipients, or for none', async () => {
     const { client } = await greet(gateway.listening?.port ?? 0, 'LHLO')
     await client.say('MAIL FROM:<bob@nodmarc.test>')
     await client.say(`RCPT TO:<helper@${mailDomain}>`)

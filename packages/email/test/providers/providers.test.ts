@@ -92,7 +92,7 @@ describe.each(names)('%s', name => {
     expect(message.raw).toMatch(/^From: Bob <bob@nodmarc\.test>\r\nTo: .*all of it\.\r\n$/s)
   })
 
-  test('EM-71: a wrong signature or password is refused, and the operator sees it', async () => {
+  test('EM-71: the webhook refuses a wrong signature or password, and the operator sees it', async () => {
     const { status, json } = await replay(name, 'wrong-signature')
     expect(status).toBe(name === 'ses' ? 403 : 401)
     expect(json.detail).toMatch(/^Cannot accept webhook: (its signature is wrong|wrong or missing user and password)$/)
@@ -114,7 +114,7 @@ describe.each(names)('%s', name => {
     expect(await countStored()).toBe(1)
   })
 
-  test('EM-44: an oversized mail is refused in words that end it', async () => {
+  test('EM-44: the webhook refuses an oversized mail with a status that ends its delivery', async () => {
     const small = await openAt({}, { message_bytes: 200 })
     const { status, text } = await deliver(name, readRecorded(name, 'good'), small)
     expect(status).toBe(refusals[name])
@@ -124,7 +124,7 @@ describe.each(names)('%s', name => {
     await small.close()
   })
 
-  test('a mail for no agent here is refused in words that end it', async () => {
+  test('the webhook refuses a mail for no agent here with a status that ends its delivery', async () => {
     const request = readRecorded(name, 'good')
     const closed = await openMailGateway({
       config: { providers: { [name]: readProviderConfig(name) } },
@@ -138,7 +138,7 @@ describe.each(names)('%s', name => {
     await closed.close()
   })
 
-  test('what proves nothing by its header is refused unread', async () => {
+  test('the webhook refuses a request that proves nothing by its header, unread', async () => {
     if (name === 'mailgun' || name === 'ses') return
     const { headers } = readRecorded(name, 'good')
     const body = new ReadableStream({
@@ -161,7 +161,7 @@ describe.each(names)('%s', name => {
     await other.close()
   })
 
-  test('EM-73: a coded body and another content type are refused', async () => {
+  test('EM-73: the webhook refuses a coded body and another content type', async () => {
     const { headers, body } = readRecorded(name, 'good')
     const coded = { headers: { ...headers, 'content-encoding': 'gzip' }, body }
     expect(await deliver(name, coded)).toMatchObject({ status: 415 })
@@ -172,7 +172,7 @@ describe.each(names)('%s', name => {
 })
 
 describe('when DNS does not answer', () => {
-  test.each(names)('%s is told to come back', async name => {
+  test.each(names)('the gateway asks %s to come back', async name => {
     const request = readRecorded(name, 'good')
     gateway.simulation.dns.fail('_dmarc.nodmarc.test', 'servfail')
     const { status, json } = await deliver(name, request)
@@ -186,7 +186,7 @@ describe('a mail whose refusal must not reach the sender', () => {
   const octets = Buffer.from(`From: a@x.test\r\nFrom: b@x.test\r\nTo: echo@${mailDomain}\r\n\r\nHi\r\n`)
   const envelope = { from: 'a@x.test', to: `echo@${mailDomain}` }
 
-  test('is dropped where a refusal would go to whoever it names', async () => {
+  test('ends without a refusal where that would go to any address that the mail names', async () => {
     const bouncing = await openAt({ postal: { public_key: own.publicKey.export({ type: 'spki', format: 'pem' }) } })
     const { status, json } = await deliver('postal', writePostal(octets, envelope, own.privateKey), bouncing)
     expect(status).toBe(200)
@@ -195,7 +195,7 @@ describe('a mail whose refusal must not reach the sender', () => {
     await bouncing.close()
   })
 
-  test('is refused where only the provider sees it', async () => {
+  test('ends with a refusal where only the provider sees it', async () => {
     const { user, password } = readProviderConfig('postmark') as { user: string; password: string }
     const request = writePostmark(octets, envelope, basicOf(user, password))
     expect(await deliver('postmark', request)).toMatchObject({
@@ -215,7 +215,7 @@ test("CloudMailin's refusal is a sentence for the sender", async () => {
   })
 })
 
-test.each(['mailgun', 'sendgrid', 'ses'])('EM-71: %s with an old time is refused', async name => {
+test.each(['mailgun', 'sendgrid', 'ses'])('EM-71: the gateway refuses %s with an old time', async name => {
   const { status, json } = await replay(name, 'old-timestamp')
   expect({ status, detail: json.detail }).toEqual({
     status: name === 'ses' ? 403 : 401,
@@ -223,7 +223,7 @@ test.each(['mailgun', 'sendgrid', 'ses'])('EM-71: %s with an old time is refused
   })
 })
 
-test('EM-71: a webhook of SendGrid is the same one, however its signature is written', async () => {
+test('EM-71: two webhooks of SendGrid are the same one, however they write their signatures', async () => {
   const { headers, body } = readRecorded('sendgrid', 'good')
   const name = 'x-twilio-email-event-webhook-signature'
   const text = headers[name] ?? ''
@@ -232,7 +232,7 @@ test('EM-71: a webhook of SendGrid is the same one, however its signature is wri
   expect((await deliver('sendgrid', again)).json.detail).toBe('Cannot accept webhook: it was here before')
 })
 
-test('EM-71: a token of Mailgun, whose signature covers nothing else, brings no other mail, not even after a restart', async () => {
+test('EM-71: a Mailgun token, whose signature covers nothing else, brings no second mail, not even after a restart', async () => {
   const signing_key = 'key-of-sixteen-characters'
   const first = await openAt({ mailgun: { signing_key } })
   const again = await openMailGateway({
@@ -335,7 +335,7 @@ test.each([
   ['postal', { message: undefined }, 'Choose the format "Raw message" for the HTTP endpoint.'],
   ['forwardemail', { raw: '' }, 'Its webhook must carry "raw".'],
 ])(
-  '%s set up without the raw mail is told to come back, and the operator learns the fix',
+  'the gateway asks %s without the raw mail to come back, and shows the operator the fix',
   async (name, change, fix) => {
     const config = { postal: { public_key: own.publicKey.export({ type: 'spki', format: 'pem' }) } }
     const opened = await openAt(config)
@@ -358,13 +358,13 @@ test.each([
 )
 
 describe('Amazon SNS', () => {
-  test('signature versions 1 and 2 count, and the certificate is fetched once (EM-2.5)', async () => {
+  test('signature versions 1 and 2 count, after one fetch of the certificate (EM-2.5)', async () => {
     expect((await replay('ses', 'good')).status).toBe(200)
     expect((await replay('ses', 'version-1')).status).toBe(200)
     expect(fetched).toEqual(['/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem'])
   })
 
-  test('the subscription of a configured topic is confirmed', async () => {
+  test('the gateway confirms the subscription of a configured topic', async () => {
     expect(await replay('ses', 'confirmation')).toMatchObject({ status: 200, json: { messages: [] } })
     expect(fetched).toHaveLength(2)
     expect(fetched[1]).toMatch(
@@ -377,13 +377,13 @@ describe('Amazon SNS', () => {
     ['a certificate in S3', 'certificate-in-s3', 'an address in it is not of Amazon SNS in its region'],
     ['a certificate over plain HTTP', 'certificate-over-http', 'an address in it is not of Amazon SNS in its region'],
     ['a certificate of another region', 'certificate-elsewhere', 'an address in it is not of Amazon SNS in its region'],
-  ])('EM-72: %s is refused without a fetch', async (_what, title, problem) => {
+  ])('EM-72: the gateway refuses %s without a fetch', async (_what, title, problem) => {
     const { status, json } = await replay('ses', title)
     expect({ status, detail: json.detail }).toEqual({ status: 403, detail: `Cannot accept webhook: ${problem}` })
     expect(fetched).toEqual([])
   })
 
-  test.each(['confirmation-inside', 'confirmation-plain'])('EM-72: %s is not confirmed', async title => {
+  test.each(['confirmation-inside', 'confirmation-plain'])('EM-72: the gateway does not confirm %s', async title => {
     const { status } = await replay('ses', title)
     expect(status).toBe(403)
     expect(fetched.filter(path => !path.endsWith('.pem'))).toEqual([])
@@ -392,7 +392,7 @@ describe('Amazon SNS', () => {
   test.each([
     ['an answer that is no certificate', () => ({ status: 200, body: Buffer.from('<html>') }), 403],
     ['a certificate that cannot be had', () => ({ status: 404, body: Buffer.from('') }), 503],
-  ])('%s proves nothing, and is asked for again', async (_what, answer, status) => {
+  ])('%s proves nothing, and the gateway asks for it again', async (_what, answer, status) => {
     certificate = answer
     expect((await replay('ses', 'good')).status).toBe(status)
     certificate = () => ({ status: 200, body: readCertificatePem() })

@@ -25,7 +25,7 @@ function open(answer: (name: string) => Promise<unknown>) {
 const failing = (code: string) => async () => Promise.reject(Object.assign(new Error(code), { code }))
 const ask = ({ dns }: ReturnType<typeof open>, name = 'a.test') => dns.openBudget().resolve(name, 'TXT')
 
-test('an answer is remembered for half a minute, whatever the case of the name', async () => {
+test('the cache remembers an answer for half a minute, whatever the case of the name', async () => {
   const opened = open(async () => [['v=1']])
   expect(await ask(opened)).toEqual([['v=1']])
   expect(await ask(opened, 'A.test')).toEqual([['v=1']])
@@ -35,7 +35,7 @@ test('an answer is remembered for half a minute, whatever the case of the name',
   expect(opened.asked).toHaveLength(2)
 })
 
-test.each(['ENOTFOUND', 'ENODATA'])('%s is remembered for two seconds', async code => {
+test.each(['ENOTFOUND', 'ENODATA'])('the cache remembers %s for two seconds', async code => {
   const opened = open(failing(code))
   await expect(ask(opened)).rejects.toMatchObject({ code })
   await expect(ask(opened)).rejects.toMatchObject({ code })
@@ -45,7 +45,7 @@ test.each(['ENOTFOUND', 'ENODATA'])('%s is remembered for two seconds', async co
   expect(opened.asked).toHaveLength(2)
 })
 
-test('trouble is not remembered', async () => {
+test('the cache does not remember an error', async () => {
   const opened = open(failing('ESERVFAIL'))
   await expect(ask(opened)).rejects.toMatchObject({ code: 'ESERVFAIL' })
   await expect(ask(opened)).rejects.toMatchObject({ code: 'ESERVFAIL' })

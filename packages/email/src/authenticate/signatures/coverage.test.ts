@@ -8,13 +8,13 @@ const scan = (...fields: readonly string[]) =>
 
 const valuesOf = ({ fields }: ReturnType<typeof scan>) => fields.map(({ name, value }) => `${name}=${value}`)
 
-test('a signature covers the lowest fields of a name: one put on top is left out', () => {
+test('a signature covers the lowest fields of a name: a field on top stays out', () => {
   const header = scan('To: c@x', 'To: b@x', 'Cc: d@x', 'To: a@x')
   expect(valuesOf(keepCovered(header, ['to']))).toEqual(['to=a@x'])
   expect(valuesOf(keepCovered(header, ['to', 'to', 'cc']))).toEqual(['to=b@x', 'cc=d@x', 'to=a@x'])
 })
 
-test('where the server that brings a mail is the proof, all of its header counts', () => {
+test('where the delivering server is the proof, the whole header counts', () => {
   const header = scan('To: a@x', 'Cc: b@x')
   expect(keepCovered(header, 'all')).toBe(header)
 })
@@ -22,7 +22,7 @@ test('where the server that brings a mail is the proof, all of its header counts
 const signature = (domain: string, fields: string, more = '') =>
   `DKIM-Signature: v=1; d=${domain}; s=s; h=${fields};${more} b=x`
 
-test('of several signatures for an author only what all name is shared, and signatures of others do not count', () => {
+test('several signatures of an author share only the fields that all of them name, and other signatures do not count', () => {
   const header = scan(
     signature('news.example.com', 'From:To : Subject:To'),
     signature('example.com', 'from:TO:Date'),

@@ -35,7 +35,7 @@ async function compare(message: Buffer, isLoose: boolean): Promise<boolean> {
   return true
 }
 
-test('every mail of the corpora that is read without the parser reads the same with it', async () => {
+test('both parsers read alike every mail of the corpora that the simple one accepts', async () => {
   const root = new URL('../../../../../fixtures/', import.meta.url)
   const names = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(name => /\.(?:eml|msg|txt)$/.test(name))
   let simple = 0
@@ -177,7 +177,7 @@ const message = fc
   .tuple(fc.oneof(leaf, flat, nested), fc.boolean())
   .map(([part, isLoose]) => ({ octets: Buffer.from(`From: a@b.test\r\n${formatPart(part)}`, 'latin1'), isLoose }))
 
-test('random messages, well-formed or not, that are read without the parser read the same with it', async () => {
+test('both parsers read alike every random message that the simple one accepts, well-formed or not', async () => {
   let simple = 0
   await fc.assert(
     fc.asyncProperty(message, async ({ octets, isLoose }) => {
@@ -201,7 +201,7 @@ test.each([
     'Content-Type: multipart/alternative; boundary="=_1"',
     '--=_1\r\nContent-Type: text/plain\r\n\r\nHello.\r\n--=_1\r\nContent-Type: text/html; charset=utf-8\r\n\r\n<p>Hello.</p>\r\n--=_1--\r\n',
   ],
-])('%s is read without the parser', async (_what, fields, body) => {
+])('the simple parser reads %s', async (_what, fields, body) => {
   expect(await compare(Buffer.from(`From: a@b.test\r\n${fields}\r\n\r\n${body}`), false)).toBe(true)
 })
 
@@ -217,7 +217,7 @@ test.each([
   expect(await compare(Buffer.from(`From: a@b.test\r\n${fields}\r\n\r\n--b\r\n\r\nx\r\n`), false)).toBe(false)
 })
 
-test('a plain text and HTML that are not two forms of one text are for the parser', async () => {
+test('the simple parser leaves a mail whose plain text and HTML differ to the full one', async () => {
   const part = (type: string) => `--b\r\nContent-Type: ${type}; charset=utf-8\r\n\r\nHello.\r\n`
   const write = (kind: string) =>
     `From: a@b.test\r\nContent-Type: multipart/${kind}; boundary=b\r\n\r\n${part('text/plain')}${part('text/html')}--b--\r\n`
@@ -225,7 +225,7 @@ test('a plain text and HTML that are not two forms of one text are for the parse
   expect(await compare(Buffer.from(write('mixed')), false)).toBe(false)
 })
 
-test('a mail whose key takes long to verify with is given back, and nothing was computed', async () => {
+test('the simple parser leaves a mail with a slow key to the full one, and has computed nothing', async () => {
   const read = createSimpleReader({ limits, readKey: createKeyReader() })
   const octets = Buffer.from('From: a@b.test\r\n\r\nHello.\r\n')
   const job = (e: string) => {
@@ -241,7 +241,7 @@ test('a mail whose key takes long to verify with is given back, and nothing was 
   expect(await read(costly)).toBe(costly)
 })
 
-test('a mail that is larger than 64 KB or has a chain is given back', async () => {
+test('the simple parser leaves a mail of more than 64 KB, or with a chain, to the full one', async () => {
   const read = createSimpleReader({ limits, readKey: createKeyReader() })
   const job = (length: number, isSealed: boolean) => {
     const octets = Buffer.from(`From: a@b.test\r\n\r\n${'x'.repeat(length)}`)
@@ -256,12 +256,15 @@ test.each([
   ['many elements', '<b></b>'.repeat(251)],
   ['many rules', `<style>${'b{color:red}'.repeat(51)}</style>`],
   ['16 KB of it', 'x'.repeat(17_000)],
-])('HTML of %s is for the parser, which may be stopped; half as much is not', async (_what, html) => {
-  const read = (body: string) =>
-    compare(Buffer.from(`From: a@b.test\r\nContent-Type: text/html; charset=utf-8\r\n\r\n${body}`), false)
-  expect(await read(html)).toBe(false)
-  expect(await read(html.slice(0, html.length / 2))).toBe(true)
-})
+])(
+  'the simple parser leaves HTML of %s to the full one, which a deadline can stop, and reads half as much itself',
+  async (_what, html) => {
+    const read = (body: string) =>
+      compare(Buffer.from(`From: a@b.test\r\nContent-Type: text/html; charset=utf-8\r\n\r\n${body}`), false)
+    expect(await read(html)).toBe(false)
+    expect(await read(html.slice(0, html.length / 2))).toBe(true)
+  },
+)
 
 const fill = (piece: string) => piece.repeat(Math.floor(63_000 / piece.length))
 const asHtml = (body: string) => `Content-Type: text/html; charset=utf-8\r\n\r\n${body.slice(0, 16_000)}`
@@ -284,7 +287,7 @@ test.each([
   ],
   ['variables in attributes', asHtml(fill('<p style="--a:var(--b);color:var(--a)">'))],
   ['rules with variables', asHtml(`<style>${fill('b{--a:1}').slice(0, 8_000)}</style>${fill('<b></b>')}`)],
-])('a message of %s takes no longer than the event loop may be held', async (_what, mail) => {
+])('a message of %s does not block the event loop for longer than the limit', async (_what, mail) => {
   const read = createSimpleReader({ limits, readKey: createKeyReader() })
   const octets = Buffer.from(`From: a@b.test\r\n${mail}`, 'latin1')
   const times: number[] = []

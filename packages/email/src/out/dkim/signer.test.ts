@@ -81,7 +81,7 @@ test.each([
   ['a Reply-To where there was none', 'Reply-To: thief@evil.test'],
   ['a second Content-Type', 'Content-Type: text/html'],
 ])(
-  '%s breaks the signatures, above and below: every field is signed once more than it is there',
+  '%s breaks the signatures, above and below, since they cover every field once more than it occurs',
   async (_what, field) => {
     const signer = open()
     const text = (await signAt(signer)).toString('latin1')
@@ -93,7 +93,7 @@ test.each([
   },
 )
 
-test('a signature covers the whole body and is over after seven days', async () => {
+test('a signature covers the whole body and expires after seven days', async () => {
   const signer = open()
   const signed = await signAt(signer)
   expect(signed.toString()).not.toMatch(/[;\s]l=/)
@@ -111,7 +111,7 @@ test('the same message of the same moment is signed with the same octets, before
   expect((await signAt(signer, begin)).equals(first)).toBe(true)
 })
 
-test('after a rotation old and new keys sign together for a week, and the old records stay for another', async () => {
+test('after a rotation old and new keys sign together for a week, and the old records stay for one more', async () => {
   const signer = open()
   await signer.publish()
   clock += dayMs
@@ -131,7 +131,7 @@ test('after a rotation old and new keys sign together for a week, and the old re
   expect((await signer.publish()).map(({ id }) => id)).toEqual(renewed.map(({ id }) => id))
 })
 
-test('a key that is revoked neither signs nor is published any more; another gateway sees it within a minute', async () => {
+test('a revoked key neither signs nor stays published, and another gateway sees that within a minute', async () => {
   const [signer, other] = [open(), open()]
   const before = await signAt(other)
   clock += dayMs
