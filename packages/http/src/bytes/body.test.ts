@@ -110,7 +110,7 @@ test.each([
   expect(hold.held()).toBe(size)
 })
 
-test('readBody() stops reading where there is no room for what comes', async () => {
+test('readBody() stops reading when the byte budget has no capacity for the next bytes', async () => {
   const { body, pulled } = stream(Array.from({ length: 100 }, () => new Uint8Array(1_000)))
   const request = post(body)
   countBodyIn(request, openHold(2_500))
@@ -118,7 +118,7 @@ test('readBody() stops reading where there is no room for what comes', async () 
   expect(pulled).toEqual({ chunks: 3, isCanceled: true })
 })
 
-test('readBody() holds of a large body what has come, and not what it declares', async () => {
+test('readBody() holds budget for the bytes that have come, not for the declared length', async () => {
   const hold = openHold(1_000_000)
   const { body } = stream([new Uint8Array(1_000)])
   const request = post(body, { 'content-length': '900000' })

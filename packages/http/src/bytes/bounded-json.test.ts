@@ -46,7 +46,7 @@ test('parseBoundedJson() measures the depth of any document, whatever its names 
   )
 })
 
-test('A2A-E19: parseBoundedJson() takes 64 levels and refuses 65, and 40,000, before parsing', () => {
+test('A2A-E19: parseBoundedJson() takes 64 levels, and refuses 65 and 40,000 before it parses', () => {
   expect(parseBoundedJson(bytes(nest(64)))).toEqual(JSON.parse(nest(64)))
   for (const text of [nest(65), nest(40_000), '{"a":'.repeat(40_000), `{"data":${nest(64)}}`]) {
     expect(() => parseBoundedJson(bytes(text))).toThrow(rejection('nested deeper than 64 levels'))
@@ -82,7 +82,7 @@ test.each([
 })
 
 test.each(['', ' ', '{bad', '{"token":"s3cret"', '"\\', '"\\"', '[1,]', '{} {}', 'NaN', '\u0000'])(
-  'A2A-E01, E02: parseBoundedJson() refuses %j without a word of it, not even as the cause',
+  'A2A-E01, E02: parseBoundedJson() refuses %j without quoting it, even in the cause',
   text => {
     const read = () => parseBoundedJson(bytes(text), { what: 'activity' })
     expect(read).toThrow(new Rejection('malformed', 'Cannot read activity: not valid JSON'))

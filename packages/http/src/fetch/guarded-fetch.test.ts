@@ -48,7 +48,7 @@ test('createGuardedFetch() sends https of a loopback host as plain HTTP with its
   })
 })
 
-test('createGuardedFetch() does not let callers set what belongs to the exchange, nor cookies', async () => {
+test('createGuardedFetch() lets no caller set cookies or headers of the connection', async () => {
   const server = await listen((_, response) => response.end())
   const fetch = openFetch({ loopback: { 'a.test': server.port } })
   const headers = {
@@ -103,7 +103,7 @@ test('createGuardedFetch() opens an allowed origin, keeps the name in Host and a
   expect(server.requests[0]?.headers.host).toBe(`desk.internal:${server.port}`)
 })
 
-test('createGuardedFetch() opens exactly the origin that is named: its address on another port stays closed', async () => {
+test('createGuardedFetch() opens exactly the named origin: another port of its address stays closed', async () => {
   const named = await listen((_, response) => response.end())
   const other = await listen((_, response) => response.end())
   const fetch = openFetch({ allowPrivate: [`http://127.0.0.1:${named.port}`] })
@@ -197,7 +197,7 @@ test('connections opened together share one look-up; with a clock also those of 
   expect(lookup).toHaveBeenCalledTimes(2)
 })
 
-test('a look-up that failed is not remembered', async () => {
+test('createGuardedFetch() does not remember a failed look-up', async () => {
   const server = await listen((_, response) => response.end())
   const lookup = vi.fn(async () => ['127.0.0.1']).mockRejectedValueOnce(new Error('SERVFAIL'))
   const origin = `http://desk.internal:${server.port}`

@@ -47,7 +47,7 @@ test('openStream() hands pieces over as they come', async () => {
   expect((await pieces.next()).done).toBe(true)
 })
 
-test('openStream() ends the exchange when the loop is left', async () => {
+test('openStream() ends the exchange when its reader leaves the loop', async () => {
   respond = response => void response.writeHead(200).write('one')
   const { body } = await fetch.openStream('https://peer.test/')
   for await (const _ of body) break
@@ -74,7 +74,7 @@ test('openStream() ends a stream that goes silent, read or not', async () => {
   await closed
 })
 
-test('openStream() bounds what is read, declared or not', async () => {
+test('openStream() bounds the bytes that it reads, declared or not', async () => {
   respond = response => void response.writeHead(200, { 'content-length': '100' }).end('x'.repeat(100))
   const declared = fetch.openStream('https://peer.test/', { maxBytes: 99 })
   await expect(declared).rejects.toThrow(new Undeliverable('Cannot fetch: answer is too large'))
@@ -94,7 +94,7 @@ test.each(['http://peer.test/', 'https://127.0.0.1/', 'https://localhost/', 'htt
   },
 )
 
-test('openStream() gives up on who never answers, and on who is not there', async () => {
+test('openStream() gives up on a server that never answers, and on one that does not exist', async () => {
   respond = () => undefined
   const slow = fetch.openStream('https://peer.test/', { timeoutMs: 30 })
   await expect(slow).rejects.toThrow(new Unavailable('Cannot fetch: no answer in time'))
@@ -104,7 +104,7 @@ test('openStream() gives up on who never answers, and on who is not there', asyn
   )
 })
 
-test('openStream() turns away more streams than one host may have', async () => {
+test('openStream() refuses more streams than one host may have', async () => {
   respond = response => void response.writeHead(200).write('one')
   const open = () => fetch.openStream('https://peer.test/')
   await Promise.all(Array.from({ length: 32 }, open))

@@ -26,7 +26,7 @@ test('peerAddress() leaves an IPv6 address as it is', () => {
   expect(peerAddress({ incoming: { socket: { remoteAddress: '::1' } } })).toBe('::1')
 })
 
-test('peerAddress() takes the client that the program has found behind its proxies', () => {
+test('peerAddress() takes the client address that the program found behind its proxies', () => {
   const incoming = { socket: { remoteAddress: '10.0.0.1' } }
   expect(peerAddress({ incoming, clientAddress: '192.0.2.7' })).toBe('192.0.2.7')
 })

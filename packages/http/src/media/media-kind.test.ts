@@ -15,6 +15,6 @@ test.each([
   ['text/html', saved],
   ['', saved],
   [undefined, saved],
-])('a stored file that is called %j is served by the whole of its type', (mime, served) => {
+])('the server serves a stored file with the name %j by the whole of its type', (mime, served) => {
   expect(findServedType(mime)).toEqual(served)
 })

@@ -73,7 +73,7 @@ test('toProblem() logs what was unavailable', async () => {
 })
 
 test.each([new TypeError('secret'), new Undeliverable('secret'), 'secret', undefined])(
-  'toProblem() answers %s, a bug, with 500 and no detail, and logs it once',
+  'toProblem() answers %s, a bug, with 500 and no detail, and writes it to the log once',
   async error => {
     const { log, lines } = recordLog()
     const answer = toProblem(error, log)

@@ -27,7 +27,7 @@ test.each([
   ['sends its headers byte by byte', async () => drip('HTTP/1.1 200 OK\r\nx: ')],
   ['sends its body byte by byte', async () => drip('HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n')],
   ['sends nothing but 103 Early Hints', async () => drip('', 'HTTP/1.1 103 Early Hints\r\n\r\n')],
-])('AP-37: a host that %s is given up at the deadline', async (_, listen) => {
+])('AP-37: createGuardedFetch() gives up a host that %s at the deadline', async (_, listen) => {
   const fetch = openFetch(await listen())
   await expect(fetch('https://a.test/', { timeoutMs: 100 })).rejects.toThrow(unavailable('no answer in time'))
 })
@@ -70,7 +70,7 @@ test('a caller who gave up before sends nothing', async () => {
   expect(listener.connections()).toBe(0)
 })
 
-test('AP-38: an endless body is cut off at the limit', async () => {
+test('AP-38: createGuardedFetch() cuts off an endless body at the limit', async () => {
   const closed = Promise.withResolvers<void>()
   const listener = await openHttpListener((_, response) => {
     const pour = () => {
@@ -83,7 +83,7 @@ test('AP-38: an endless body is cut off at the limit', async () => {
   await closed.promise
 })
 
-test('AP-38: a declared length over the limit is refused before the body', async () => {
+test('AP-38: createGuardedFetch() refuses a declared length over the limit before it reads the body', async () => {
   const fetch = openFetch(await raw('HTTP/1.1 200 OK\r\ncontent-length: 83886080\r\n\r\n'))
   await expect(fetch('https://a.test/')).rejects.toThrow(undeliverable('answer is too large'))
 })
@@ -103,23 +103,26 @@ test('maxBytes is the largest body taken, declared or not', async () => {
   }
 })
 
-test.each(['gzip', 'br', 'identity, gzip'])('AP-38: a body in the coding %s is refused', async coding => {
-  const listener = await openHttpListener((_, response) => {
-    response.setHeader('content-encoding', coding).end(gzipSync(Buffer.alloc(1024 * 1024)))
-  })
-  await expect(openFetch(listener)('https://a.test/')).rejects.toThrow(
-    undeliverable('answer is encoded although identity was asked for'),
-  )
-})
+test.each(['gzip', 'br', 'identity, gzip'])(
+  'AP-38: createGuardedFetch() refuses a body in the coding %s',
+  async coding => {
+    const listener = await openHttpListener((_, response) => {
+      response.setHeader('content-encoding', coding).end(gzipSync(Buffer.alloc(1024 * 1024)))
+    })
+    await expect(openFetch(listener)('https://a.test/')).rejects.toThrow(
+      undeliverable('answer is encoded although identity was asked for'),
+    )
+  },
+)
 
-test('a compressed transfer is refused', async () => {
+test('createGuardedFetch() refuses a compressed transfer', async () => {
   const fetch = openFetch(await raw('HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n'))
   await expect(fetch('https://a.test/')).rejects.toThrow(
     undeliverable('answer is encoded although identity was asked for'),
   )
 })
 
-test('HEAD takes no offence at the headers of a body that does not come', async () => {
+test('a HEAD request accepts headers of a body that does not come', async () => {
   const listener = await openHttpListener((_, response) => {
     response.writeHead(200, { 'content-length': '99999999', 'content-encoding': 'gzip' }).end()
   })
@@ -182,7 +185,7 @@ test('AP-37: one host gets sixteen exchanges at a time, the rest wait their turn
   expect(listener.connections()).toBeLessThanOrEqual(16)
 })
 
-test('AP-43: what would wait behind 256 others for one host is turned away', async () => {
+test('AP-43: createGuardedFetch() refuses a call when 256 others already wait for the host', async () => {
   const listener = await openHttpListener(() => undefined)
   const fetch = openFetch(listener)
   const giveUp = new AbortController()
@@ -193,14 +196,14 @@ test('AP-43: what would wait behind 256 others for one host is turned away', asy
   expect(new Set((await ends).map(({ status }) => status))).toEqual(new Set(['rejected']))
 })
 
-test('a connection is kept and used again', async () => {
+test('createGuardedFetch() keeps a connection and uses it again', async () => {
   const listener = await openHttpListener((_, response) => response.end())
   const fetch = openFetch(listener)
   for (let times = 0; times < 3; times += 1) await fetch('https://a.test/')
   expect(listener.connections()).toBe(1)
 })
 
-test('a kept connection that the far side resets is replaced once, also for a POST', async () => {
+test('createGuardedFetch() replaces a kept connection that the server resets once, also for a POST', async () => {
   let connections = 0
   const listener = await openTcpListener(socket => {
     connections += 1
@@ -234,7 +237,7 @@ test('the replacement is a fresh connection, even when all kept ones are dead', 
   expect(listener.connections()).toBe(3)
 })
 
-test('a kept connection that breaks within an answer is not tried again', async () => {
+test('createGuardedFetch() does not try again when a kept connection breaks within an answer', async () => {
   const listener = await openTcpListener(socket => {
     socket.once('data', () => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
@@ -247,7 +250,7 @@ test('a kept connection that breaks within an answer is not tried again', async 
   expect(listener.connections()).toBe(1)
 })
 
-test('a fresh connection that is reset is not tried again', async () => {
+test('createGuardedFetch() does not try again when the server resets a fresh connection', async () => {
   const listener = await openTcpListener(socket => socket.once('data', () => socket.resetAndDestroy()))
   await expect(openFetch(listener)('https://a.test/')).rejects.toThrow(unavailable('connection failed'))
   expect(listener.connections()).toBe(1)

@@ -54,7 +54,7 @@ test('createGuardedFetch() refuses a certificate for another name', async () => 
   await expect(fetchOnce(`https://other.internal:${server.port}`)).rejects.toThrow(badCertificate)
 })
 
-test('createGuardedFetch() refuses a certificate nobody vouches for, whatever the environment says', async () => {
+test('createGuardedFetch() refuses a certificate that no authority signed, whatever the environment says', async () => {
   vi.spyOn(process, 'emitWarning').mockReturnValue(undefined)
   vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
   try {

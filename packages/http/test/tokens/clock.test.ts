@@ -88,7 +88,7 @@ describe('joinTokenRules()', () => {
     dpop_nonce: false,
   })
 
-  test('an issuer of both channels is held to what either asks for, and to the stricter clock and nonce', () => {
+  test('an issuer of both channels has to meet the requirements of both, with the stricter clock and nonce', () => {
     const strict = { ...auth('a', { single_use: true }), clock_tolerance_seconds: 5, dpop_nonce: true }
     const joined = joinTokenRules(auth('a', { require_dpop: true }), strict)
     expect(joined).toEqual({
