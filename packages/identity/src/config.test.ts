@@ -5,7 +5,7 @@ const entry = { issuer: 'slack.example', methods: ['urn:m'], assurance: ['platfo
 const problemOf = (config: unknown) => identityConfigSchema.safeParse(config).error?.issues[0]?.message
 
 describe('identityConfigSchema', () => {
-  test('nobody is trusted and nobody is a connector where nothing is said', () => {
+  test('by default the gateway trusts no issuer and knows no connector', () => {
     expect(identityConfigSchema.parse({})).toEqual({ trusted_issuers: [], connectors: [] })
   })
 

@@ -56,12 +56,12 @@ describe('a forged connector', () => {
     expect(gateway.asked).toEqual([])
   })
 
-  test('that says it is another, with a key of its own, is found out (MN-11, MN-6.3)', async () => {
+  test('that claims to be another one, with a key of its own, proves nothing (MN-11, MN-6.3)', async () => {
     expect(await codesOf(vouch(credential({}, otherKey.privateKey)))).toEqual(['invalid-signature'])
     expect(await codesOf(attest(attestation({}, otherKey.privateKey)))).toEqual(['invalid-signature'])
   })
 
-  test('is not helped by an empty policy: then nobody counts', async () => {
+  test('gains nothing from an empty policy: then no connector counts', async () => {
     const closed = await openIdentityGateway({ trusted_issuers: [] })
     expect(await codesOf({ ...vouch(credential()), ...attest(attestation()) }, closed)).toEqual([
       'untrusted-issuer',
@@ -71,7 +71,7 @@ describe('a forged connector', () => {
     await closed.close()
   })
 
-  test('a host and its DID are two issuers: trust in one is none in the other', async () => {
+  test('a host and its DID are two issuers: trust in one gives no trust in the other', async () => {
     const one = trustedIssuers.filter(({ issuer }) => issuer === host)
     const narrow = await openIdentityGateway({ trusted_issuers: [...one] })
     expect(await codesOf(vouch(credential()), narrow)).toEqual(['untrusted-issuer'])
@@ -82,7 +82,7 @@ describe('a forged connector', () => {
 
 describe('a trusted connector with a foreign subject', () => {
   test.each(['slack:T999/U1', 'slack:T1234/U', 'slack:T12', 'teams:T123/U1', ' slack:T123/U1'])(
-    '%s is left out, and nothing is fetched for it',
+    'the verifier leaves out %s, and fetches nothing for it',
     async subject => {
       const codes = [
         ...(await codesOf(vouch(credential({ subject })))),
@@ -104,7 +104,7 @@ describe('a trusted connector with a foreign subject', () => {
     await bare.close()
   })
 
-  test('entries of one issuer do not add up: each has to admit all of it', async () => {
+  test('entries of one issuer do not add up: each of them has to admit the whole subject', async () => {
     const entries = [
       { issuer: did, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T999/'] },
       { issuer: did, methods: ['urn:other'], assurance: ['platform'], subject_prefixes: ['slack:T123/'] },
@@ -115,7 +115,7 @@ describe('a trusted connector with a foreign subject', () => {
   })
 })
 
-test('evidence for another audience is left out before anything is fetched (MN-6.2, MN-6.5)', async () => {
+test('the verifier leaves out evidence for another audience before it fetches anything (MN-6.2, MN-6.5)', async () => {
   expect(await codesOf(vouch(credential({ domain: '@echo@agents.test' })))).toEqual(['wrong-domain'])
   expect(await codesOf(attest(attestation({ audience: '@echo@agents.test' })))).toEqual(['wrong-domain'])
   expect(gateway.asked).toEqual([])
@@ -163,7 +163,7 @@ describe('the same evidence again', () => {
     expect((await gateway.verify(attest(attestation()), { sender: 'alice' })).accepted).toHaveLength(0)
   })
 
-  test('is known though the credential is another one for the same message', async () => {
+  test('counts as the same when another credential carries it for the same message', async () => {
     expect(await codesOf(vouch(credential()))).toEqual([])
     expect(await codesOf(vouch(credential({ subject: 'slack:T123/U2' })))).toEqual(['replayed'])
   })
@@ -179,7 +179,7 @@ describe('the same evidence again', () => {
     expect(await codesOf(vouch(credential()))).toEqual([])
   })
 
-  test('is remembered to its last moment', async () => {
+  test('stays in the memory of the store to its last moment', async () => {
     const long = { ...vouch(credential({ lifetimeMs: 600_000 })), ...attest(attestation({ lifetimeMs: 600_000 })) }
     expect(await codesOf(long)).toEqual([])
     gateway.setTime(now + 600_000 + 59_999)
@@ -196,7 +196,7 @@ describe('the edges of the clock', () => {
     [0, undefined],
     [359_999, undefined],
     [360_000, 'expired'],
-  ])('%d ms after it was made', async (offset, code) => {
+  ])('lives for a limited time, at %d ms from its making', async (offset, code) => {
     gateway.setTime(now + offset)
     const wanted = code === undefined ? [] : [code, code]
     expect(await codesOf({ ...vouch(credential()), ...attest(attestation()) })).toEqual(wanted)
@@ -210,7 +210,7 @@ describe('the edges of the clock', () => {
 })
 
 describe('keys', () => {
-  test('are fetched once and held for five minutes', async () => {
+  test('stay in the cache for five minutes after one fetch', async () => {
     expect(await codesOf(vouch(credential()))).toEqual([])
     expect(await codesOf(vouch(credential({ challenge: 'other' })))).toEqual(['challenge-mismatch'])
     gateway.setTime(now + 299_000)
@@ -221,7 +221,7 @@ describe('keys', () => {
     expect(gateway.asked).toEqual([didUrl, didUrl])
   })
 
-  test('that are new are looked for, but not more often than every half minute', async () => {
+  test('that are new cause a fetch, but at most one every half minute', async () => {
     await gateway.verify(vouch(credential()))
     const issue = (challenge: string) =>
       issuePlatformCredential(
@@ -245,13 +245,13 @@ describe('keys', () => {
     expect(gateway.asked).toHaveLength(2)
   })
 
-  test('that many messages wait for are fetched once', async () => {
+  test('for which many messages wait take one fetch', async () => {
     const ids = ['m1', 'm2', 'm3', 'm4']
     await Promise.all(ids.map(challenge => gateway.verify(vouch(credential({ challenge })), { messageId: challenge })))
     expect(gateway.asked).toHaveLength(1)
   })
 
-  test('that cannot be had are not asked for again at once', async () => {
+  test('cause no second fetch right after a failure', async () => {
     gateway.publish({ [didUrl]: null })
     expect(await codesOf(vouch(credential()))).toEqual(['key-unavailable'])
     gateway.publish({ [didUrl]: writeDidDocument(did, [{ fragment: 'key-1', publicKey }]) })
@@ -262,17 +262,23 @@ describe('keys', () => {
   })
 
   test.each([
-    ['a redirect is not followed', (response: Response) => redirect(response)],
-    ['more than 64 KiB is not read', (response: Response) => response.end(JSON.stringify({ pad: 'x'.repeat(66_000) }))],
-    ['deep JSON is not read', (response: Response) => response.end(`${'['.repeat(5_000)}${']'.repeat(5_000)}`)],
-    ['what is no JSON is not read', (response: Response) => response.end('<html>')],
+    ['the fetch does not follow a redirect', (response: Response) => redirect(response)],
+    [
+      'the fetch does not read more than 64 KiB',
+      (response: Response) => response.end(JSON.stringify({ pad: 'x'.repeat(66_000) })),
+    ],
+    [
+      'the fetch does not read deep JSON',
+      (response: Response) => response.end(`${'['.repeat(5_000)}${']'.repeat(5_000)}`),
+    ],
+    ['the fetch does not read a document that is not JSON', (response: Response) => response.end('<html>')],
   ])('%s', async (_, document) => {
     gateway.publish({ [didUrl]: document })
     expect(await codesOf(vouch(credential()))).toEqual(['key-unavailable'])
     expect(gateway.asked).toEqual([didUrl])
   })
 
-  test('of a credential may be controlled by nobody else', async () => {
+  test('of a credential count only when its own issuer controls them', async () => {
     const document = writeDidDocument(did, [{ fragment: 'key-1', publicKey }])
     const foreign = document.verificationMethod.map(method => ({ ...method, controller: otherDid }))
     gateway.publish({ [didUrl]: { ...document, verificationMethod: foreign } })
@@ -302,7 +308,7 @@ function redirect(response: Response): void {
 
 describe('did:web that points inside', () => {
   test.each(['internal.local', 'db.internal', 'router.home.arpa', 'agent.localhost'])(
-    '%s is not fetched, though the operator trusts it',
+    'the verifier does not fetch %s, though the operator trusts it',
     async name => {
       const issuer = `did:web:${name}`
       const trusted = [{ issuer, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
@@ -314,7 +320,7 @@ describe('did:web that points inside', () => {
     },
   )
 
-  test('so is a name of an address inside, when it is looked up', async () => {
+  test('nor a name that DNS resolves to an address inside', async () => {
     const issuer = 'did:web:rebinding.test'
     const trusted = [{ issuer, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
     const open = await openIdentityGateway({ trusted_issuers: trusted }, async () => ['10.0.0.5'])
@@ -324,7 +330,7 @@ describe('did:web that points inside', () => {
     await open.close()
   })
 
-  test('another port than that of https is not dialled', async () => {
+  test('the verifier connects to no port but that of https', async () => {
     const issuer = `did:web:${host}%3A8443`
     const trusted = [{ issuer, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
     const open = await openIdentityGateway({ trusted_issuers: trusted })
@@ -335,19 +341,19 @@ describe('did:web that points inside', () => {
 })
 
 describe('too much', () => {
-  test('five credentials: none of them counts, and nothing is fetched', async () => {
+  test('five credentials: none of them counts, and the verifier fetches nothing', async () => {
     expect(await codesOf(vouch(...Array.from({ length: 5 }, () => credential())))).toEqual(['too-many'])
     expect(await codesOf(attest(...Array.from({ length: 5 }, () => attestation())))).toEqual(['too-many'])
     expect(gateway.asked).toEqual([])
   })
 
-  test('a credential of 33 KiB is left out, the one beside it counts', async () => {
+  test('the verifier leaves out a credential of 33 KiB, and the one beside it counts', async () => {
     const large = credential({ platform: { pad: 'x'.repeat(33 * 1024) } })
     const { accepted, left_out } = await gateway.verify(vouch(large, credential()))
     expect([accepted.length, left_out.map(({ code }) => code)]).toEqual([1, ['too-large']])
   })
 
-  test('bytes are counted, not characters', async () => {
+  test('the limit counts bytes, not characters', async () => {
     expect(await codesOf(vouch(credential({ platform: { pad: '€'.repeat(11 * 1024) } })))).toEqual(['too-large'])
   })
 
@@ -366,7 +372,7 @@ describe('too much', () => {
     expect(await codesOf({ identity_evidence: carrier })).toEqual(['malformed'])
   })
 
-  test('entries that are no objects are left out, one by one', async () => {
+  test('the verifier leaves out entries that are not objects, one by one', async () => {
     const { accepted, left_out } = await gateway.verify(vouch(null, 'x', [credential()], credential()))
     expect([accepted.length, left_out.map(({ code }) => code)]).toEqual([1, ['malformed', 'malformed', 'malformed']])
   })
@@ -382,7 +388,7 @@ describe('too much', () => {
 describe('JSON with tricks', () => {
   const parse = (text: string) => JSON.parse(text) as object
 
-  test('of a member that stands there twice the last counts, and has to be the one that was signed', async () => {
+  test('the last of two members of one name counts, and the signature has to cover that one', async () => {
     const text = JSON.stringify(credential())
     const doubled = (first: string, second: string) =>
       text.replace('"id":"slack:T123/U1"', `"id":"${first}","id":"${second}"`)
@@ -400,7 +406,7 @@ describe('JSON with tricks', () => {
     expect(({} as { readonly assurance?: string }).assurance).toBeUndefined()
   })
 
-  test('members that an object has by nature are not read as its own', async () => {
+  test('the verifier never reads inherited members of an object as its own', async () => {
     const bare = parse('{"__proto__":{"proof":{"type":"signed-attestation"}}}')
     expect(await codesOf(attest(bare))).toEqual(['malformed'])
     expect(await codesOf(attest(parse('{"constructor":1,"proof":{"type":"constructor"}}')))).toEqual([
@@ -416,7 +422,7 @@ describe('JSON with tricks', () => {
     expect(JSON.parse(JSON.stringify(accepted[0]?.claims))).toMatchObject({ name: 'Acme' })
   })
 
-  test('deep JSON is left out and harms nobody', async () => {
+  test('the verifier leaves out deep JSON, which harms no other evidence', async () => {
     const deep = JSON.parse(`${'{"a":'.repeat(4_000)}1${'}'.repeat(4_000)}`) as Record<string, unknown>
     const codes = [
       ...(await codesOf(attest({ ...attestation(), claims: deep }))),
@@ -427,7 +433,7 @@ describe('JSON with tricks', () => {
   })
 })
 
-test('what the operator sees of it holds no signature and no token', async () => {
+test('the view for the operator holds no signature and no token', async () => {
   const secret = 'token-that-is-nobodys-business'
   const bearer = { ...attestation(), proof: { type: 'bearer-token', verified_by: 'slack', token: secret } }
   const tampered = { ...credential(), name: 'added' } as unknown as { readonly proof: { readonly proofValue: string } }

@@ -26,7 +26,7 @@ describe('a connector that signs with ES256', () => {
   const card = writeConnectorCard({ issuer: host, keys: [{ kid: 'p1', publicKey }] })
   const sign = (id: string) => signAttestation({ ...draft, id }, { privateKey, kid: 'p1' })
 
-  test('publishes a card with nothing but the public key, and is believed', async () => {
+  test('publishes a card with nothing but the public key, and its messages prove their senders', async () => {
     expect(connectorCardSchema.parse(card).keys).toEqual([
       { kty: 'EC', crv: 'P-256', x: expect.any(String), y: expect.any(String), kid: 'p1', use: 'sig', alg: 'ES256' },
     ])
@@ -35,7 +35,7 @@ describe('a connector that signs with ES256', () => {
     expect(accepted[0]?.proof).toEqual({ type: 'signed-attestation', alg: 'ES256', kid: 'p1', canonicalization: 'jcs' })
   })
 
-  test('is not heard twice by the second signature that anybody can make of the first', async () => {
+  test('cannot repeat the first message under a second signature that anybody can make from the first', async () => {
     gateway.publish({ [cardUrl]: card })
     const signed = sign('b')
     await gateway.verify({ identity_evidence: [signed] })
@@ -62,7 +62,7 @@ test('RSA keys sign no attestation', () => {
   )
 })
 
-test('who is a connector is said by the operator, for issuer and subject together', () => {
+test('the operator says who is a connector, for issuer and subject together', () => {
   const { identity } = gateway
   expect(identity.isConnector({ issuer: 'https://issuer.test', subject: 'slack' })).toBe(true)
   expect(identity.isConnector({ issuer: 'https://issuer.test', subject: 'Slack' })).toBe(false)
@@ -70,7 +70,7 @@ test('who is a connector is said by the operator, for issuer and subject togethe
   expect(identity.isConnector({ issuer: '', subject: '' })).toBe(false)
 })
 
-test('cards tell of a version when an issuer of it is trusted', async () => {
+test('cards name a version when the operator trusts an issuer of it', async () => {
   expect(gateway.identity.extensions.map(({ uri }) => uri)).toEqual([
     'https://mentionable.dev/ns/identity/v0.1',
     'https://mentionable.dev/ns/identity/v0.2',
@@ -84,7 +84,7 @@ describe('inspectIssuer()', () => {
   const inspect = (issuer: string) => inspectIssuer(issuer, gateway.platform)
   const didUrl = `https://${host}/.well-known/did.json`
 
-  test('has nothing to say of an issuer whose keys are in order', async () => {
+  test('reports nothing about an issuer whose keys are in order', async () => {
     expect(await Promise.all([host, did].map(inspect))).toEqual([undefined, undefined])
   })
 

@@ -26,13 +26,13 @@ function slowDown() {
   }
 }
 
-test('the same message twice at once has its evidence twice, however slow the store is', async () => {
+test('two copies of one message at once both have their evidence, however slow the store is', async () => {
   const uses = createEvidenceUses(slowDown())
   const take = () => uses.take(evidence, { sender: 'alice', messageId: 'm' })
   expect(await Promise.all([take(), take(), take()])).toEqual([true, true, true])
 })
 
-test('a store that fails once does not keep the next one waiting', async () => {
+test('one failure of the store does not block the next message', async () => {
   let calls = 0
   const failing = {
     async consumeOnce(key: string, until: number) {
