@@ -30,7 +30,7 @@ async function find(id: string) {
   return approval
 }
 
-test('whatever stands in a call is text on its page', async () => {
+test('the page shows everything in a call as text', async () => {
   const { path } = await ask()
   const html = await (await fetch(gateway.url + path)).text()
   expect(html).toContain('&lt;script&gt;')
@@ -40,7 +40,7 @@ test('whatever stands in a call is text on its page', async () => {
   expect(html).not.toContain('\u202e')
 })
 
-test('arguments too long for a form are shown, and can be decided on as they are', async () => {
+test('the page shows arguments that are too long for a form, and the operator can still decide on them', async () => {
   const order = '好'.repeat(20_000)
   const call = { id: 'call-1', tool: 'refund', summary: 'May I?', args: { order }, schema: { type: 'object' } }
   const long = await openRequirementsGateway(undefined, async () => ({ ...call, findFault: () => 'never asked' }))
@@ -56,7 +56,7 @@ test('arguments too long for a form are shown, and can be decided on as they are
   }
 })
 
-test('E-39: one whose time is over is nobody’s to decide, and changes nothing', async () => {
+test('E-39: an operator cannot decide an expired approval, and the page says that it is over', async () => {
   const { path, planned } = await ask()
   const approval = await find(planned.id)
   gateway.advance(3_600_000)
@@ -73,7 +73,7 @@ test('E-39: one whose time is over is nobody’s to decide, and changes nothing'
   expect(await gateway.countTurns()).toBe(0)
 })
 
-test('arguments are those of the tool, JSON, and not too long; what they were is in the decision', async () => {
+test('changed arguments fit the tool, are JSON and not too long; the decision records the old ones', async () => {
   const { path, planned } = await ask()
   for (const [text, words] of [
     ['{', 'Cannot read arguments'],
@@ -99,7 +99,7 @@ test('arguments are those of the tool, JSON, and not too long; what they were is
   await gateway.countTurns()
 })
 
-test('whoever has waited longest is shown first, however many come later', async () => {
+test('the page shows the longest waiting first, however many come later', async () => {
   const first = await ask()
   for (let count = 0; count < 4; count += 1) await ask()
   const [shown] = await gateway.requirements.approvals.list({ limit: 1 })
@@ -107,7 +107,7 @@ test('whoever has waited longest is shown first, however many come later', async
   expect(await gateway.requirements.approvals.list({ limit: 9, agent: 'another' })).toEqual([])
 })
 
-test('an operator consents for no sender, and no sender for an operator', async () => {
+test('an operator cannot consent for a sender, nor a sender for an operator', async () => {
   const { planned } = await gateway.requirement('consent_required')
   const requirement = await gateway.store.findRequirement({ id: planned.id })
   if (!requirement) throw new Error('there is none')

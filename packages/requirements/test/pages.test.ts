@@ -14,7 +14,7 @@ const decide = (path: string, body: BodyInit, headers: Record<string, string> = 
   look(path, { method: 'POST', body, headers })
 const form = (decision: string) => new URLSearchParams({ decision })
 
-test('a page may be shown by itself, run nothing, load nothing and be kept nowhere', async () => {
+test('the page stands in no frame, runs nothing, loads nothing and stays in no cache', async () => {
   const { path } = await gateway.requirement('consent_required')
   for (const answer of [await look(path), await look('/actions/nothing'), await decide(path, form('nonsense'))]) {
     expect(Object.fromEntries(answer.headers)).toMatchObject({
@@ -30,7 +30,7 @@ test('a page may be shown by itself, run nothing, load nothing and be kept nowhe
   }
 })
 
-test('whatever an agent writes is text', async () => {
+test('the page shows everything that an agent writes as text', async () => {
   const evil = `</blockquote><script>alert(1)</script>"'><img src=x onerror=alert(1)>`
   const challenges = [{ scheme: evil, realm: evil, uri: 'javascript:alert(1)' }]
   for (const kind of ['consent_required', 'payment_required', 'unauthorized'] as const) {
@@ -50,7 +50,7 @@ test('HEAD says as much as GET, without the page', async () => {
   expect(await gateway.countTurns()).toBe(0)
 })
 
-test('words are shown in the language of who reads them, as far as there are any', async () => {
+test('the page shows its words in the language of the reader, as far as it has them', async () => {
   const message_translations = {
     de: { title: 'Bestellung', message: 'Darf ich?' },
     'pt-BR': { message: 'Posso?' },
@@ -77,7 +77,7 @@ describe('a decision', () => {
     expect(await gateway.countTurns()).toBe(0)
   })
 
-  test('that comes too late is told so, and changes nothing', async () => {
+  test('that comes too late changes nothing, and the page says so', async () => {
     const { path } = await gateway.requirement('consent_required')
     gateway.advance(3_600_000)
     for (const answer of [await look(path), await decide(path, form('grant'))]) {
@@ -98,7 +98,7 @@ describe('a decision', () => {
   })
 })
 
-test('a receipt is of no use where nothing is to be paid', async () => {
+test('the gateway refuses a receipt where nobody has to pay', async () => {
   const paid = await gateway.requirement('payment_required', { amount: '1', currency: 'EUR' })
   const consent = await gateway.requirement('consent_required')
   expect((await decide(paid.path, form('pay_test'))).status).toBe(200)
@@ -110,7 +110,7 @@ test('a receipt is of no use where nothing is to be paid', async () => {
   expect(await gateway.countTurns()).toBe(1)
 })
 
-test('who looks at too many pages waits', async () => {
+test('a person who looks at too many pages waits', async () => {
   const other = await openRequirementsGateway()
   other.holdClock()
   const statuses: number[] = []
@@ -120,7 +120,7 @@ test('who looks at too many pages waits', async () => {
   await other.close()
 })
 
-test('without a provider nothing is paid, and the page says whom to ask', async () => {
+test('without a provider nobody can pay, and the page says whom to ask', async () => {
   const other = await openRequirementsGateway()
   const { path } = await other.requirement('payment_required', { amount: '1', currency: 'EUR' })
   const html = await (await fetch(other.url + path)).text()

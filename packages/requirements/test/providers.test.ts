@@ -21,7 +21,7 @@ function writeKeys(name: string, text: string): string {
 }
 
 test.each(['EdDSA', 'ES256', 'RS256'])(
-  'receipts signed with %s are taken, by a key file with several keys',
+  'the gateway accepts receipts with a signature by %s, from a key file with several keys',
   async algorithm => {
     const [keys, others] = [await makeKeys(algorithm), await makeKeys(algorithm)]
     const file = {
@@ -55,7 +55,7 @@ test.each(['EdDSA', 'ES256', 'RS256'])(
   },
 )
 
-test('keys that cannot be used are named at the start', async () => {
+test('the start fails with the names of unusable keys', async () => {
   const { open, secret } = await makeKeys('ES256')
   const openWith = (keys: object) => openReceiptProvider({ use: 'receipt', issuer, ...keys }, place)
   await expect(openWith({ jwk: secret })).rejects.toThrow('payments.jwk: holds a key that is not public')
@@ -82,7 +82,7 @@ test('the configuration is strict', () => {
   expect(requirementsConfigSchema.parse({})).toEqual({ expires_after_hours: 24 })
 })
 
-test('states are 256 bits, differ, and are the same whenever they are shown', async () => {
+test('states have 256 bits, differ, and stay the same whenever a page shows them', async () => {
   const gateway = await openRequirementsGateway()
   const { stateOf, digestOf } = gateway.requirements.states
   expect(stateOf('a')).toMatch(/^[\w-]{43}$/)
