@@ -12,7 +12,7 @@ function openGateway(...script: Parameters<typeof scripted>) {
 }
 
 describe('a session', () => {
-  it('completes, one after the other whoever opened it, until it is disposed of', async () => {
+  it('completes messages one after the other, whoever opened it, until its caller disposes of it', async () => {
     let isRunning = false
     const answer = (content: string) => async () => {
       expect(isRunning).toBe(false)
@@ -31,7 +31,7 @@ describe('a session', () => {
     expect(formatRows(await (await gateway.open('c')).history.listUser())).toEqual(['user/a:1', 'user/a:2', 'user/a:3'])
   })
 
-  it('is found again where it was left, with its payload', async () => {
+  it('continues after a restart, with its payload', async () => {
     const { gateway } = openGateway('one', 'two')
     const session = await gateway.session('c')
     await session.complete('hi', { payload: { image_id: 'i' } })
@@ -58,7 +58,7 @@ describe('a session', () => {
     expect(await answer).toBe('')
   })
 
-  it('ends when the client is closed, and the next user opens it anew', async () => {
+  it('ends when the caller closes the client, and the next user opens it anew', async () => {
     const { gateway, bus } = openGateway('one', 'two')
     const got: string[] = []
     const session = await gateway.session('c')
@@ -77,7 +77,7 @@ describe('a session', () => {
     expect(formatRows(await (await gateway.open('c')).history.listRaw())).toEqual(['user/a:hi', 'assistant/a:one'])
   })
 
-  it('that cannot be opened is tried again', async () => {
+  it('opens at a later try when the first one fails', async () => {
     const { deps, spec } = openGateway()
     let isBroken = true
     const openThread: typeof deps.transcript.openThread = async (...given) => {
@@ -92,7 +92,7 @@ describe('a session', () => {
 })
 
 describe('a connection', () => {
-  it('receives answers, refusals, and what is emitted and notified, in order, until it is disposed of', async () => {
+  it('receives answers, refusals, and emitted and notified texts in order, until its caller disposes of it', async () => {
     const room = openMemorySwarm()
     const policies = [{ policyName: 'p', banMessage: 'No.', validateInput: (words: string) => words !== 'rude' }]
     const gateway = createSwarm(swarmSpec([agentSpec('a', scripted('one', 'two'))], { policies }), room.deps)
@@ -135,8 +135,8 @@ describe('a connection', () => {
   })
 })
 
-describe('what is said in the name of an agent', () => {
-  it('W-17: is skipped when that agent is not the active one any more, and forced it is not', async () => {
+describe('words in the name of an agent', () => {
+  it('W-17: do nothing when that agent is not active any more, unless the caller forces them', async () => {
     const { gateway, bus, events } = openGateway('never')
     await gateway.makeConnection(() => {}, 'c')
     const client = await gateway.open('c')
@@ -162,7 +162,7 @@ describe('what is said in the name of an agent', () => {
     expect((await client.history.listRaw())[0]?.mode).toBe('tool')
   })
 
-  it('W-30: what is run stateless leaves no row and knows none', async () => {
+  it('W-30: leave no row and see none in a stateless run', async () => {
     const { gateway, model, bus, events } = openGateway('one', 'pong')
     await (await gateway.session('c')).complete('hi')
     await bus.drain()
@@ -180,7 +180,7 @@ describe('what is said in the name of an agent', () => {
 })
 
 describe('a fork', () => {
-  it('works in the background as a client of its own, which is closed with it; what it said stays', async () => {
+  it('works in the background as a client of its own and closes it; its words stay', async () => {
     const { gateway } = openGateway('done')
     const result = await gateway.fork(async (client, agentName) => `${agentName}: ${await client.complete('work')}`, {
       clientId: 'job',
@@ -189,7 +189,7 @@ describe('a fork', () => {
     expect(formatRows(await (await gateway.open('job')).history.listRaw())).toEqual(['user/a:work', 'assistant/a:done'])
   })
 
-  it('that fails is reported to the caller and closed', async () => {
+  it('reports its failure to the caller and closes', async () => {
     const { gateway, warnings } = openGateway('fine')
     const errors: unknown[] = []
     const failing = () => Promise.reject(new Error('broken'))
@@ -198,7 +198,7 @@ describe('a fork', () => {
     expect(await gateway.fork(client => client.complete('again'), { clientId: 'job' })).toBe('fine')
   })
 
-  it('is refused for a client that is open', async () => {
+  it('fails for a client that is open', async () => {
     const { gateway } = openGateway('one')
     const session = await gateway.session('c')
     const refusal = new Rejection('forbidden', 'Cannot fork client: it is open already')

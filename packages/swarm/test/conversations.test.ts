@@ -13,7 +13,7 @@ import {
 } from '../src/index.ts'
 import { agentSpec, callOf, formatRows, openMemorySwarm, scripted, swarmSpec, toolOf } from './memory-swarm.ts'
 
-describe('what a model is given', () => {
+describe('the input of a model', () => {
   it('W-32: clients whose ids look like paths share nothing', async () => {
     const { deps } = openMemorySwarm()
     const ids = ['a', '../a', 'a/../a', 'a:b', '["desk","a"]']
@@ -27,7 +27,7 @@ describe('what a model is given', () => {
     }
   })
 
-  it('W-32: nor do those of two swarms whose names and ids together look the same', async () => {
+  it('W-32: nor do two swarms whose names and ids together look the same', async () => {
     const { deps } = openMemorySwarm()
     const policies = [{ policyName: 'p', banMessage: 'No.' }]
     const open = (swarmName: string, clientId: string) =>
@@ -70,7 +70,7 @@ describe('what a model is given', () => {
     expect(formatRows(await client.history.listRaw())[0]).toBe('user/a:old')
   })
 
-  it('W-15: fifteen messages are kept where nothing else is said', async () => {
+  it('W-15: keeps fifteen messages by default', async () => {
     const { deps } = openMemorySwarm()
     const model = scripted('ok')
     const client = await openSwarmClient(swarmSpec([agentSpec('a', model)]), deps, 'c')
@@ -80,7 +80,7 @@ describe('what a model is given', () => {
     expect(formatRows(model.seen[0] ?? [])).toEqual(['system/a:You are a', ...newest])
   })
 
-  it('W-16: of a call whose result is in the window, or the other way round, no half is given', async () => {
+  it('W-16: holds both halves of a call, or none', async () => {
     const { deps } = openMemorySwarm()
     const model = scripted('ok', 'ok')
     const client = await openSwarmClient(swarmSpec([agentSpec('a', model, { keepMessages: 3 })]), deps, 'c')
@@ -121,7 +121,7 @@ describe('turns', () => {
     expect((await client.history.listUser()).map(({ content }) => content)).toEqual(['hi'])
   })
 
-  it('a tool that fails has an end, and the model is told', async () => {
+  it('a tool that fails ends its call, and the model learns of it', async () => {
     const { deps, warnings } = openMemorySwarm()
     const model = scripted(callOf('look'), messages => ({ content: messages.at(-1)?.content ?? '' }))
     const look = toolOf('look', () => Promise.reject(new Error('secret detail')))
@@ -130,7 +130,7 @@ describe('turns', () => {
     expect(warnings).toEqual(['a tool of the swarm failed'])
   })
 
-  it('W-07: two calls of one id are an error to the caller, and the history is unharmed', async () => {
+  it('W-07: two calls of one id are an error to the caller, and the history stays whole', async () => {
     const { deps } = openMemorySwarm()
     const twins = {
       content: '',
@@ -172,7 +172,7 @@ describe('turns', () => {
     expect(ran).toEqual(['1', '1', '2'])
   })
 
-  it('W-28: two messages at once are answered one after the other', async () => {
+  it('W-28: the swarm answers two messages at once one after the other', async () => {
     const { deps } = openMemorySwarm()
     let isRunning = false
     const answer = (text: string) => async () => {
@@ -194,7 +194,7 @@ describe('turns', () => {
     ])
   })
 
-  it('W-29: what comes of a cancelled answer later reaches nobody, and is no answer to what follows', async () => {
+  it('W-29: late results of a cancelled answer reach nobody, and answer no later message', async () => {
     const { deps, bus, events } = openMemorySwarm()
     const late = Promise.withResolvers<ModelAnswer>()
     const asked = Promise.withResolvers<void>()
@@ -216,7 +216,7 @@ describe('turns', () => {
     expect(events.filter(({ type }) => type === 'emit-output').map(({ output }) => output.result)).toEqual(['fresh'])
   })
 
-  it('W-30: a stateless run leaves no row, and tells its run alone', async () => {
+  it('W-30: a stateless run leaves no row, and only its caller gets the result', async () => {
     const { deps, bus, events } = openMemorySwarm()
     const model = scripted('pong')
     const client = await openSwarmClient(swarmSpec([agentSpec('a', model)]), deps, 'c')
@@ -270,7 +270,7 @@ describe('rescue', () => {
     expect(rows[2]?.content).toContain('hi')
   })
 
-  it('W-25: braces do, where they are looked for', async () => {
+  it('W-25: braces do, where the swarm looks for them', async () => {
     const { deps } = openMemorySwarm()
     const answers = ['Here: {"a":1}', 'Hello!']
     const open = (id: string, rest: Partial<SwarmSpec>) =>
@@ -280,7 +280,7 @@ describe('rescue', () => {
     expect(await (await open('none', { answerChecks: [] })).complete('hi')).toBe('Here: {"a":1}')
   })
 
-  it('W-25: where the strategy fails, too, there is a placeholder and never raw markup', async () => {
+  it('W-25: where the strategy fails, too, the user gets a placeholder and never raw markup', async () => {
     const { deps } = openMemorySwarm()
     const custom = async () => ({ content: '<tool_call>' })
     for (const rescue of ['flush', 'recomplete', 'custom'] as const) {
@@ -306,7 +306,7 @@ describe('navigation', () => {
     return await openSwarmClient(swarmSpec(agents, rest), deps, 'c')
   }
 
-  it('W-18: an agent outside of the swarm is refused', async () => {
+  it('W-18: the swarm refuses an agent outside of it', async () => {
     const { deps, warnings } = openMemorySwarm()
     const { navigation } = await openThree(deps)
     expect(await navigation.changeToAgent('Z')).toBe(false)
@@ -314,7 +314,7 @@ describe('navigation', () => {
     expect(warnings).toEqual(['an agent outside of the swarm was asked for'])
   })
 
-  it('W-19: the same agent twice in a turn is a recursion; a new message allows it again, and back is never refused', async () => {
+  it('W-19: the same agent twice in a turn is a recursion; a new message allows it again, and the way back always works', async () => {
     const { deps } = openMemorySwarm()
     const client = await openThree(deps)
     const { navigation } = client
@@ -351,7 +351,7 @@ describe('navigation', () => {
     ])
   })
 
-  it('W-20: a conversation that is handed over for years knows the last hundred steps of its way', async () => {
+  it('W-20: a conversation with years of hand-overs remembers the last hundred steps', async () => {
     const { deps } = openMemorySwarm()
     const { navigation } = await openThree(deps)
     for (let turn = 0; turn < 120; turn += 1) {
@@ -374,7 +374,7 @@ describe('navigation', () => {
     expect(await client.complete('hi')).toBe('D here')
   })
 
-  it('W-20: previous at an empty stack goes to a default that has become another, and then nowhere', async () => {
+  it('W-20: previous at an empty stack goes to the new default after a change, and then nowhere', async () => {
     const { deps } = openMemorySwarm()
     const before = (await openThree(deps)).navigation
     await before.changeToAgent('A')
@@ -385,7 +385,7 @@ describe('navigation', () => {
     expect([await navigation.changeToPrevious(), navigation.active]).toEqual([false, 'B'])
   })
 
-  it('W-20: previous takes a step back from the default, too, where it was gone to', async () => {
+  it('W-20: previous also steps back from the default after a hand-over to it', async () => {
     const { deps } = openMemorySwarm()
     const { navigation } = await openThree(deps)
     await navigation.changeToDefault()
@@ -439,7 +439,7 @@ describe('navigation', () => {
     expect(await client.complete('hi')).toBe('Please repeat what you would like.')
   })
 
-  it('W-21: where the hand-over cannot be, the history is flushed and the user asked to repeat', async () => {
+  it('W-21: when the hand-over fails, the swarm flushes the history and asks the user to repeat', async () => {
     const { deps } = openMemorySwarm()
     const spec = swarmSpec([
       agentSpec('triage', scripted(callOf('go')), { tools: [createNavigateTool({ to: 'nobody', name: 'go' })] }),
@@ -497,7 +497,7 @@ describe('operators and policies', () => {
     expect(asked).toEqual([['desk', 'help']])
   })
 
-  it('W-26: after 90 seconds without an answer the user gets a message, and a later answer is dropped', async () => {
+  it('W-26: after 90 seconds without an answer the user gets a message, and the swarm drops a later answer', async () => {
     const { deps, pass } = openMemorySwarm()
     const asked = Promise.withResolvers<AbortSignal>()
     const late = Promise.withResolvers<string>()
@@ -521,7 +521,7 @@ describe('operators and policies', () => {
     expect(await client.history.listRaw()).toHaveLength(2)
   })
 
-  it('W-27: a banned client gets the fixed refusal, no model is asked, and the ban is told once', async () => {
+  it('W-27: a banned client gets the fixed refusal without a call of the model, and listeners get one ban event', async () => {
     const { deps, bus, events } = openMemorySwarm()
     const model = scripted('hello')
     const policy = {
@@ -618,7 +618,7 @@ describe('createSwarmAgent()', () => {
     expect(JSON.stringify(model.seen[1])).not.toContain('my secret')
   })
 
-  it('a turn that is given up by the gateway ends with its reason, and says nothing', async () => {
+  it('when the gateway gives up a turn, the turn ends with its reason and says nothing', async () => {
     const { deps } = openMemorySwarm()
     const stop = new AbortController()
     const model = scripted(async () => {

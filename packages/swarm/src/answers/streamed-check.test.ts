@@ -43,7 +43,7 @@ describe('what a model says', () => {
     ['}', call],
     ['', 'empty output'],
     [' \n', 'empty output'],
-  ])('W-25: %j is not heard', (content, fault) => {
+  ])('W-25: nobody hears %j', (content, fault) => {
     expect(faultOf(content)).toBe(fault)
   })
 
@@ -62,13 +62,13 @@ describe('what a model says', () => {
     expect(faultOf(content)).toBeUndefined()
   })
 
-  it('W-25: braces only where they are looked for; nothing where nothing is', () => {
+  it('W-25: the check finds braces only where the swarm looks for them, and nothing in sound text', () => {
     expect(faultOf('a {b} c', ['braces'])).toBe('braces in output')
     expect(faultOf('<tool_call>', ['braces'])).toBeUndefined()
     expect(faultOf('<tool_call>{"name": "refund"', [])).toBeUndefined()
   })
 
-  it('is looked through however long and odd it is, before the time of a test is over', () => {
+  it('the check reads any text, however long and odd, in linear time', () => {
     for (const piece of ['{"args":', '<|', '```', '[{', '{"name":"refund",', '{ ', '<a:', '"name":"']) {
       const text = piece.repeat(200_000 / piece.length)
       expect([faultOf(text, ['braces', 'markup', 'json_call']), faultOf(`{${text}`)]).toHaveLength(2)
@@ -113,7 +113,7 @@ describe('the gate', () => {
     for (const size of [1, 7, 1_000]) expect(hear(cut(text, size))).toBe('')
   })
 
-  it('lets nothing through of what has the beginning of a mark at the end of its beginning', () => {
+  it('holds back text that ends with the beginning of a mark', () => {
     const text = `${plain.slice(0, 155)}<tool_call>{}`
     for (const size of [1, 5, 160]) expect(hear(cut(text, size))).toBe('')
     const harmless = `${plain.slice(0, 155)}<b>${plain}`
@@ -131,7 +131,7 @@ describe('the gate', () => {
     for (const size of [1, 2, 13, 5_000]) expect(hear(cut(plain + mark + plain, size))).toBe(plain)
   })
 
-  it('lets a long answer through in half a million pieces, before the time of a test is over', () => {
+  it('lets a long answer through in half a million pieces, in linear time', () => {
     expect(hear(new Array<string>(500_000).fill('word '))).toHaveLength(2_500_000)
   })
 
@@ -141,7 +141,7 @@ describe('the gate', () => {
     expect(hear(cut(code + plain, 1))).toBe(code + plain)
   })
 
-  it('of whatever comes, in whatever pieces, lets through a sound beginning; of one that is unsound from its beginning nothing', () => {
+  it('lets through a sound beginning of any text in any pieces, and nothing of a text whose beginning is unsound', () => {
     const words = oneof(
       constantFrom(
         'Hello there. ',
@@ -188,7 +188,7 @@ describe('the gate', () => {
   })
 })
 
-describe('a turn that is heard', () => {
+describe('a streamed turn', () => {
   /** Speaks piece by piece. */
   function speaking(...answers: readonly (string | ModelAnswer)[]): SwarmModel & { readonly told: string[] } {
     const left = [...answers]
@@ -220,24 +220,24 @@ describe('a turn that is heard', () => {
     return { client, complete }
   }
 
-  it('is heard while it is made, and kept once', async () => {
+  it('reaches the listener while the model writes it, and the history once', async () => {
     const { client, complete } = await openStreamed([agentSpec('a', speaking(plain))])
     expect(await complete('hi')).toEqual({ answer: plain, heard: plain })
     expect(formatRows(await client.history.listRaw())).toEqual(['user/a:hi', `assistant/a:${plain}`])
   })
 
-  it('W-25: of an answer that is rescued nothing is heard, and what comes in its place is heard when it is whole', async () => {
+  it('W-25: hides an answer that needs a rescue, and shows its replacement when it is whole', async () => {
     const { complete } = await openStreamed([agentSpec('a', speaking('Well, <tool_call>{}', plain))])
     expect(await complete('hi')).toEqual({ answer: plain, heard: '' })
   })
 
-  it('W-25: words that were heard before a mark stay, and the new answer follows them', async () => {
+  it('W-25: keeps the words before a mark, and the new answer follows them', async () => {
     const { client, complete } = await openStreamed([agentSpec('a', speaking(`${plain}<tool_call>{}`, 'So it is.'))])
     expect(await complete('hi')).toEqual({ answer: `${plain}\n\nSo it is.`, heard: plain })
     expect((await client.history.listRaw()).map(({ role }) => role)).toEqual(['user', 'resque', 'user', 'assistant'])
   })
 
-  it('W-25: after them the placeholder, where the new answer is no better', async () => {
+  it('W-25: shows the placeholder after them, where the new answer is no better', async () => {
     const { complete } = await openStreamed([agentSpec('a', speaking(`${plain}<tool_call>{}`, '<tool_call>'))])
     expect(await complete('hi')).toEqual({ answer: `${plain}\n\nPardon?`, heard: plain })
   })
@@ -252,21 +252,21 @@ describe('a turn that is heard', () => {
     expect(formatRows(await client.history.listRaw()).at(-1)).toBe(`assistant/b:${plain}`)
   })
 
-  it('words too few to be told sound are not heard when a call follows them', async () => {
+  it('holds back words that are too few for a check when a call follows them', async () => {
     const look = toolOf('look', context => context.commitToolOutput('x'))
     const spoken = { ...callOf('look'), content: 'Let me look.' }
     const { complete } = await openStreamed([agentSpec('a', speaking(spoken, 'It is x.'), { tools: [look] })])
     expect(await complete('hi')).toEqual({ answer: 'It is x.', heard: '' })
   })
 
-  it('nothing is heard while it is made where a policy looks at it, and nothing of what it refuses', async () => {
+  it('streams nothing where a policy checks the answer, and shows nothing of a refused one', async () => {
     const policies = [{ policyName: 'p', banMessage: 'No.', validateOutput: (words: string) => !words.includes('all') }]
     const { complete } = await openStreamed([agentSpec('a', speaking(plain, `${plain} all`))], { policies })
     expect(await complete('hi')).toEqual({ answer: plain, heard: '' })
     expect(await complete('hi')).toEqual({ answer: 'No.', heard: '' })
   })
 
-  it('W-29: what is said after the turn was given up is not heard', async () => {
+  it('W-29: shows no words that come after the turn has ended', async () => {
     const { deps } = openMemorySwarm()
     const go = Promise.withResolvers<void>()
     const begun = Promise.withResolvers<void>()
@@ -290,7 +290,7 @@ describe('a turn that is heard', () => {
     expect(heard).toEqual([plain])
   })
 
-  it('a model that tells no pieces is heard when it is whole', async () => {
+  it('shows the answer of a model without streaming when it is whole', async () => {
     const { complete } = await openStreamed([agentSpec('a', scripted(plain))])
     expect(await complete('hi')).toEqual({ answer: plain, heard: '' })
   })

@@ -98,7 +98,7 @@ describe('every source', () => {
     }
   })
 
-  it('what is told of a turn is in order, and says what came of it', async () => {
+  it('the events of a turn come in order, with its outcome', async () => {
     const { deps, bus, events } = openMemorySwarm()
     const client = await openSwarmClient(swarmSpec([agentSpec('a', scripted('hello'))]), deps, 'c')
     await client.complete('hi')
@@ -205,7 +205,7 @@ describe('listeners', () => {
     expect(warnings).toHaveLength(6)
   })
 
-  it('hear events of the caller’s own making with their payload, under no source of the bus', async () => {
+  it('get events of the caller’s own making with their payload, under no source of the bus', async () => {
     const { bus, events } = openMemorySwarm()
     bus.emitCustom('A', 'my-bus', { n: 1 })
     for (const source of busSources) {

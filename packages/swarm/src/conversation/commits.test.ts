@@ -195,7 +195,7 @@ describe.each(operations)('$name', ({ run, force, rows, type, input = {}, isOfSe
     for (const event of events) expectWhole(event, 'client')
   })
 
-  it('W-17: is skipped when its agent is not the active one any more, and forced it is not', async () => {
+  it('W-17: does nothing when its agent is not active any more, unless the caller forces it', async () => {
     const { client, events, bus } = await openClient()
     await client.navigation.changeToAgent('b')
     await bus.drain()
@@ -212,7 +212,7 @@ describe.each(operations)('$name', ({ run, force, rows, type, input = {}, isOfSe
 })
 
 describe.each(withRows)('$name, while the store fails', ({ run, force }) => {
-  it('W-09: is an error to its caller, and nobody is told', async () => {
+  it('W-09: is an error to its caller, and no listener gets an event', async () => {
     const { deps, bus, events } = openMemorySwarm()
     const broken = { ...deps.transcript, append: () => Promise.reject(new Error('disk full')) }
     const client = await openSwarmClient(spec, { ...deps, transcript: broken }, 'c')
@@ -257,7 +257,7 @@ describe('commits without options', () => {
 })
 
 describe('the history bus', () => {
-  it('pop takes the last row with its calls, and tells it; of none it is null', async () => {
+  it('pop takes the last row with its calls and reports it; without a row it returns null', async () => {
     const { client, events, bus } = await openClient()
     await client.commits.commitUserMessage('u', 'user', own)
     await client.commits.commitToolCalls('so', [call], own)
@@ -277,7 +277,7 @@ describe('the history bus', () => {
     for (const event of events) expectWhole(event, 'client')
   })
 
-  it('pop and what is written at once lose nothing: one of them waits or is told', async () => {
+  it('pop and a write at once lose nothing: one of them waits or gets an error', async () => {
     const { client } = await openClient()
     await client.commits.commitUserMessage('one', 'user', own)
     const done = await Promise.allSettled([
@@ -289,7 +289,7 @@ describe('the history bus', () => {
     expect(left).toEqual(failed.length === 0 ? ['user/a:two'] : [])
   })
 
-  it('a pop that the store refuses is told to its caller and to nobody else', async () => {
+  it('only the caller learns of a pop that the store refuses', async () => {
     const { deps, bus, events } = openMemorySwarm()
     const broken = { ...deps.transcript, replace: () => Promise.reject(new Error('disk full')) }
     const client = await openSwarmClient(spec, { ...deps, transcript: broken }, 'c')

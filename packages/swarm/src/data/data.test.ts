@@ -17,7 +17,7 @@ function openSwarms(rest: Partial<SwarmSpec> = {}) {
 }
 
 describe('a state', () => {
-  it('is its default until somebody sets it, and again after it is cleared', async () => {
+  it('is its default until somebody sets it, and again after a clear', async () => {
     const { open } = openSwarms()
     const state = (await open('c')).data.state<Cart>('cart')
     expect(await state.get()).toEqual({ items: 0 })
@@ -48,7 +48,7 @@ describe('a state', () => {
     ])
   })
 
-  it('loses no change of many at once, in one process and in several', async () => {
+  it('loses none of many changes at once, in one process and in several', async () => {
     const { open } = openSwarms()
     const clients = await Promise.all([1, 2, 3].map(() => open('c')))
     const states = clients.map(({ data }) => data.state<Cart>('cart'))
@@ -56,7 +56,7 @@ describe('a state', () => {
     expect(await states[0]?.get()).toEqual({ items: 30 })
   })
 
-  it('is changed by one at a time, each once', async () => {
+  it('makes changes one at a time, each once', async () => {
     const { open } = openSwarms()
     const state = (await open('c')).data.state<Cart>('cart')
     let running = 0
@@ -73,7 +73,7 @@ describe('a state', () => {
     expect([await state.get(), count]).toEqual([{ items: 3 }, 3])
   })
 
-  it('may be read by a change; an error of a change alters nothing and stops no later one', async () => {
+  it('allows a change to read it; an error in a change alters nothing and stops no later one', async () => {
     const { open, bus, events } = openSwarms()
     const state = (await open('c')).data.state<Cart>('cart')
     const failed = state.set(() => {
@@ -86,7 +86,7 @@ describe('a state', () => {
     expect(events.map(({ type }) => type)).toEqual(['get-state', 'set-state'])
   })
 
-  it('goes through its middlewares before it is kept, and is JSON', async () => {
+  it('goes through its middlewares before the store keeps it, and is JSON', async () => {
     const bounded: StateSpec<Cart> = { ...cart, middlewares: [({ items }) => ({ items: Math.min(items, 3) })] }
     const { open } = openSwarms({ states: [bounded] })
     const state = (await open('c')).data.state<Cart>('cart')
@@ -104,7 +104,7 @@ describe('a state', () => {
     expect(await note.clear()).toBe('empty')
   })
 
-  it('is given up where others are always first', async () => {
+  it('gives up where other changes always come first', async () => {
     const { open, deps } = openSwarms()
     const busy = { ...deps.records, insert: async () => false }
     const client = await open('c', { ...deps, records: busy })
@@ -113,7 +113,7 @@ describe('a state', () => {
     )
   })
 
-  it('W-09: what the record store refuses is told to the caller and to nobody else', async () => {
+  it('W-09: only the caller learns what the record store refuses', async () => {
     const { open, deps, bus, events } = openSwarms()
     const broken = { ...deps.records, insert: () => Promise.reject(new Error('disk full')) }
     const client = await open('c', { ...deps, records: broken })
@@ -122,7 +122,7 @@ describe('a state', () => {
     expect(events).toEqual([])
   })
 
-  it('W-32: of clients whose ids look like paths, or like the shared one, are apart', async () => {
+  it('W-32: stays apart for clients whose ids look like paths, or like the shared one', async () => {
     const { open } = openSwarms()
     const ids = ['c', '../c', '["desk","cart"]', 'shared', '']
     for (const id of ids) await (await open(id)).data.state<Cart>('cart').set({ items: ids.indexOf(id) + 1 })
@@ -155,7 +155,7 @@ describe('a compute', () => {
     return { made, ...openSwarms({ computes: [total] }) }
   }
 
-  it('is made once, and anew when a state it is made of has changed, or when told', async () => {
+  it('runs once, and again after a change of a state that it uses, or on request', async () => {
     const { made, open, bus, events } = openComputes()
     const { data } = await open('c')
     const total = data.compute<{ readonly count: number }>('total')
@@ -198,7 +198,7 @@ describe('a compute', () => {
     expect(made).toHaveLength(2)
   })
 
-  it('that fails keeps nothing, and is tried again', async () => {
+  it('stores nothing when it fails, and runs again', async () => {
     let count = 0
     const moody = {
       computeName: 'moody',
@@ -214,7 +214,7 @@ describe('a compute', () => {
     expect(await data.compute('moody').get()).toBe(2)
   })
 
-  it('that all share is made of nothing that is one client’s', async () => {
+  it('uses no data of one client when all clients share it', async () => {
     const mixed = { computeName: 'mixed', isShared: true, dependsOn: ['cart'], compute: () => 1 }
     const { open } = openSwarms({ computes: [mixed] })
     const { data } = await open('c')
@@ -222,7 +222,7 @@ describe('a compute', () => {
   })
 })
 
-it('tools of an agent have all of it, and so has the next turn', async () => {
+it('gives all of it to the tools of an agent and to the next turn', async () => {
   const { deps } = openMemorySwarm()
   const put = toolOf('put', async ({ data, commitToolOutput }) => {
     const { items } = await data.state<Cart>('cart').set(add)

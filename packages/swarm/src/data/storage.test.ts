@@ -67,7 +67,7 @@ describe('a storage', () => {
     ])
   })
 
-  it('W-22: is there again after a restart; a shared one for everybody, with what it had by default', async () => {
+  it('W-22: is there again after a restart; a shared one serves everybody, with its default items', async () => {
     const { client, open } = await openNotes()
     await client.data.storage('notes').upsert({ id: 1 })
     await client.data.storage('faq').upsert({ id: 'closed', text: 'on Sundays' })
@@ -86,7 +86,7 @@ describe('a storage', () => {
     expect(await storages[0]?.list()).toHaveLength(20)
   })
 
-  it('gives what is nearest in meaning, asked of each text once, over restarts', async () => {
+  it('finds the items nearest in meaning, with one embedding for each text, also over restarts', async () => {
     const { client, open } = await openNotes()
     const storage = client.data.storage('found')
     for (const [id, text] of ['weather', 'a refund', 'so so'].entries()) await storage.upsert({ id, text })
@@ -99,7 +99,7 @@ describe('a storage', () => {
     expect(asked).toEqual(['money', 'weather', 'a refund', 'so so'])
   })
 
-  it('gives nothing by meaning where it was not told how', async () => {
+  it('finds nothing by meaning without an embedding function', async () => {
     const { client } = await openNotes()
     await expect(client.data.storage('notes').take('money', 1)).rejects.toThrow(
       new Rejection('unsupported', 'Cannot search storage: it has no embedding'),

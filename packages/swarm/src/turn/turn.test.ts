@@ -9,27 +9,24 @@ describe('what is done to a turn from outside', () => {
     tool_calls: ids.flatMap(id => callOf('look', {}, id).tool_calls ?? []),
   })
 
-  it.each(['commitStopTools', 'commitAgentChange'] as const)(
-    '%s leaves undone what is still to be called',
-    async operation => {
-      const { deps } = openMemorySwarm()
-      const ran: string[] = []
-      const look = toolOf('look', async ({ toolId, commitToolOutput }) => {
-        ran.push(toolId)
-        await commitToolOutput('x')
-        await client.commits[operation]({ agentName: 'a' })
-      })
-      const client = await openSwarmClient(
-        swarmSpec([agentSpec('a', scripted(two('1', '2', '3'), 'done'), { tools: [look], maxToolCalls: 3 })]),
-        deps,
-        'c',
-      )
-      expect(await client.complete('hi')).toBe('done')
-      expect(ran).toEqual(['1'])
-    },
-  )
+  it.each(['commitStopTools', 'commitAgentChange'] as const)('%s skips the calls that still wait', async operation => {
+    const { deps } = openMemorySwarm()
+    const ran: string[] = []
+    const look = toolOf('look', async ({ toolId, commitToolOutput }) => {
+      ran.push(toolId)
+      await commitToolOutput('x')
+      await client.commits[operation]({ agentName: 'a' })
+    })
+    const client = await openSwarmClient(
+      swarmSpec([agentSpec('a', scripted(two('1', '2', '3'), 'done'), { tools: [look], maxToolCalls: 3 })]),
+      deps,
+      'c',
+    )
+    expect(await client.complete('hi')).toBe('done')
+    expect(ran).toEqual(['1'])
+  })
 
-  it('a turn has twenty executions at most, and a polite sentence in the end', async () => {
+  it('a turn has twenty executions at most, and a polite sentence at the end', async () => {
     const { deps } = openMemorySwarm()
     let asked = 0
     const model = {
