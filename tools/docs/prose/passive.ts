@@ -24,8 +24,8 @@ const agentPhrase = /\s+by\s+(?!default\b|hand\b|mail\b|name\b|id\b|design\b|its
 /** How something is, as the field says it. */
 const states = new Set(
   `allowed authenticated authorized based bound closed complicated configured connected deprecated detailed disabled done embedded empty
-  enabled encrypted exposed expired finished fixed forbidden formed hidden installed interested known limited linked listed lost named needed
-  nested permitted prepared proven related required reserved set shared signed supported supposed trusted undefined unset unsigned
+  enabled encrypted exposed expired finished fixed forbidden formed hidden installed interested known limited linked listed lost malformed named
+  needed nested permitted prepared proven related required reserved set shared signed supported supposed trusted undefined unset unsigned
   unsupported untrusted unused unverified verified`.split(/\s+/),
 )
 
