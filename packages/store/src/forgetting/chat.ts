@@ -1,6 +1,7 @@
 import type { ByteStore } from '@postern/core'
 import { createEntryRemoval } from '../conversations/entry-removal.ts'
 import { createOwnThreadRemoval } from '../conversations/own-thread-removal.ts'
+import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { RemoveMessageDeps } from './remove-message.ts'
@@ -53,14 +54,7 @@ export function createChatForgetting(
     db,
     "SELECT seq FROM messages WHERE thread_id = ? AND scope = 'conversation'",
   )
-  const listDigests = prepareQuery<{ digest: string }>(db, 'SELECT digest FROM blob_uses WHERE message = ?')
-  const listFiles = prepareQuery<FilePlace>(
-    db,
-    `SELECT bucket, path FROM objects WHERE owner = ?1 AND digest = ?2 AND NOT EXISTS (SELECT 1 FROM blob_uses u
-       JOIN messages m ON m.seq = u.message JOIN tasks k ON k.id = m.task_id WHERE u.digest = ?2 AND k.owner = ?1
-       AND u.message NOT IN (SELECT CAST(value AS INTEGER) FROM json_each(?3)))`,
-  )
-  const endFile = prepareQuery(db, 'DELETE FROM objects WHERE owner = ? AND bucket = ? AND path = ?')
+  const files = createChatFiles(db)
   const removeMessage = createRemoveMessage(db, tables)
   const endEntry = createEntryRemoval(db)
   const endThread = createOwnThreadRemoval(db)
@@ -70,15 +64,13 @@ export function createChatForgetting(
     const thread = find.get(key, agent, owner)?.thread_id
     if (thread === undefined) return undefined
     const messages = listMessages.all(thread, sliceSize).map(({ seq }) => seq)
-    const digests = new Set(messages.flatMap(number => listDigests.all(number).map(({ digest }) => digest)))
-    const files = [...digests].flatMap(digest => listFiles.all(owner, digest, JSON.stringify(messages)))
-    return { thread, messages: new Set(messages), files }
+    return { thread, messages: new Set(messages), files: files.listOf(owner, messages) }
   }
 
   /** A number is looked up once more: it may have been given again. */
-  function removeSlice({ owner, agent, key }: ChatName, { thread, messages, files }: Slice): Promise<void> {
+  function removeSlice({ owner, agent, key }: ChatName, { thread, messages, files: places }: Slice): Promise<void> {
     return write(batch => {
-      for (const { bucket, path } of files) endFile.run(owner, bucket, path)
+      files.remove(owner, places)
       if (find.get(key, agent, owner)?.thread_id !== thread) return
       const listed = listMessages.all(thread, 2 * sliceSize).filter(({ seq }) => messages.has(seq))
       for (const { seq } of listed) removeMessage(batch, seq, now())
@@ -97,6 +89,32 @@ export function createChatForgetting(
         for (const { bucket, path } of slice.files) await elsewhere?.remove(`${bucket}/${path}`)
         await removeSlice(chat, slice)
       }
+    },
+  }
+}
+
+interface ChatFiles {
+  /** The files of these messages that nothing else of the owner's refers to. */
+  listOf(owner: string, messages: readonly number[]): readonly FilePlace[]
+  remove(owner: string, places: readonly FilePlace[]): void
+}
+
+function createChatFiles(db: Database): ChatFiles {
+  const listDigests = prepareQuery<{ digest: string }>(db, 'SELECT digest FROM blob_uses WHERE message = ?')
+  const list = prepareQuery<FilePlace>(
+    db,
+    `SELECT bucket, path FROM objects WHERE owner = ?1 AND digest = ?2 AND NOT EXISTS (SELECT 1 FROM blob_uses u
+       JOIN messages m ON m.seq = u.message JOIN tasks k ON k.id = m.task_id WHERE u.digest = ?2 AND k.owner = ?1
+       AND u.message NOT IN (SELECT CAST(value AS INTEGER) FROM json_each(?3)))`,
+  )
+  const remove = prepareQuery(db, 'DELETE FROM objects WHERE owner = ? AND bucket = ? AND path = ?')
+  return {
+    listOf(owner, messages) {
+      const digests = new Set(messages.flatMap(number => listDigests.all(number).map(({ digest }) => digest)))
+      return [...digests].flatMap(digest => list.all(owner, digest, JSON.stringify(messages)))
+    },
+    remove(owner, places) {
+      for (const { bucket, path } of places) remove.run(owner, bucket, path)
     },
   }
 }

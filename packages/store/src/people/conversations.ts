@@ -23,57 +23,20 @@ const longestBeginning = 120
 /** Of a thread in which very many speak only its end is looked at for when they did last. */
 const mostLooked = 500
 
+type OwnThreadDeps = Pick<StoreContext, 'db' | 'channels'>
+
 /** What is somebody's own of all that an agent has talked about. */
-export function createOwnThreadStore({ db, channels }: Pick<StoreContext, 'db' | 'channels'>): OwnThreadStore {
-  const listAlone = prepareQuery<ThreadRow>(
-    db,
-    `SELECT ${columns} FROM threads WHERE scope <> 'public' AND lower(scope) = lower(?1) AND channel = ?2 AND agent = ?3
-       AND (${channels.sql.ignoresCase('channel')} OR scope = ?1) AND id < ?4 ORDER BY id DESC LIMIT +?5`,
-  )
-  const listBegun = prepareQuery<ThreadRow>(
-    db,
-    `SELECT ${columns} FROM threads WHERE begun_by = ? AND agent = ? AND id < ? ORDER BY id DESC LIMIT +?`,
-  )
-  const find = prepareQuery<ThreadRow>(db, `SELECT ${columns} FROM threads WHERE id = ? AND agent = ?`)
-  const own = `${saidInThread} WHERE e.thread_id = ?1 AND e.scope = 'conversation' AND ${isOwnMessage('?2', channels)}`
-  const findFirst = prepareQuery<SaidRow>(
-    db,
-    `SELECT e.at, e.content FROM ${own} AND e.kind = 'message' ORDER BY coalesce(e.answers, e.seq) LIMIT 1`,
-  )
-  const findFarthest = prepareQuery<{ position: number }>(
-    db,
-    `SELECT coalesce(answers, seq) AS position FROM messages WHERE thread_id = ? AND scope = 'conversation'
-     ORDER BY coalesce(answers, seq) DESC LIMIT 1 OFFSET ${mostLooked - 1}`,
-  )
-  const findLast = prepareQuery<SaidRow>(
-    db,
-    `SELECT e.at, '' AS content FROM ${own} AND coalesce(e.answers, e.seq) >= ?3
-     ORDER BY coalesce(e.answers, e.seq) DESC, e.seq DESC LIMIT 1`,
-  )
+export function createOwnThreadStore({ db, channels }: OwnThreadDeps): OwnThreadStore {
+  const { listAlone, listBegun, find } = prepareThreadQueries({ db, channels })
+  const describe = createThreadDescriber({ db, channels })
   const findTarget = prepareQuery<{ target: string }>(
     db,
-    `SELECT m.target FROM ${own} AND e.kind = 'message' AND NOT (${isFromChat(channels)}) ORDER BY coalesce(e.answers, e.seq) DESC LIMIT 1`,
+    `SELECT m.target FROM ${saidWith(channels)} AND e.kind = 'message' AND NOT (${isFromChat(channels)}) ORDER BY coalesce(e.answers, e.seq) DESC LIMIT 1`,
   )
-
-  function describe({ id, channel: via, scope, key, begun_by }: ThreadRow, subjects: string): readonly OwnThread[] {
-    const first = findFirst.get(id, subjects)
-    if (!first) return []
-    const last = findLast.get(id, subjects, findFarthest.get(id)?.position ?? 0) ?? first
-    const beginning = plainTextOf(parseJson<readonly Part[]>(first.content)).trim().slice(0, longestBeginning)
-    const place = { id, via, scope, key, isShared: begun_by !== null }
-    return [{ ...place, begunAt: first.at, lastAt: last.at, beginning: beginning.toWellFormed() }]
-  }
-
-  function isOwn({ channel: via, scope, begun_by }: ThreadRow, { scopes, subjects }: OwnThreads): boolean {
-    if (begun_by && subjects.includes(begun_by)) return true
-    const isSame = (other: string) =>
-      other === scope || (channels.ignoresCase(via) && other.toLowerCase() === scope.toLowerCase())
-    return scope !== 'public' && scopes.some(each => each.via === via && isSame(each.scope))
-  }
 
   function findOwn(whose: OwnThreads, thread: number): ThreadRow | undefined {
     const row = Number.isSafeInteger(thread) ? find.get(thread, whose.agent) : undefined
-    return row && isOwn(row, whose) ? row : undefined
+    return row && isOwnThread(row, whose, channels) ? row : undefined
   }
 
   return {
@@ -97,4 +60,63 @@ export function createOwnThreadStore({ db, channels }: Pick<StoreContext, 'db' |
       return found && parseJson<Json>(found.target)
     },
   }
+}
+
+function prepareThreadQueries({ db, channels }: OwnThreadDeps) {
+  return {
+    listAlone: prepareQuery<ThreadRow>(
+      db,
+      `SELECT ${columns} FROM threads WHERE scope <> 'public' AND lower(scope) = lower(?1) AND channel = ?2 AND agent = ?3
+       AND (${channels.sql.ignoresCase('channel')} OR scope = ?1) AND id < ?4 ORDER BY id DESC LIMIT +?5`,
+    ),
+    listBegun: prepareQuery<ThreadRow>(
+      db,
+      `SELECT ${columns} FROM threads WHERE begun_by = ? AND agent = ? AND id < ? ORDER BY id DESC LIMIT +?`,
+    ),
+    find: prepareQuery<ThreadRow>(db, `SELECT ${columns} FROM threads WHERE id = ? AND agent = ?`),
+  }
+}
+
+/** In thread ?1: messages of the principals ?2, and the answers to them, as SQL. */
+function saidWith(channels: StoreContext['channels']): string {
+  return `${saidInThread} WHERE e.thread_id = ?1 AND e.scope = 'conversation' AND ${isOwnMessage('?2', channels)}`
+}
+
+/** Describes a thread for its owner; empty when the owner has said nothing in it. `subjects`: a JSON list of the owner's principals. */
+function createThreadDescriber({ db, channels }: OwnThreadDeps) {
+  const own = saidWith(channels)
+  const findFirst = prepareQuery<SaidRow>(
+    db,
+    `SELECT e.at, e.content FROM ${own} AND e.kind = 'message' ORDER BY coalesce(e.answers, e.seq) LIMIT 1`,
+  )
+  const findFarthest = prepareQuery<{ position: number }>(
+    db,
+    `SELECT coalesce(answers, seq) AS position FROM messages WHERE thread_id = ? AND scope = 'conversation'
+     ORDER BY coalesce(answers, seq) DESC LIMIT 1 OFFSET ${mostLooked - 1}`,
+  )
+  const findLast = prepareQuery<SaidRow>(
+    db,
+    `SELECT e.at, '' AS content FROM ${own} AND coalesce(e.answers, e.seq) >= ?3
+     ORDER BY coalesce(e.answers, e.seq) DESC, e.seq DESC LIMIT 1`,
+  )
+  return ({ id, channel: via, scope, key, begun_by }: ThreadRow, subjects: string): readonly OwnThread[] => {
+    const first = findFirst.get(id, subjects)
+    if (!first) return []
+    const last = findLast.get(id, subjects, findFarthest.get(id)?.position ?? 0) ?? first
+    const beginning = plainTextOf(parseJson<readonly Part[]>(first.content)).trim().slice(0, longestBeginning)
+    const place = { id, via, scope, key, isShared: begun_by !== null }
+    return [{ ...place, begunAt: first.at, lastAt: last.at, beginning: beginning.toWellFormed() }]
+  }
+}
+
+/** Whether they began it, or it takes place in a scope of theirs. */
+function isOwnThread(
+  { channel: via, scope, begun_by }: ThreadRow,
+  { scopes, subjects }: OwnThreads,
+  channels: StoreContext['channels'],
+): boolean {
+  if (begun_by && subjects.includes(begun_by)) return true
+  const isSame = (other: string) =>
+    other === scope || (channels.ignoresCase(via) && other.toLowerCase() === scope.toLowerCase())
+  return scope !== 'public' && scopes.some(each => each.via === via && isSame(each.scope))
 }

@@ -2,6 +2,7 @@ import type { LinkAsked, LinkConfirmation, LinkConfirmed, LinkRefusal, LinkReque
 import { linkLimits } from '@postern/core'
 import type { ChannelFacts } from '../channels/facts.ts'
 import type { Batch } from '../engine/batch.ts'
+import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { EndLinks } from './link-ending.ts'
@@ -36,36 +37,87 @@ export function createLinkCodeTable(
   people: PersonTable,
   { removeNotice, endLinks }: { readonly removeNotice: RemoveNotice; readonly endLinks: EndLinks },
 ): LinkCodeTable {
-  const insert = prepareQuery(
-    db,
-    `INSERT INTO link_codes (message, agent, asker, asker_host, asker_subject, target, target_subject, sent_to, digest, notice, asked_at, expires_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  )
-  const findAsked = prepareQuery<{ notice: string }>(db, 'SELECT notice FROM link_codes WHERE message = ?')
-  const supersede = prepareQuery(
-    db,
-    'UPDATE link_codes SET ended_at = ? WHERE agent = ? AND asker = ? AND target = ? AND ended_at IS NULL',
-  )
+  const codes = prepareCodeQueries(db)
+  const links = createLinkTable(db, people)
+  const removal = createCodeRemoval(db, removeNotice)
+  const claim = createAddressClaim(people, endLinks)
+  const findRefusal = createRefusalFinder({ db, channels }, people)
+
+  return {
+    request(batch, { agent, asker, target, message, digest, notice }, now) {
+      const known = codes.findAsked.get(message)
+      if (known) return { outcome: 'sent', notice: known.notice }
+      removal.purge(batch, now)
+      const [from, to] = [formatPersonKey(asker), formatPersonKey(target)]
+      if (people.findSubject(agent, from)) claim(batch, { agent, key: from, subject: asker.subject }, now)
+      const host = asker.address.slice(asker.address.lastIndexOf('@') + 1)
+      const reason = findRefusal({ agent, from, to, host }, now)
+      if (reason) return { outcome: 'refused', reason }
+      codes.supersede.run(now, agent, from, to)
+      const whose = [from, host, asker.subject, to, target.subject ?? null, withoutTag(to, channels)] as const
+      codes.insert.run(message, agent, ...whose, digest, notice, now, now + linkLimits.codeMs)
+      return { outcome: 'sent', notice }
+    },
+    confirm(batch, { agent, asker, message, digest, notice }, now) {
+      const from = formatPersonKey(asker)
+      const used = codes.findUsed.get(agent, from, digest, message)
+      if (used)
+        return {
+          outcome: 'linked',
+          target: readPersonKey(used.target),
+          notice: links.findNotice(agent, from, used.target) ?? notice,
+        }
+      const whose = [agent, from, asker.subject, now, linkLimits.tries] as const
+      const waiting = codes.listOpen.all(...whose)
+      if (waiting.length === 0) return { outcome: 'none' }
+      const code = codes.find.get(...whose, digest)
+      if (!code) {
+        codes.miss.run(...whose)
+        return { outcome: 'wrong', triesLeft: Math.max(...waiting.map(({ tries }) => linkLimits.tries - tries - 1)) }
+      }
+      codes.use.run(now, message, code.message)
+      claim(batch, { agent, key: from, subject: asker.subject }, now)
+      claim(batch, { agent, key: code.target, subject: code.target_subject ?? undefined }, now)
+      const proof = { asked: code.message, confirmed: message, notice, at: now }
+      if (!links.join(agent, [from, code.target], proof)) return { outcome: 'full' }
+      return { outcome: 'linked', target: readPersonKey(code.target), notice }
+    },
+    forget: removal.forget,
+  }
+}
+
+function prepareCodeQueries(db: Database) {
   const open = 'agent = ? AND asker = ? AND asker_subject = ? AND ended_at IS NULL AND expires_at > ? AND tries < ?'
   const columns = 'message, target, target_subject, tries, ended_in'
-  const listOpen = prepareQuery<CodeRow>(db, `SELECT ${columns} FROM link_codes WHERE ${open}`)
-  const findCode = prepareQuery<CodeRow>(db, `SELECT ${columns} FROM link_codes WHERE ${open} AND digest = ?`)
-  const findUsed = prepareQuery<CodeRow>(
-    db,
-    `SELECT ${columns} FROM link_codes WHERE agent = ? AND asker = ? AND digest = ? AND ended_in = ?`,
-  )
-  const miss = prepareQuery(db, `UPDATE link_codes SET tries = tries + 1 WHERE ${open}`)
-  const use = prepareQuery(db, 'UPDATE link_codes SET ended_at = ?, ended_in = ? WHERE message = ?')
-  const insertLink = prepareQuery(
-    db,
-    `INSERT INTO person_links (agent, asker, target, asked_in, confirmed_in, notice, since) VALUES (?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT DO NOTHING`,
-  )
-  const findLink = prepareQuery<{ notice: string }>(
-    db,
-    'SELECT notice FROM person_links WHERE agent = ? AND asker = ? AND target = ?',
-  )
-  const findRefusal = createRefusalFinder({ db, channels }, people)
+  return {
+    insert: prepareQuery(
+      db,
+      `INSERT INTO link_codes (message, agent, asker, asker_host, asker_subject, target, target_subject, sent_to, digest, notice, asked_at, expires_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    findAsked: prepareQuery<{ notice: string }>(db, 'SELECT notice FROM link_codes WHERE message = ?'),
+    supersede: prepareQuery(
+      db,
+      'UPDATE link_codes SET ended_at = ? WHERE agent = ? AND asker = ? AND target = ? AND ended_at IS NULL',
+    ),
+    listOpen: prepareQuery<CodeRow>(db, `SELECT ${columns} FROM link_codes WHERE ${open}`),
+    find: prepareQuery<CodeRow>(db, `SELECT ${columns} FROM link_codes WHERE ${open} AND digest = ?`),
+    findUsed: prepareQuery<CodeRow>(
+      db,
+      `SELECT ${columns} FROM link_codes WHERE agent = ? AND asker = ? AND digest = ? AND ended_in = ?`,
+    ),
+    miss: prepareQuery(db, `UPDATE link_codes SET tries = tries + 1 WHERE ${open}`),
+    use: prepareQuery(db, 'UPDATE link_codes SET ended_at = ?, ended_in = ? WHERE message = ?'),
+  }
+}
+
+interface CodeRemoval {
+  /** Takes away codes that are no longer counted, a few at a time. */
+  purge(batch: Batch, now: number): void
+  readonly forget: LinkCodeTable['forget']
+}
+
+function createCodeRemoval(db: Database, removeNotice: RemoveNotice): CodeRemoval {
   const listOld = prepareQuery<{ message: number; notice: string }>(
     db,
     'SELECT message, notice FROM link_codes WHERE asked_at < ? ORDER BY asked_at LIMIT +?',
@@ -85,72 +137,8 @@ export function createLinkCodeTable(
     }
   }
 
-  /** What was linked with an address stays with who had it then: somebody else who has it now begins anew. */
-  function claim(batch: Batch, { agent, key, subject }: Owner, now: number): void {
-    const known = people.findSubject(agent, key)?.subject
-    if (typeof known === 'string' && subject !== undefined && known !== subject) {
-      const before = people.findKeys(agent, key)
-      for (const each of before) people.endState(agent, each)
-      endLinks(batch, { agent, key }, now)
-      people.dropUnlinked(agent, before)
-    }
-    people.know(agent, key, subject)
-  }
-
-  /** The person who asks keeps what the agent knows of them; the other's state gives way. */
-  function join(agent: string, [asker, target]: readonly [string, string], proof: Proof): LinkConfirmed['outcome'] {
-    const own = people.findKeys(agent, asker)
-    const others = people.findKeys(agent, target)
-    if (new Set([...own, ...others]).size > linkLimits.addresses) return 'full'
-    insertLink.run(agent, asker, target, proof.asked, proof.confirmed, proof.notice, proof.at)
-    const [id = asker] = people.findKeys(agent, asker)
-    people.moveState(agent, own[0] ?? asker, id)
-    people.offerState(agent, others[0] ?? target, id)
-    return 'linked'
-  }
-
   return {
-    request(batch, { agent, asker, target, message, digest, notice }, now) {
-      const known = findAsked.get(message)
-      if (known) return { outcome: 'sent', notice: known.notice }
-      removeAll(batch, listOld.all(now - keptMs, mostPurged), now)
-      const [from, to] = [formatPersonKey(asker), formatPersonKey(target)]
-      if (people.findSubject(agent, from)) claim(batch, { agent, key: from, subject: asker.subject }, now)
-      const host = asker.address.slice(asker.address.lastIndexOf('@') + 1)
-      const reason = findRefusal({ agent, from, to, host }, now)
-      if (reason) return { outcome: 'refused', reason }
-      supersede.run(now, agent, from, to)
-      const whose = [from, host, asker.subject, to, target.subject ?? null, withoutTag(to, channels)] as const
-      insert.run(message, agent, ...whose, digest, notice, now, now + linkLimits.codeMs)
-      return { outcome: 'sent', notice }
-    },
-    confirm(batch, { agent, asker, message, digest, notice }, now) {
-      const from = formatPersonKey(asker)
-      const used = findUsed.get(agent, from, digest, message)
-      if (used)
-        return {
-          outcome: 'linked',
-          target: readPersonKey(used.target),
-          notice: findLink.get(agent, from, used.target)?.notice ?? notice,
-        }
-      const whose = [agent, from, asker.subject, now, linkLimits.tries] as const
-      const waiting = listOpen.all(...whose)
-      if (waiting.length === 0) return { outcome: 'none' }
-      const code = findCode.get(...whose, digest)
-      if (!code) {
-        miss.run(...whose)
-        return { outcome: 'wrong', triesLeft: Math.max(...waiting.map(({ tries }) => linkLimits.tries - tries - 1)) }
-      }
-      use.run(now, message, code.message)
-      claim(batch, { agent, key: from, subject: asker.subject }, now)
-      claim(batch, { agent, key: code.target, subject: code.target_subject ?? undefined }, now)
-      const outcome = join(agent, [from, code.target], { asked: code.message, confirmed: message, notice, at: now })
-      if (outcome === 'full') {
-        people.dropUnlinked(agent, [from, code.target])
-        return { outcome }
-      }
-      return { outcome: 'linked', target: readPersonKey(code.target), notice }
-    },
+    purge: (batch, now) => removeAll(batch, listOld.all(now - keptMs, mostPurged), now),
     forget: (batch, agent, keys, now) => removeAll(batch, listOf.all(agent ?? null, JSON.stringify(keys)), now),
   }
 }
@@ -161,11 +149,60 @@ interface Owner {
   readonly subject: string | undefined
 }
 
+/** What was linked with an address stays with who had it then: somebody else who has it now begins anew. */
+function createAddressClaim(people: PersonTable, endLinks: EndLinks) {
+  return (batch: Batch, { agent, key, subject }: Owner, now: number): void => {
+    const known = people.findSubject(agent, key)?.subject
+    if (typeof known === 'string' && subject !== undefined && known !== subject) {
+      const before = people.findKeys(agent, key)
+      for (const each of before) people.endState(agent, each)
+      endLinks(batch, { agent, key }, now)
+      people.dropUnlinked(agent, before)
+    }
+    people.know(agent, key, subject)
+  }
+}
+
 interface Proof {
   readonly notice: string
   readonly asked: number
   readonly confirmed: number
   readonly at: number
+}
+
+interface LinkTable {
+  /** The notice that carried the code of a link. */
+  findNotice(agent: string, asker: string, target: string): string | undefined
+  /** The person who asks keeps what the agent knows of them; the other's state gives way. @returns false when they have too many addresses */
+  join(agent: string, pair: readonly [asker: string, target: string], proof: Proof): boolean
+}
+
+function createLinkTable(db: Database, people: PersonTable): LinkTable {
+  const insert = prepareQuery(
+    db,
+    `INSERT INTO person_links (agent, asker, target, asked_in, confirmed_in, notice, since) VALUES (?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT DO NOTHING`,
+  )
+  const find = prepareQuery<{ notice: string }>(
+    db,
+    'SELECT notice FROM person_links WHERE agent = ? AND asker = ? AND target = ?',
+  )
+  return {
+    findNotice: (agent, asker, target) => find.get(agent, asker, target)?.notice,
+    join(agent, [asker, target], proof) {
+      const own = people.findKeys(agent, asker)
+      const others = people.findKeys(agent, target)
+      if (new Set([...own, ...others]).size > linkLimits.addresses) {
+        people.dropUnlinked(agent, [asker, target])
+        return false
+      }
+      insert.run(agent, asker, target, proof.asked, proof.confirmed, proof.notice, proof.at)
+      const [id = asker] = people.findKeys(agent, asker)
+      people.moveState(agent, own[0] ?? asker, id)
+      people.offerState(agent, others[0] ?? target, id)
+      return true
+    },
+  }
 }
 
 interface Wish {

@@ -1,6 +1,7 @@
 import type { Json, PeopleStore, PersonLink } from '@postern/core'
 import { parseJsonText } from '@postern/core'
 import type { Batch } from '../engine/batch.ts'
+import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { RemoveMessageDeps } from '../forgetting/remove-message.ts'
@@ -11,8 +12,10 @@ import { createOwnThreadStore } from './conversations.ts'
 import { createPersonForgetting } from './forgetting.ts'
 import { createPersonHistory } from './history.ts'
 import { createLinkCodeTable } from './link-codes.ts'
+import type { EndLinks } from './link-ending.ts'
 import { createLinkEnding } from './link-ending.ts'
 import { createNoticeRemoval } from './notice-removal.ts'
+import type { PersonTable } from './table.ts'
 import { createPersonTable, formatPersonKey, readPersonKey } from './table.ts'
 import type { RestDeps } from './traces.ts'
 
@@ -37,17 +40,34 @@ export function createPeopleStore(
   const removeNotice = createNoticeRemoval(db, removeMessage)
   const endLinks = createLinkEnding(context, { removeNotice, removeMessage })
   const codes = createLinkCodeTable(context, people, { removeNotice, endLinks })
-  const list = prepareQuery<LinkRow>(
-    db,
-    `SELECT id, agent, asker, target, asked_in AS asked, confirmed_in AS confirmed, since FROM person_links
-     WHERE id > ?1 AND (?2 IS NULL OR agent = ?2) ORDER BY id LIMIT +?3`,
-  )
-  const findScope = prepareQuery<{ scope: string }>(db, 'SELECT scope FROM threads WHERE id = ?')
-  const findState = prepareQuery<{ state: string }>(
-    db,
-    'SELECT state FROM person_states WHERE agent = ? AND person = ?',
-  )
 
+  return {
+    async findPerson(agent, identity) {
+      const key = formatPersonKey(identity)
+      const known = people.findSubject(agent, key)
+      if (!known || (known.subject !== null && known.subject !== identity.subject)) return undefined
+      // Who speaks from it first after it was linked is who it belongs to.
+      if (known.subject === null) await write(() => people.know(agent, key, identity.subject))
+      return people.find(agent, key)
+    },
+    requestLink: request => write(batch => codes.request(batch, request, now())),
+    confirmLink: confirmation => write(batch => codes.confirm(batch, confirmation, now())),
+    ...createUnlinking(context, people, endLinks),
+    ...createPeopleReader(db),
+    readPersonHistory: createPersonHistory(context),
+    ...createOwnThreadStore(context),
+    forgetPerson: createPersonForgetting(context, {
+      ...{ people, codes, endLinks, removeMessage, tables },
+      forgetChats: createChatterForgetting(context, chats),
+    }),
+  }
+}
+
+function createUnlinking(
+  { db, write, now }: Pick<StoreContext, 'db' | 'write' | 'now'>,
+  people: PersonTable,
+  endLinks: EndLinks,
+): Pick<PeopleStore, 'unlink' | 'unlinkAll'> {
   const listOf = prepareQuery<{ agent: string; address: string }>(
     db,
     'SELECT agent, address FROM person_addresses WHERE subject = ?',
@@ -63,16 +83,6 @@ export function createPeopleStore(
   }
 
   return {
-    async findPerson(agent, identity) {
-      const key = formatPersonKey(identity)
-      const known = people.findSubject(agent, key)
-      if (!known || (known.subject !== null && known.subject !== identity.subject)) return undefined
-      // Who speaks from it first after it was linked is who it belongs to.
-      if (known.subject === null) await write(() => people.know(agent, key, identity.subject))
-      return people.find(agent, key)
-    },
-    requestLink: request => write(batch => codes.request(batch, request, now())),
-    confirmLink: confirmation => write(batch => codes.confirm(batch, confirmation, now())),
     unlink: (agent, identity, other) =>
       write(batch => {
         const [own, key] = [formatPersonKey(identity), formatPersonKey(other)]
@@ -84,9 +94,22 @@ export function createPeopleStore(
       }),
     unlinkAll: subject =>
       write(batch => listOf.all(subject).reduce((sum, { agent, address }) => sum + endAll(batch, agent, address), 0)),
+  }
+}
+
+function createPeopleReader(db: Database): Pick<PeopleStore, 'listLinks' | 'readPersonState' | 'readThreadScope'> {
+  const list = prepareQuery<LinkRow>(
+    db,
+    `SELECT id, agent, asker, target, asked_in AS asked, confirmed_in AS confirmed, since FROM person_links
+     WHERE id > ?1 AND (?2 IS NULL OR agent = ?2) ORDER BY id LIMIT +?3`,
+  )
+  const findScope = prepareQuery<{ scope: string }>(db, 'SELECT scope FROM threads WHERE id = ?')
+  const findState = prepareQuery<{ state: string }>(
+    db,
+    'SELECT state FROM person_states WHERE agent = ? AND person = ?',
+  )
+  return {
     listLinks: async ({ agent, limit, after = 0 }) => list.all(after, agent ?? null, limit).map(readLink),
-    readPersonHistory: createPersonHistory(context),
-    ...createOwnThreadStore(context),
     async readPersonState(agent, person) {
       const row = findState.get(agent, person)
       return row && (parseJsonText(row.state) as Json)
@@ -94,10 +117,6 @@ export function createPeopleStore(
     async readThreadScope(thread) {
       return findScope.get(thread)?.scope ?? ''
     },
-    forgetPerson: createPersonForgetting(context, {
-      ...{ people, codes, endLinks, removeMessage, tables },
-      forgetChats: createChatterForgetting(context, chats),
-    }),
   }
 }
 

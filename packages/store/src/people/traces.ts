@@ -1,6 +1,7 @@
 import type { PeerBlockingDeps } from '../deliveries/peer-blocking.ts'
 import { createPeerBlocking } from '../deliveries/peer-blocking.ts'
 import type { Batch } from '../engine/batch.ts'
+import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { ProofKeyTable } from '../messages/proof-keys.ts'
@@ -38,7 +39,40 @@ export function createRestRemoval({ db, channels, now }: StoreContext, tables: R
     `DELETE FROM relations WHERE (?1 IS NULL OR agent = ?1) AND relation NOT IN ('blocked_by', 'suppressed')
        AND (peer IN (SELECT value FROM json_each(?2)) OR channel || ' @' || lower(peer) IN (SELECT value FROM json_each(?3)))`,
   )
-  const endBackground = prepareQuery(
+  const endRecords = prepareQuery(
+    db,
+    `DELETE FROM records WHERE person IN (SELECT value FROM json_each(?2)) AND (owner = 'agent:' || ?1 OR ?1 IS NULL)`,
+  )
+  // Others take part there, whoever began it.
+  const endBeginnings = prepareQuery(
+    db,
+    `UPDATE threads SET begun_by = '' WHERE (?1 IS NULL OR agent = ?1) AND begun_by IN (SELECT value FROM json_each(?2))`,
+  )
+  const forgetBackground = createBackgroundRemoval(db)
+  const removeBroadcasts = createBroadcastRemoval(db)
+  const principalOf = (key: string) => channels.subjectOf(readPersonKey(key)) ?? []
+  return (batch: Batch, { agent, subjects, keys }: Rest): number => {
+    const named = JSON.stringify(subjects)
+    for (const peer of subjects) {
+      for (const via of channels.names) {
+        stopDeliveries(batch, { via, peer, agent: agent ?? undefined }, 'the recipient is forgotten', now())
+      }
+    }
+    endDeliveries(batch, JSON.stringify({ agent, subjects }))
+    forgetBackground(agent, named)
+    endRecords.run(agent, JSON.stringify(keys))
+    tables.lookups.forget(subjects)
+    endBeginnings.run(agent, JSON.stringify([...subjects, ...keys.flatMap(principalOf)]))
+    tables.proofKeys.forgetOwners(subjects)
+    removeClaims([...subjects, ...keys.map(key => readPersonKey(key).address)])
+    removeBroadcasts()
+    return endRelations.run(agent, named, JSON.stringify(keys)).changes
+  }
+}
+
+/** Takes out words that were brought into conversations of others. */
+function createBackgroundRemoval(db: Database): (agent: string | null, subjects: string) => void {
+  const blank = prepareQuery(
     db,
     `UPDATE messages SET content = '[]', scope = 'forgotten', author = '{"address":"@forgotten@forgotten.invalid"}', native_id = NULL
      WHERE seq IN (SELECT b.seq FROM fetched_context b JOIN threads t ON t.id = b.thread_id
@@ -50,44 +84,27 @@ export function createRestRemoval({ db, channels, now }: StoreContext, tables: R
     `UPDATE fetched_context SET principal = NULL WHERE principal IN (SELECT value FROM json_each(?2))
        AND thread_id IN (SELECT id FROM threads WHERE ?1 IS NULL OR agent = ?1)`,
   )
+  return (agent, subjects) => {
+    blank.run(agent, subjects)
+    disown.run(agent, subjects)
+  }
+}
+
+/** Takes out the broadcasts of messages that are gone. */
+function createBroadcastRemoval(db: Database): () => void {
   // The newest number is kept, empty, so that it is not given again to what somebody still spreads.
   const isOver = "message NOT IN (SELECT seq FROM messages WHERE kind = 'message')"
-  const blankBroadcast = prepareQuery(
+  const blankNewest = prepareQuery(
     db,
     `UPDATE broadcasts SET message = 0, thread_id = 0, response_seq = NULL, target = 'null', due_at = NULL, lease_owner = NULL, ended_at = 0
      WHERE id = (SELECT max(id) FROM broadcasts) AND ${isOver}`,
   )
-  const endBroadcasts = prepareQuery(
+  const endOthers = prepareQuery(
     db,
     `DELETE FROM broadcasts WHERE ${isOver} AND id <> (SELECT max(id) FROM broadcasts)`,
   )
-  const endRecords = prepareQuery(
-    db,
-    `DELETE FROM records WHERE person IN (SELECT value FROM json_each(?2)) AND (owner = 'agent:' || ?1 OR ?1 IS NULL)`,
-  )
-  // Others take part there, whoever began it.
-  const endBeginnings = prepareQuery(
-    db,
-    `UPDATE threads SET begun_by = '' WHERE (?1 IS NULL OR agent = ?1) AND begun_by IN (SELECT value FROM json_each(?2))`,
-  )
-  const principalOf = (key: string) => channels.subjectOf(readPersonKey(key)) ?? []
-  return (batch: Batch, { agent, subjects, keys }: Rest): number => {
-    const named = JSON.stringify(subjects)
-    for (const peer of subjects) {
-      for (const via of channels.names) {
-        stopDeliveries(batch, { via, peer, agent: agent ?? undefined }, 'the recipient is forgotten', now())
-      }
-    }
-    endDeliveries(batch, JSON.stringify({ agent, subjects }))
-    endBackground.run(agent, named)
-    disown.run(agent, named)
-    endRecords.run(agent, JSON.stringify(keys))
-    tables.lookups.forget(subjects)
-    endBeginnings.run(agent, JSON.stringify([...subjects, ...keys.flatMap(principalOf)]))
-    tables.proofKeys.forgetOwners(subjects)
-    removeClaims([...subjects, ...keys.map(key => readPersonKey(key).address)])
-    blankBroadcast.run()
-    endBroadcasts.run()
-    return endRelations.run(agent, named, JSON.stringify(keys)).changes
+  return () => {
+    blankNewest.run()
+    endOthers.run()
   }
 }

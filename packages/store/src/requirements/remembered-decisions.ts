@@ -35,43 +35,16 @@ interface RecordRow {
 const ownerOf = (agent: string) => `agent:${agent}`
 
 export function createRememberedTable(db: Database): RememberedTable {
-  const findAsker = prepareQuery<{ sender: string; channel: string }>(
-    db,
-    `SELECT json_extract(envelope, '$.sender') AS sender, json_extract(envelope, '$.received_via') AS channel
-     FROM messages WHERE seq = ?`,
-  )
-  const remove = prepareQuery(db, 'DELETE FROM records WHERE kind = ? AND owner = ? AND key = ?')
-  const insert = prepareQuery(
-    db,
-    `INSERT INTO records (kind, owner, key, version, value, message, person, expires_at) VALUES (?, ?, ?, 1, ?, ?, ?, ?)`,
-  )
-  const dropOldest = prepareQuery(
-    db,
-    `DELETE FROM records WHERE id IN (SELECT id FROM records INDEXED BY records_person
-       WHERE person = ?1 AND kind = ?2 AND owner = ?3 ORDER BY id DESC LIMIT -1 OFFSET ${mostRemembered})`,
-  )
-  const standing = 'kind = ?1 AND owner = ?2 AND expires_at > ?3 AND id < ?4'
-  const list = prepareQuery<RecordRow>(
-    db,
-    `SELECT id, value FROM records INDEXED BY records_owner WHERE ${standing} ORDER BY id DESC LIMIT +?5`,
-  )
-  const listOfPerson = prepareQuery<RecordRow>(
-    db,
-    `SELECT id, value FROM records INDEXED BY records_person WHERE person = ?6 AND ${standing} ORDER BY id DESC LIMIT +?5`,
-  )
-  const find = prepareQuery<{ value: string }>(
-    db,
-    'SELECT value FROM records WHERE kind = ? AND owner = ? AND key = ? AND expires_at > ?',
-  )
+  const queries = prepareRememberedQueries(db)
 
   const findByKey = ({ agent, id }: { readonly agent: string; readonly id: string }, now: number) => {
-    const row = find.get(rememberedKind, ownerOf(agent), id, now)
+    const row = queries.find.get(rememberedKind, ownerOf(agent), id, now)
     return row && readRemembered(row.value)
   }
 
   return {
     keep(requirement, decision, now) {
-      const asker = findAsker.get(requirement.message)
+      const asker = queries.findAsker.get(requirement.message)
       const planned = asker && planRemembered(requirement, decision, { sender: parseJson(asker.sender), now })
       if (!planned) return
       const { place, value, until } = planned
@@ -79,13 +52,15 @@ export function createRememberedTable(db: Database): RememberedTable {
       const person = personKeyOf(asker.channel, requirement.address)
       // What is of one conversation goes with it.
       const message = value.scope === 'conversation' ? requirement.message : null
-      remove.run(kind, owner, key)
-      insert.run(kind, owner, key, formatJson(value), message, person, until)
-      dropOldest.run(person, kind, owner)
+      queries.remove.run(kind, owner, key)
+      queries.insert.run(kind, owner, key, formatJson(value), message, person, until)
+      queries.dropOldest.run(person, kind, owner)
     },
     list({ agent, persons, after = Number.MAX_SAFE_INTEGER, limit }, now) {
       const page = [rememberedKind, ownerOf(agent), now, after, limit] as const
-      const rows = persons ? persons.flatMap(person => listOfPerson.all(...page, person)) : list.all(...page)
+      const rows = persons
+        ? persons.flatMap(person => queries.listOfPerson.all(...page, person))
+        : queries.list.all(...page)
       return rows
         .toSorted((one, other) => other.id - one.id)
         .slice(0, limit)
@@ -93,13 +68,46 @@ export function createRememberedTable(db: Database): RememberedTable {
     },
     find: findByKey,
     findOf(requirement, now) {
-      const asker = findAsker.get(requirement.message)
+      const asker = queries.findAsker.get(requirement.message)
       if (!asker) return undefined
       const ids = listRememberedIds(requirement, parseJson(asker.sender))
       const found = ids.map(id => findByKey({ agent: requirement.agent, id }, now))
       return found.find(each => each?.requirement === requirement.id)
     },
-    remove: ({ agent, id }) => remove.run(rememberedKind, ownerOf(agent), id).changes > 0,
+    remove: ({ agent, id }) => queries.remove.run(rememberedKind, ownerOf(agent), id).changes > 0,
+  }
+}
+
+function prepareRememberedQueries(db: Database) {
+  const standing = 'kind = ?1 AND owner = ?2 AND expires_at > ?3 AND id < ?4'
+  return {
+    findAsker: prepareQuery<{ sender: string; channel: string }>(
+      db,
+      `SELECT json_extract(envelope, '$.sender') AS sender, json_extract(envelope, '$.received_via') AS channel
+     FROM messages WHERE seq = ?`,
+    ),
+    remove: prepareQuery(db, 'DELETE FROM records WHERE kind = ? AND owner = ? AND key = ?'),
+    insert: prepareQuery(
+      db,
+      `INSERT INTO records (kind, owner, key, version, value, message, person, expires_at) VALUES (?, ?, ?, 1, ?, ?, ?, ?)`,
+    ),
+    dropOldest: prepareQuery(
+      db,
+      `DELETE FROM records WHERE id IN (SELECT id FROM records INDEXED BY records_person
+       WHERE person = ?1 AND kind = ?2 AND owner = ?3 ORDER BY id DESC LIMIT -1 OFFSET ${mostRemembered})`,
+    ),
+    list: prepareQuery<RecordRow>(
+      db,
+      `SELECT id, value FROM records INDEXED BY records_owner WHERE ${standing} ORDER BY id DESC LIMIT +?5`,
+    ),
+    listOfPerson: prepareQuery<RecordRow>(
+      db,
+      `SELECT id, value FROM records INDEXED BY records_person WHERE person = ?6 AND ${standing} ORDER BY id DESC LIMIT +?5`,
+    ),
+    find: prepareQuery<{ value: string }>(
+      db,
+      'SELECT value FROM records WHERE kind = ? AND owner = ? AND key = ? AND expires_at > ?',
+    ),
   }
 }
 
