@@ -4,15 +4,17 @@ import type { OwnerQuota, ThreadKey, TranscriptStore } from '@postern/transcript
 import { nameEntry } from '@postern/transcript'
 import type { StoreContext } from '../engine/store-context.ts'
 import { createTaskBytes } from '../engine/task-bytes.ts'
+import type { TranscriptTable } from './entry-table.ts'
 import { createTranscriptTable } from './entry-table.ts'
 import { createRangeReader } from './range-query.ts'
-import type { StoreThreadName } from './store/binding.ts'
+import type { StoreBindings, StoreThreadName } from './store/binding.ts'
 import { createStoreBindings } from './store/binding.ts'
 import type { DiffDeps } from './store/diff.ts'
 import { createDiffFinder } from './store/diff.ts'
 import { createStoreEntries } from './store/entries.ts'
-import type { TranscriptThread } from './thread-table.ts'
+import type { TranscriptThread, TranscriptThreads } from './thread-table.ts'
 import { createTranscriptThreads, holderOf } from './thread-table.ts'
+import type { ThreadWrites } from './thread-writes.ts'
 import { createThreadWrites } from './thread-writes.ts'
 import { createUsageTable } from './usage.ts'
 
@@ -43,7 +45,6 @@ export function createSqliteTranscript(
   const said = createStoreEntries({ db, channels }, createDiffFinder({ db, channels }, tables))
   const table = createTranscriptTable(db, said)
   const bindings = createStoreBindings(db, said)
-  const readRange = createRangeReader(db, table)
   const usage = createUsageTable(db)
   const writes = createThreadWrites({ threads, table, bindings, usage })
   const taskBytes = createTaskBytes(db)
@@ -54,15 +55,6 @@ export function createSqliteTranscript(
       return operation()
     })
 
-  /** What was said at the store since somebody last looked gets its places. */
-  async function catchUp(key: ThreadKey): Promise<TranscriptThread | undefined> {
-    for (;;) {
-      const thread = threads.find(key)
-      if (!thread || !bindings.hasNews(thread.id)) return thread
-      await write(() => void writes.takeNews(key))
-    }
-  }
-
   return {
     readUsage: async owner => usage.read(owner),
     checkQuota: async (owner, by, most) => usage.check(owner, by, most),
@@ -70,35 +62,9 @@ export function createSqliteTranscript(
       const known = threads.findByAlias(owner, alias)
       return known === undefined ? writeInto(() => writes.open(owner, alias, most)) : { owner, thread_id: known }
     },
-    async findThread(owner, alias) {
-      const known = threads.findByAlias(owner, alias)
-      return known === undefined ? undefined : { owner, thread_id: known }
-    },
-    addAlias: (key, alias) =>
-      write(() => {
-        const { id } = threads.require(key)
-        const known = threads.findByAlias(key.owner, alias)
-        if (known === undefined) threads.addAlias(key.owner, alias, id)
-        else if (known !== key.thread_id) {
-          throw new Rejection('forbidden', 'Cannot name thread: the name is another thread’s')
-        }
-      }),
-    async listAliases(key) {
-      const thread = threads.find(key)
-      return thread ? threads.listAliases(thread.id) : []
-    },
+    ...createThreadNaming(threads, write),
+    ...createThreadReading({ db, write, threads, table, bindings, writes }),
     append: (key, entries, request) => writeInto(() => writes.append(key, entries, { request, now: now() })),
-    async read(key, range = {}) {
-      const thread = await catchUp(key)
-      return thread ? readRange(thread.id, range) : []
-    },
-    async find(key, entryIds) {
-      const thread = await catchUp(key)
-      if (!thread) return []
-      return entryIds
-        .map(id => table.findByName(thread.id, nameEntry({ entry_id: id })))
-        .filter(entry => entry !== undefined)
-    },
     replace: (key, entries, request) => writeInto(() => writes.replace(key, entries, { request, now: now() })),
     forget: (key, request) => write(() => writes.forget(key, { request, now: now() })),
     hasConversation: async conversation => bindings.findStoreThread(conversation) !== undefined,
@@ -116,6 +82,81 @@ export function createSqliteTranscript(
       scrub()
       return forgotten
     },
+    ...createThreadLocks(threads, { write, now }),
+  }
+}
+
+function createThreadNaming(
+  threads: TranscriptThreads,
+  write: StoreContext['write'],
+): Pick<TranscriptStore, 'findThread' | 'addAlias' | 'listAliases'> {
+  return {
+    async findThread(owner, alias) {
+      const known = threads.findByAlias(owner, alias)
+      return known === undefined ? undefined : { owner, thread_id: known }
+    },
+    addAlias: (key, alias) =>
+      write(() => {
+        const { id } = threads.require(key)
+        const known = threads.findByAlias(key.owner, alias)
+        if (known === undefined) threads.addAlias(key.owner, alias, id)
+        else if (known !== key.thread_id) {
+          throw new Rejection('forbidden', 'Cannot name thread: the name is another thread’s')
+        }
+      }),
+    async listAliases(key) {
+      const thread = threads.find(key)
+      return thread ? threads.listAliases(thread.id) : []
+    },
+  }
+}
+
+interface ReadingDeps extends Pick<StoreContext, 'db' | 'write'> {
+  readonly threads: TranscriptThreads
+  readonly table: TranscriptTable
+  readonly bindings: StoreBindings
+  readonly writes: ThreadWrites
+}
+
+function createThreadReading({
+  db,
+  write,
+  threads,
+  table,
+  bindings,
+  writes,
+}: ReadingDeps): Pick<TranscriptStore, 'read' | 'find'> {
+  const readRange = createRangeReader(db, table)
+
+  /** What was said at the store since somebody last looked gets its places. */
+  async function catchUp(key: ThreadKey): Promise<TranscriptThread | undefined> {
+    for (;;) {
+      const thread = threads.find(key)
+      if (!thread || !bindings.hasNews(thread.id)) return thread
+      await write(() => void writes.takeNews(key))
+    }
+  }
+
+  return {
+    async read(key, range = {}) {
+      const thread = await catchUp(key)
+      return thread ? readRange(thread.id, range) : []
+    },
+    async find(key, entryIds) {
+      const thread = await catchUp(key)
+      if (!thread) return []
+      return entryIds
+        .map(id => table.findByName(thread.id, nameEntry({ entry_id: id })))
+        .filter(entry => entry !== undefined)
+    },
+  }
+}
+
+function createThreadLocks(
+  threads: TranscriptThreads,
+  { write, now }: Pick<StoreContext, 'write' | 'now'>,
+): Pick<TranscriptStore, 'acquireLock' | 'isLocked' | 'releaseLock'> {
+  return {
     acquireLock: (key, ttlMs) =>
       write(() => {
         const thread = threads.require(key)

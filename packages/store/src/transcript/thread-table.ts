@@ -43,20 +43,7 @@ export function createTranscriptThreads(db: Database): TranscriptThreads {
     `SELECT id, last_seq, last_chat_seq, entries, bytes, fences, lock_token, lock_expires_at FROM transcript_threads
      WHERE thread_id = ? AND owner = ?`,
   )
-  const findByAlias = prepareQuery<{ thread_id: string }>(
-    db,
-    `SELECT t.thread_id FROM transcript_aliases a JOIN transcript_threads t ON t.id = a.thread
-     WHERE a.owner = ? AND a.transport = ? AND a.key = ?`,
-  )
   const create = prepareInsert(db, 'INSERT INTO transcript_threads (thread_id, owner) VALUES (?, ?)')
-  const addAlias = prepareQuery(
-    db,
-    'INSERT INTO transcript_aliases (owner, transport, key, thread) VALUES (?, ?, ?, ?)',
-  )
-  const listAliases = prepareQuery<ThreadAlias>(
-    db,
-    'SELECT transport, key FROM transcript_aliases WHERE thread = ? ORDER BY id',
-  )
   const move = prepareQuery(
     db,
     'UPDATE transcript_threads SET last_seq = ?, last_chat_seq = ?, entries = ?, bytes = ? WHERE id = ?',
@@ -73,8 +60,8 @@ export function createTranscriptThreads(db: Database): TranscriptThreads {
     db,
     'SELECT id, last_seq, last_chat_seq, entries, bytes FROM transcript_threads WHERE owner = ?',
   )
-  const removeAliases = prepareQuery(db, 'DELETE FROM transcript_aliases WHERE thread = ?')
   const remove = prepareQuery(db, 'DELETE FROM transcript_threads WHERE id = ?')
+  const { removeAliases, ...aliases } = createThreadAliases(db)
 
   function requireThread({ thread_id, owner }: ThreadKey): TranscriptThread {
     const thread = find.get(thread_id, owner)
@@ -92,19 +79,40 @@ export function createTranscriptThreads(db: Database): TranscriptThreads {
       }
       return thread
     },
-    findByAlias: (owner, { transport, key }) => findByAlias.get(owner, transport, key)?.thread_id,
+    ...aliases,
     create: ({ thread_id, owner }) => create(thread_id, owner),
-    addAlias: (owner, { transport, key }, thread) => void addAlias.run(owner, transport, key, thread),
-    listAliases: thread => listAliases.all(thread).map(({ transport, key }) => ({ transport, key })),
     move: (thread, { last_seq, last_chat_seq, entries, bytes }) =>
       void move.run(last_seq, last_chat_seq, entries, bytes, thread),
     lock: (thread, { token, fence, until }) => void lock.run(token, fence, until, thread),
     unlock: (thread, token, now) => unlock.run(thread, token, now).changes > 0,
     listOf: owner => listOf.all(owner),
     remove(thread) {
-      removeAliases.run(thread)
+      removeAliases(thread)
       remove.run(thread)
     },
+  }
+}
+
+/** The names of threads. */
+function createThreadAliases(db: Database): Pick<TranscriptThreads, 'findByAlias' | 'addAlias' | 'listAliases'> & {
+  readonly removeAliases: (thread: number) => void
+} {
+  const find = prepareQuery<{ thread_id: string }>(
+    db,
+    `SELECT t.thread_id FROM transcript_aliases a JOIN transcript_threads t ON t.id = a.thread
+     WHERE a.owner = ? AND a.transport = ? AND a.key = ?`,
+  )
+  const add = prepareQuery(db, 'INSERT INTO transcript_aliases (owner, transport, key, thread) VALUES (?, ?, ?, ?)')
+  const list = prepareQuery<ThreadAlias>(
+    db,
+    'SELECT transport, key FROM transcript_aliases WHERE thread = ? ORDER BY id',
+  )
+  const remove = prepareQuery(db, 'DELETE FROM transcript_aliases WHERE thread = ?')
+  return {
+    findByAlias: (owner, { transport, key }) => find.get(owner, transport, key)?.thread_id,
+    addAlias: (owner, { transport, key }, thread) => void add.run(owner, transport, key, thread),
+    listAliases: thread => list.all(thread).map(({ transport, key }) => ({ transport, key })),
+    removeAliases: thread => void remove.run(thread),
   }
 }
 

@@ -8,7 +8,7 @@ import type { ThreadExtent, TranscriptThread, TranscriptThreads } from './thread
 import type { UsageTable } from './usage.ts'
 
 /** What writes to threads, and books how much their owner has then; `most`: what they may have. Synchronous: each inside a write. */
-interface ThreadWrites {
+export interface ThreadWrites {
   open(owner: string, alias: ThreadAlias, most?: OwnerQuota): ThreadKey
   /** What was said at the store since somebody last looked gets its places: the first of it, when it is much. */
   takeNews(key: ThreadKey): TranscriptThread | undefined
@@ -35,6 +35,8 @@ interface WriteDeps {
 const empty: ThreadExtent = { last_seq: 0, last_chat_seq: 0, entries: 0, bytes: 0 }
 
 export function createThreadWrites({ threads, table, bindings, usage }: WriteDeps): ThreadWrites {
+  const { takeNews, takeAllNews } = createNewsTaking({ threads, table, bindings })
+
   function settle(owner: string, before: TranscriptThread, extent: ThreadExtent, most?: OwnerQuota): void {
     threads.move(before.id, extent)
     usage.add(owner, { threads: 0, entries: extent.entries - before.entries, bytes: extent.bytes - before.bytes }, most)
@@ -45,23 +47,6 @@ export function createThreadWrites({ threads, table, bindings, usage }: WriteDep
     bindings.remove(id)
     threads.remove(id)
     usage.add(owner, { threads: -1, entries: -entries, bytes: -bytes })
-  }
-
-  function takeNews(key: ThreadKey): TranscriptThread | undefined {
-    const thread = threads.find(key)
-    if (!thread) return undefined
-    let extent: ThreadExtent = thread
-    for (const news of bindings.listNews(thread.id, key.thread_id)) {
-      extent = placeNews(table, { ...extent, id: thread.id }, news)
-      bindings.moveOn(thread.id, news)
-    }
-    threads.move(thread.id, extent)
-    return { ...thread, ...extent }
-  }
-
-  function takeAllNews(key: ThreadKey): TranscriptThread {
-    while (threads.find(key) && bindings.hasNews(threads.require(key).id)) takeNews(key)
-    return threads.require(key)
   }
 
   return {
@@ -107,4 +92,26 @@ export function createThreadWrites({ threads, table, bindings, usage }: WriteDep
       return all.length
     },
   }
+}
+
+/** Gives what was said at the store its places in a thread. */
+function createNewsTaking({ threads, table, bindings }: Omit<WriteDeps, 'usage'>) {
+  function takeNews(key: ThreadKey): TranscriptThread | undefined {
+    const thread = threads.find(key)
+    if (!thread) return undefined
+    let extent: ThreadExtent = thread
+    for (const news of bindings.listNews(thread.id, key.thread_id)) {
+      extent = placeNews(table, { ...extent, id: thread.id }, news)
+      bindings.moveOn(thread.id, news)
+    }
+    threads.move(thread.id, extent)
+    return { ...thread, ...extent }
+  }
+
+  function takeAllNews(key: ThreadKey): TranscriptThread {
+    while (threads.find(key) && bindings.hasNews(threads.require(key).id)) takeNews(key)
+    return threads.require(key)
+  }
+
+  return { takeNews, takeAllNews }
 }

@@ -1,5 +1,6 @@
 import type { Json, Page } from '@postern/core'
 import type { RecordKey, RecordQuota, RecordStore, StoredRecord } from '@postern/transcript'
+import type { Database } from '../../engine/database.ts'
 import { formatJson, parseJson, prepareQuery } from '../../engine/database.ts'
 import type { StoreContext } from '../../engine/store-context.ts'
 import { createKeptDataTable } from './kept-data.ts'
@@ -24,80 +25,86 @@ export interface OwnedRecordStore extends RecordStore {
 
 /** Small records beside the transcript, in the same file. */
 export function createRecordStore({ db, write, now, scrub }: StoreContext): OwnedRecordStore {
-  const at = 'kind = ? AND owner = ? AND key = ?'
+  const queries = prepareRecordQueries(db)
   const kept = createKeptDataTable(db)
-  const isThere = '(expires_at IS NULL OR expires_at > ?)'
-  const find = prepareQuery<RecordRow>(db, `SELECT key, version, value FROM records WHERE ${at} AND ${isThere}`)
-  const insert = prepareQuery(
-    db,
-    `INSERT OR IGNORE INTO records (kind, owner, key, version, value, message, person, expires_at)
-     SELECT ?1, ?2, ?3, 1, ?4, ?5, ?6, ?7 WHERE EXISTS (SELECT 1 FROM messages WHERE seq = ?5 AND kind = 'message') OR ?5 IS NULL`,
-  )
-  const purge = prepareQuery(
-    db,
-    `DELETE FROM records WHERE id IN
-       (SELECT id FROM records WHERE expires_at <= ? ORDER BY expires_at LIMIT +${mostPurged})`,
-  )
-  const endOver = prepareQuery(db, `DELETE FROM records WHERE ${at} AND expires_at <= ?`)
-  const swap = prepareQuery(db, `UPDATE records SET version = version + 1, value = ? WHERE ${at} AND version = ?`)
-  const tie = prepareQuery(
-    db,
-    `UPDATE records SET message = ?4, person = ?5, expires_at = ?6 WHERE kind = ?1 AND owner = ?2 AND key = ?3`,
-  )
-  const hasMessage = prepareQuery(db, "SELECT 1 FROM messages WHERE seq = ? AND kind = 'message'")
-  const put = prepareQuery(
-    db,
-    `INSERT INTO records (kind, owner, key, version, value) VALUES (?, ?, ?, 1, ?)
-     ON CONFLICT (kind, owner, key) DO UPDATE SET version = records.version + 1, value = excluded.value`,
-  )
-  const remove = prepareQuery(db, `DELETE FROM records WHERE ${at}`)
-  const removeOwner = prepareQuery(db, 'DELETE FROM records WHERE owner = ?')
-  const list = prepareQuery<RecordRow>(
-    db,
-    `SELECT key, version, value FROM records WHERE kind = ? AND owner = ? AND ${isThere}
-     ORDER BY id DESC LIMIT +? OFFSET +?`,
-  )
-  const listPage = prepareQuery<RecordRow & { readonly id: number }>(
-    db,
-    `SELECT id, key, version, value FROM records INDEXED BY records_owner
-     WHERE owner = ? AND kind = ? AND id < ? AND ${isThere} ORDER BY id DESC LIMIT +?`,
-  )
   const placed = ({ kind, owner, key }: RecordKey) => [kind, owner, key] as const
   return {
     async get(place) {
-      const row = find.get(...placed(place), now())
+      const row = queries.find.get(...placed(place), now())
       return row && readRecord(row)
     },
     insert: (place, value, { message = null, person = null, until = null, most } = {}) =>
       write(() => {
-        purge.run(now())
-        endOver.run(...placed(place), now())
+        queries.purge.run(now())
+        queries.endOver.run(...placed(place), now())
         return kept.within(place.owner, most, () => {
-          return insert.run(...placed(place), formatJson(value), message, person, until).changes > 0
+          return queries.insert.run(...placed(place), formatJson(value), message, person, until).changes > 0
         })
       }),
     swap: (place, version, value, ties) =>
       write(() => {
         const { message = null, person = null, until = null, most } = ties ?? {}
-        if (message !== null && !hasMessage.get(message)) return false
+        if (message !== null && !queries.hasMessage.get(message)) return false
         return kept.within(place.owner, most, () => {
-          const isFirst = swap.run(formatJson(value), ...placed(place), version).changes > 0
-          if (isFirst && ties) tie.run(...placed(place), message, person, until)
+          const isFirst = queries.swap.run(formatJson(value), ...placed(place), version).changes > 0
+          if (isFirst && ties) queries.tie.run(...placed(place), message, person, until)
           return isFirst
         })
       }),
-    put: (place, value) => write(() => void put.run(...placed(place), formatJson(value))),
-    remove: place => write(() => void remove.run(...placed(place))),
+    put: (place, value) => write(() => void queries.put.run(...placed(place), formatJson(value))),
+    remove: place => write(() => void queries.remove.run(...placed(place))),
     async removeOwner(owner) {
-      const removed = await write(() => removeOwner.run(owner).changes)
+      const removed = await write(() => queries.removeOwner.run(owner).changes)
       scrub()
       return removed
     },
     readRoom: async owner => kept.read(owner),
     list: async (kind, owner, { limit = -1, offset = 0 } = {}) =>
-      list.all(kind, owner, now(), limit, offset).map(readRecord),
+      queries.list.all(kind, owner, now(), limit, offset).map(readRecord),
     listPage: async (kind, owner, { limit, after = Number.MAX_SAFE_INTEGER }) =>
-      listPage.all(owner, kind, after, now(), limit).map(row => ({ ...readRecord(row), place: row.id })),
+      queries.listPage.all(owner, kind, after, now(), limit).map(row => ({ ...readRecord(row), place: row.id })),
+  }
+}
+
+function prepareRecordQueries(db: Database) {
+  const at = 'kind = ? AND owner = ? AND key = ?'
+  const isThere = '(expires_at IS NULL OR expires_at > ?)'
+  return {
+    find: prepareQuery<RecordRow>(db, `SELECT key, version, value FROM records WHERE ${at} AND ${isThere}`),
+    insert: prepareQuery(
+      db,
+      `INSERT OR IGNORE INTO records (kind, owner, key, version, value, message, person, expires_at)
+     SELECT ?1, ?2, ?3, 1, ?4, ?5, ?6, ?7 WHERE EXISTS (SELECT 1 FROM messages WHERE seq = ?5 AND kind = 'message') OR ?5 IS NULL`,
+    ),
+    purge: prepareQuery(
+      db,
+      `DELETE FROM records WHERE id IN
+       (SELECT id FROM records WHERE expires_at <= ? ORDER BY expires_at LIMIT +${mostPurged})`,
+    ),
+    endOver: prepareQuery(db, `DELETE FROM records WHERE ${at} AND expires_at <= ?`),
+    swap: prepareQuery(db, `UPDATE records SET version = version + 1, value = ? WHERE ${at} AND version = ?`),
+    tie: prepareQuery(
+      db,
+      `UPDATE records SET message = ?4, person = ?5, expires_at = ?6 WHERE kind = ?1 AND owner = ?2 AND key = ?3`,
+    ),
+    hasMessage: prepareQuery(db, "SELECT 1 FROM messages WHERE seq = ? AND kind = 'message'"),
+    put: prepareQuery(
+      db,
+      `INSERT INTO records (kind, owner, key, version, value) VALUES (?, ?, ?, 1, ?)
+     ON CONFLICT (kind, owner, key) DO UPDATE SET version = records.version + 1, value = excluded.value`,
+    ),
+    remove: prepareQuery(db, `DELETE FROM records WHERE ${at}`),
+    removeOwner: prepareQuery(db, 'DELETE FROM records WHERE owner = ?'),
+    list: prepareQuery<RecordRow>(
+      db,
+      `SELECT key, version, value FROM records WHERE kind = ? AND owner = ? AND ${isThere}
+     ORDER BY id DESC LIMIT +? OFFSET +?`,
+    ),
+    listPage: prepareQuery<RecordRow & { readonly id: number }>(
+      db,
+      `SELECT id, key, version, value FROM records INDEXED BY records_owner
+     WHERE owner = ? AND kind = ? AND id < ? AND ${isThere} ORDER BY id DESC LIMIT +?`,
+    ),
   }
 }
 
