@@ -36,15 +36,6 @@ export function createTurnLeases(
     `SELECT message, agent, thread_id, task_id, state, lease_token, attempt, crash_count, mode, speaker, revision FROM turns
      WHERE due_at <= ? AND agent NOT IN (SELECT value FROM json_each(?)) ORDER BY due_at LIMIT +?`,
   )
-  const claim = prepareQuery(
-    db,
-    `UPDATE turns SET state = 'working', due_at = ?, lease_token = lease_token + 1, attempt = attempt + 1, crash_count = crash_count + 1, lease_owner = ?,
-       is_waiting = 0 WHERE message = ?`,
-  )
-  const claimMerged = prepareQuery(
-    db,
-    "UPDATE turns SET state = 'working' WHERE merged_into = ? AND ended_at IS NULL AND state = 'received'",
-  )
   const renew = prepareQuery(
     db,
     'UPDATE turns SET due_at = ? WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
@@ -52,19 +43,7 @@ export function createTurnLeases(
 
   const noteWaiting = prepareQuery(db, 'UPDATE turns SET is_waiting = ? WHERE message = ? AND lease_token = ?')
   const countElsewhere = createHeldCounter(db)
-  const { gather, listMerged } = createGathering(db)
-
-  function claimTurn(batch: Batch, due: DueTurn, { holder, until }: { holder: string; until: number }): ClaimedTurn {
-    const message = gather(batch, due)
-    claim.run(until, holder, message)
-    moveTotal(batch, `messages.${due.state}`, 'messages.working')
-    noteChange(batch, 'turn', message)
-    const merged = due.mode === 'merge' ? listMerged(message) : []
-    if (merged.length > 0)
-      moveTotals(batch, claimMerged.run(message).changes, ['messages.received', 'messages.working'])
-    if (due.task_id !== null) tables.tasks.setWorking(due.task_id, now())
-    return { due: { ...due, message }, merged }
-  }
+  const claimTurn = createTurnClaim(db, tables)
 
   return {
     leaseTurns: ({ holder, limit, leaseMs, shares }) =>
@@ -75,7 +54,7 @@ export function createTurnLeases(
           { limit, shares },
           {
             find: (full, rest) => findDue.all(now(), formatJson(full), rest),
-            claim: due => claimed.push(claimTurn(batch, due, { holder, until })),
+            claim: due => claimed.push(claimTurn(batch, due, { holder, until, now: now() })),
             groupOf: ({ agent }) => agent,
           },
           shares && countElsewhere(holder, now()),
@@ -104,6 +83,37 @@ export function createTurnLeases(
 interface ClaimedTurn {
   readonly due: DueTurn
   readonly merged: readonly number[]
+}
+
+interface Claim {
+  readonly holder: string
+  readonly until: number
+  readonly now: number
+}
+
+/** Takes a due turn, together with the messages that it answers, too. */
+function createTurnClaim(db: Database, { tasks }: Pick<TurnLeaseDeps, 'tasks'>) {
+  const { gather, listMerged } = createGathering(db)
+  const claim = prepareQuery(
+    db,
+    `UPDATE turns SET state = 'working', due_at = ?, lease_token = lease_token + 1, attempt = attempt + 1, crash_count = crash_count + 1, lease_owner = ?,
+       is_waiting = 0 WHERE message = ?`,
+  )
+  const claimMerged = prepareQuery(
+    db,
+    "UPDATE turns SET state = 'working' WHERE merged_into = ? AND ended_at IS NULL AND state = 'received'",
+  )
+  return (batch: Batch, due: DueTurn, { holder, until, now }: Claim): ClaimedTurn => {
+    const message = gather(batch, due)
+    claim.run(until, holder, message)
+    moveTotal(batch, `messages.${due.state}`, 'messages.working')
+    noteChange(batch, 'turn', message)
+    const merged = due.mode === 'merge' ? listMerged(message) : []
+    if (merged.length > 0)
+      moveTotals(batch, claimMerged.run(message).changes, ['messages.received', 'messages.working'])
+    if (due.task_id !== null) tasks.setWorking(due.task_id, now)
+    return { due: { ...due, message }, merged }
+  }
 }
 
 /** How many turns of each agent others hold, but for those that wait for another agent. */

@@ -38,15 +38,13 @@ interface NoteRow {
   readonly bytes: number
 }
 
+/** A note of a message's turn, as SQL. */
+const isNote = "scope = 'trace' AND thread_id = ? AND answers = ?"
+
 export function createNoteTable(db: Database, { entries }: { readonly entries: EntryTable }): NoteTable {
-  const isTrace = "scope = 'trace' AND thread_id = ? AND answers = ?"
-  const find = prepareQuery<{ seq: number; content: string }>(
-    db,
-    `SELECT seq, content FROM messages WHERE ${isTrace} AND native_id = ?`,
-  )
   const list = prepareQuery<NoteRow>(
     db,
-    `SELECT seq, native_id AS name, octet_length(content) AS bytes FROM messages WHERE ${isTrace}`,
+    `SELECT seq, native_id AS name, octet_length(content) AS bytes FROM messages WHERE ${isNote}`,
   )
   const findPlace = prepareQuery<{ thread_id: number; owner: string | null }>(
     db,
@@ -56,31 +54,13 @@ export function createNoteTable(db: Database, { entries }: { readonly entries: E
     db,
     'SELECT merged_into AS leader FROM turns WHERE message = ?',
   )
-  const retime = prepareQuery(db, 'UPDATE messages SET at = ? WHERE seq = ?')
   const removeEntry = createEntryRemoval(db)
+  const keepOne = createNoteKeeping(db, { entries, removeEntry })
   // What was said meanwhile was taken back: nothing of the turn stays.
   const isRetracted = prepareQuery(
     db,
     "SELECT 1 FROM messages WHERE kind = 'response' AND answers = ? AND retracted_at IS NOT NULL",
   )
-
-  function count(batch: Batch, { owner }: NotePlace, bytes: number): void {
-    if (owner !== undefined) addTaskBytes(batch, owner, bytes)
-  }
-
-  function keepOne(batch: Batch, draft: NoteDraft, place: NotePlace): void {
-    const { message, thread } = place
-    const known = find.get(thread, message, draft.nativeId)
-    count(batch, place, Buffer.byteLength(draft.content) - (known ? Buffer.byteLength(known.content) : 0))
-    if (known && isSameLine(parseJson(known.content), draft.body)) {
-      entries.reword(known.seq, draft.content)
-      retime.run(draft.at, known.seq)
-      return
-    }
-    // What reads the transcript knows by its number what kind of line it is.
-    if (known) removeEntry(known.seq)
-    entries.append(draft, { thread, answers: message })
-  }
 
   function removeAll(message: number) {
     const { thread_id, owner } = findPlace.get(message) ?? {}
@@ -98,7 +78,7 @@ export function createNoteTable(db: Database, { entries }: { readonly entries: E
       for (const { seq, name, bytes } of list.all(place.thread, place.message)) {
         const [, number] = /^note (\d+)$/.exec(name) ?? []
         if (number === undefined || Number(number) <= most) continue
-        count(batch, place, -bytes)
+        countBytes(batch, place, -bytes)
         removeEntry(seq)
       }
     },
@@ -109,6 +89,37 @@ export function createNoteTable(db: Database, { entries }: { readonly entries: E
       return removeAll(message).bytes
     },
   }
+}
+
+interface NoteKeepingDeps {
+  readonly entries: EntryTable
+  readonly removeEntry: (seq: number) => void
+}
+
+/** Writes a note in the place of the one that has its name. */
+function createNoteKeeping(db: Database, { entries, removeEntry }: NoteKeepingDeps) {
+  const find = prepareQuery<{ seq: number; content: string }>(
+    db,
+    `SELECT seq, content FROM messages WHERE ${isNote} AND native_id = ?`,
+  )
+  const retime = prepareQuery(db, 'UPDATE messages SET at = ? WHERE seq = ?')
+  return (batch: Batch, draft: NoteDraft, place: NotePlace): void => {
+    const { message, thread } = place
+    const known = find.get(thread, message, draft.nativeId)
+    countBytes(batch, place, Buffer.byteLength(draft.content) - (known ? Buffer.byteLength(known.content) : 0))
+    if (known && isSameLine(parseJson(known.content), draft.body)) {
+      entries.reword(known.seq, draft.content)
+      retime.run(draft.at, known.seq)
+      return
+    }
+    // What reads the transcript knows by its number what kind of line it is.
+    if (known) removeEntry(known.seq)
+    entries.append(draft, { thread, answers: message })
+  }
+}
+
+function countBytes(batch: Batch, { owner }: NotePlace, bytes: number): void {
+  if (owner !== undefined) addTaskBytes(batch, owner, bytes)
 }
 
 const lineMembers = ['kind', 'role', 'scope', 'agent_key'] as const

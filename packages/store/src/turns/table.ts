@@ -4,6 +4,7 @@ import { addToTotal, moveTotal, moveTotals, noteChange } from '../engine/batch.t
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { QueuePosition } from '../messages/draft.ts'
+import type { Interrupt } from './interruption.ts'
 import { createInterruption } from './interruption.ts'
 import type { CancelTurn, EndingReason, OpenTurn } from './open-turn.ts'
 import { openTurnColumns } from './open-turn.ts'
@@ -46,21 +47,6 @@ const endings: Readonly<Record<EndingReason, { readonly state: MessageState; rea
 }
 
 export function createTurnTable(db: Database): TurnTable {
-  const insert = prepareQuery(
-    db,
-    `INSERT INTO turns (message, thread_id, task_id, agent, state, mode, speaker, ready_at, abort_count, authorship, due_at)
-     VALUES (?1, ?2, ?3, ?5, 'received', ?6, ?7, ?8, ?9, ?10,
-       CASE WHEN EXISTS (SELECT 1 FROM turns WHERE thread_id = ?2 AND ended_at IS NULL) THEN NULL ELSE coalesce(CAST(?8 AS INTEGER), ?4) END)`,
-  )
-  const insertAnswered = prepareQuery(
-    db,
-    "INSERT INTO turns (message, thread_id, agent, state, ended_at) VALUES (?, ?, ?, 'answered', ?)",
-  )
-  const promote = prepareQuery(
-    db,
-    `UPDATE turns SET due_at = max(?1, coalesce(ready_at, 0)) WHERE due_at IS NULL AND message =
-       (SELECT message FROM turns WHERE thread_id = ?2 AND ended_at IS NULL AND merged_into IS NULL ORDER BY message LIMIT 1)`,
-  )
   const findOpen = prepareQuery<OpenTurn>(
     db,
     `SELECT ${openTurnColumns} FROM turns WHERE message = ? AND ended_at IS NULL`,
@@ -76,10 +62,8 @@ export function createTurnTable(db: Database): TurnTable {
   const respeak = prepareQuery(db, 'UPDATE turns SET speaker = ? WHERE message = ?')
   const putBack = prepareQuery(db, 'UPDATE turns SET due_at = NULL WHERE message = ? AND lease_owner IS NULL')
   const takeAway = createTakingAway(db)
+  const promoteNext = createPromotion(db)
 
-  const promoteNext: TurnTable['promoteNext'] = (batch, thread, now) => {
-    if (promote.run(now, thread).changes > 0) batch.readyWork.add('turns')
-  }
   const cancel: CancelTurn = (batch, { message, state }, now, reason = 'canceled') => {
     const ending = endings[reason]
     for (const _ of dissolve.all(message)) moveTotal(batch, `messages.${state}`, 'messages.received')
@@ -93,20 +77,7 @@ export function createTurnTable(db: Database): TurnTable {
     takeAway(batch, merged_into ?? message, now)
 
   return {
-    queue(batch, { message, agent, thread, task, now, lane, words }) {
-      const broken =
-        lane?.mode === 'interrupt' ? interrupt(batch, { thread, task, speaker: lane.speaker }, now) : undefined
-      const readyAt = lane?.windowMs ? now + lane.windowMs : null
-      const place = [lane?.mode ?? null, lane?.speaker ?? null, readyAt, broken?.aborts ?? 0, words ?? null] as const
-      insert.run(message, thread, task ?? null, now, agent, ...place)
-      addToTotal(batch, 'messages.received')
-      batch.readyWork.add('turns')
-      if (broken) promoteNext(batch, thread, now)
-    },
-    noteAnswered(batch, { message, agent, thread, now }) {
-      insertAnswered.run(message, thread, agent, now)
-      addToTotal(batch, 'messages.answered')
-    },
+    ...createTurnQueue(db, { interrupt, promoteNext }),
     promoteNext,
     cancel,
     cancelOf(batch, message, now, reason) {
@@ -124,6 +95,53 @@ export function createTurnTable(db: Database): TurnTable {
       putBack.run(leader)
       promoteNext(batch, thread_id, now)
     },
+  }
+}
+
+interface TurnQueueDeps extends Pick<TurnTable, 'promoteNext'> {
+  readonly interrupt: Interrupt
+}
+
+function createTurnQueue(
+  db: Database,
+  { interrupt, promoteNext }: TurnQueueDeps,
+): Pick<TurnTable, 'queue' | 'noteAnswered'> {
+  const insert = prepareQuery(
+    db,
+    `INSERT INTO turns (message, thread_id, task_id, agent, state, mode, speaker, ready_at, abort_count, authorship, due_at)
+     VALUES (?1, ?2, ?3, ?5, 'received', ?6, ?7, ?8, ?9, ?10,
+       CASE WHEN EXISTS (SELECT 1 FROM turns WHERE thread_id = ?2 AND ended_at IS NULL) THEN NULL ELSE coalesce(CAST(?8 AS INTEGER), ?4) END)`,
+  )
+  const insertAnswered = prepareQuery(
+    db,
+    "INSERT INTO turns (message, thread_id, agent, state, ended_at) VALUES (?, ?, ?, 'answered', ?)",
+  )
+  return {
+    queue(batch, { message, agent, thread, task, now, lane, words }) {
+      const broken =
+        lane?.mode === 'interrupt' ? interrupt(batch, { thread, task, speaker: lane.speaker }, now) : undefined
+      const readyAt = lane?.windowMs ? now + lane.windowMs : null
+      const place = [lane?.mode ?? null, lane?.speaker ?? null, readyAt, broken?.aborts ?? 0, words ?? null] as const
+      insert.run(message, thread, task ?? null, now, agent, ...place)
+      addToTotal(batch, 'messages.received')
+      batch.readyWork.add('turns')
+      if (broken) promoteNext(batch, thread, now)
+    },
+    noteAnswered(batch, { message, agent, thread, now }) {
+      insertAnswered.run(message, thread, agent, now)
+      addToTotal(batch, 'messages.answered')
+    },
+  }
+}
+
+function createPromotion(db: Database): TurnTable['promoteNext'] {
+  const promote = prepareQuery(
+    db,
+    `UPDATE turns SET due_at = max(?1, coalesce(ready_at, 0)) WHERE due_at IS NULL AND message =
+       (SELECT message FROM turns WHERE thread_id = ?2 AND ended_at IS NULL AND merged_into IS NULL ORDER BY message LIMIT 1)`,
+  )
+  return (batch, thread, now) => {
+    if (promote.run(now, thread).changes > 0) batch.readyWork.add('turns')
   }
 }
 
