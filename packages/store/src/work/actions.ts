@@ -1,6 +1,7 @@
 import type { PlannedAction } from '@postern/core'
 import type { ThreadTable } from '../conversations/threads.ts'
 import { nameScopeOf } from '../conversations/threads.ts'
+import type { NewDelivery } from '../deliveries/table.ts'
 import type { Batch } from '../engine/batch.ts'
 import { noteChange } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
@@ -44,29 +45,13 @@ export interface ActionWriterDeps {
 }
 
 /** Makes an act durable, inside a write. What it speaks of may be gone by now: then nothing happens. */
-export function createActionWriter(
-  db: Database,
-  tables: ActionWriterDeps,
-): (batch: Batch, draft: ActionDraft, correlationId: string, now: number) => void {
-  const insertMessage = createMessageInserter(db)
+export type WriteAction = (batch: Batch, draft: ActionDraft, correlationId: string, now: number) => void
 
-  function admitSyntheticMessage(batch: Batch, draft: MessageDraft, now: number): { message: number; thread: number } {
-    const { intake } = draft
-    const place = tables.threads.place(intake, tables.threads.find(intake))
-    const { thread } = place
-    const message = insertMessage(draft, { thread, task: undefined, scope: 'kept', at: now })
-    tables.threads.addNames(place, nameScopeOf(intake), { message, id: intake.message.id, aliases: [] })
-    tables.turns.noteAnswered(batch, { message, agent: intake.agent, thread, task: undefined, now })
-    return { message, thread }
-  }
-
-  function findStanding(id: string): ResponsePlace | undefined {
+export function createActionWriter(db: Database, tables: ActionWriterDeps): WriteAction {
+  const admitSyntheticMessage = createSyntheticAdmission(db, tables)
+  const findStanding = (id: string) => {
     const place = tables.responses.findPlace(id)
     return place?.retracted_at === null ? place : undefined
-  }
-
-  function sendOf({ seq, message, thread_id, agent, channel }: ResponsePlace, now: number) {
-    return { message, response: seq, thread: thread_id, agent, channel, now }
   }
 
   const writers: { readonly [K in Kind]: Write<K> } = {
@@ -110,4 +95,22 @@ export function createActionWriter(
   }
   return (batch, draft, correlationId, now) =>
     writers[draft.act.kind](batch, draft.act as never, draft, { correlationId, now })
+}
+
+/** Writes the message that an act answers, which nobody has sent: it has been answered already. */
+function createSyntheticAdmission(db: Database, { threads, turns }: Pick<ActionWriterDeps, 'threads' | 'turns'>) {
+  const insertMessage = createMessageInserter(db)
+  return (batch: Batch, draft: MessageDraft, now: number): { message: number; thread: number } => {
+    const { intake } = draft
+    const place = threads.place(intake, threads.find(intake))
+    const { thread } = place
+    const message = insertMessage(draft, { thread, task: undefined, scope: 'kept', at: now })
+    threads.addNames(place, nameScopeOf(intake), { message, id: intake.message.id, aliases: [] })
+    turns.noteAnswered(batch, { message, agent: intake.agent, thread, task: undefined, now })
+    return { message, thread }
+  }
+}
+
+function sendOf({ seq, message, thread_id, agent, channel }: ResponsePlace, now: number): NewDelivery {
+  return { message, response: seq, thread: thread_id, agent, channel, now }
 }

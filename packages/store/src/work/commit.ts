@@ -12,6 +12,7 @@ import type {
 import type { NewDelivery } from '../deliveries/table.ts'
 import type { Batch } from '../engine/batch.ts'
 import { moveTotals, noteChange } from '../engine/batch.ts'
+import type { Database } from '../engine/database.ts'
 import { formatJson, prepareQuery } from '../engine/database.ts'
 import { refuseLostLease } from '../engine/lease.ts'
 import type { StoreContext } from '../engine/store-context.ts'
@@ -24,7 +25,7 @@ import { touchedTask, touchedThread } from '../together/touched.ts'
 import { appendAttempt, formatAttempt } from '../turns/attempts.ts'
 import type { NoteDraft, NoteTable } from '../turns/note-table.ts'
 import { draftNote } from '../turns/note-table.ts'
-import type { ActionDraft, ActionWriterDeps } from './actions.ts'
+import type { ActionDraft, ActionWriterDeps, WriteAction } from './actions.ts'
 import { createActionWriter, draftAction } from './actions.ts'
 import type { PartialAnswerDraft } from './partial-answers.ts'
 import { draftPartialAnswer } from './partial-answers.ts'
@@ -48,9 +49,14 @@ interface TurnRow {
   readonly task_id: number | null
 }
 
-interface EndedTurn extends TurnRow {
+interface EndedRow extends TurnRow {
   /** Another turn of its thread is open. */
   readonly is_awaited: 0 | 1
+}
+
+interface EndedTurn extends EndedRow {
+  /** Turns that were answered together with it. */
+  readonly merged: readonly { readonly message: number }[]
 }
 
 export interface TurnCommitDeps extends ActionWriterDeps {
@@ -64,73 +70,12 @@ export function createCommit(
   { db, write, now, files }: StoreContext,
   tables: TurnCommitDeps,
 ): Pick<WorkStore, 'commit' | 'say' | 'act'> {
-  const end = prepareQuery<EndedTurn>(
-    db,
-    `UPDATE turns SET state = ?1, due_at = NULL, lease_owner = NULL, ended_at = ?2, error = ?3, trace = ${appendAttempt('?4')}
-     WHERE message = ?5 AND lease_token = ?6 AND lease_owner IS NOT NULL RETURNING thread_id, task_id, EXISTS (SELECT 1 FROM turns o
-       WHERE o.thread_id = turns.thread_id AND o.ended_at IS NULL AND o.message <> turns.message) AS is_awaited`,
-  )
-  const endMerged = prepareQuery<{ message: number }>(
-    db,
-    `UPDATE turns SET state = ?, ended_at = ?, error = ? WHERE merged_into = ? AND ended_at IS NULL RETURNING message`,
-  )
   const findHeld = prepareQuery<TurnRow>(
     db,
     'SELECT thread_id, task_id FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
-  const writeState = prepareQuery(
-    db,
-    `INSERT INTO agent_states (thread_id, agent, state, scope) SELECT ?1, ?2, ?3, scope FROM threads WHERE id = ?1
-     ON CONFLICT (thread_id, agent) DO UPDATE SET state = excluded.state`,
-  )
-  const writePersonal = createPersonalWriter(db)
   const writeAct = createActionWriter(db, tables)
-  const toRecord = createTaskRecorder(db)
-
-  const placeOf = ({ message, agent, via, task }: Turn, { thread_id, task_id }: TurnRow, at: number) => {
-    return { message, agent, channel: via, thread: thread_id, task: task_id ?? undefined, owner: task?.owner, now: at }
-  }
-
-  function endTurn({ message, token, merged }: Turn, { state, answer, attempt }: Draft, at: number) {
-    const outcome = [state, at, answer.error ?? null] as const
-    const row = end.get(...outcome, attempt, message, token)
-    return row && { ...row, merged: merged ? endMerged.all(...outcome, message) : [] }
-  }
-
-  function commitDraft(batch: Batch, turn: Turn, draft: Draft): number {
-    const at = now()
-    const ended = endTurn(turn, draft, at)
-    if (!ended) return 0
-    const place = placeOf(turn, ended, at)
-    tables.notes.keep(batch, draft.notes, place)
-    if (draft.answer.noted !== undefined) tables.notes.dropBeyond(batch, draft.answer.noted, place)
-    const response = tables.partialAnswers.say(batch, draft.said, draft.answer, place)
-    tables.requirements.issue(draft.answer.requirements ?? [], place)
-    if (draft.answer.requirements?.length) noteChange(batch, 'requirement', place.message)
-    if (draft.agentState !== undefined) writeState.run(place.thread, turn.agent, draft.agentState)
-    writePersonal(turn, place.thread, draft.answer)
-    for (const act of draft.acts) writeAct(batch, act, turn.correlationId, at)
-    const task = finishTask(batch, draft, { ...place, response })
-    if (ended.is_awaited) tables.turns.promoteNext(batch, place.thread, at)
-    moveTotals(batch, 1 + ended.merged.length, ['messages.working', `messages.${draft.state}`])
-    for (const { message } of ended.merged) {
-      noteChange(batch, 'turn', message)
-      batch.notices.push({ topic: `message:${message}`, payload: { kind: 'settled' } })
-    }
-    noteChange(batch, 'turn', turn.message)
-    batch.notices.push({ topic: `message:${turn.message}`, payload: { kind: 'settled', task } })
-    return 1
-  }
-
-  /** @returns the task as it is now, where its answer is at hand */
-  function finishTask(batch: Batch, draft: Draft, cause: NewDelivery & PartialAnswerPosition): TaskRecord | undefined {
-    const { task, response, now: at } = cause
-    if (task === undefined) return undefined
-    const row = tables.tasks.finish(task, draft.taskState, response, at)
-    if (row?.is_watched) tables.watches.tell(batch, task, cause)
-    const { answer, said } = draft
-    return row && said && !answer.isRevision ? toRecord(row, answer.response) : undefined
-  }
+  const commitDraft = createDraftCommit({ db, now }, tables, writeAct)
 
   function sayDraft(batch: Batch, turn: Turn, draft: PartialAnswerDraft): number {
     const row = findHeld.get(turn.message, turn.token)
@@ -160,6 +105,93 @@ export function createCommit(
       await files.hold(acts.flatMap(blobsOfAction), () => write(writeAll))
     },
   }
+}
+
+type CommitDraft = (batch: Batch, turn: Turn, draft: Draft) => number
+
+/** @returns 0 when the turn is not held any more: then nothing is written */
+function createDraftCommit(
+  { db, now }: Pick<StoreContext, 'db' | 'now'>,
+  tables: TurnCommitDeps,
+  writeAct: WriteAction,
+): CommitDraft {
+  const endTurn = createTurnEnding(db)
+  const writeState = prepareQuery(
+    db,
+    `INSERT INTO agent_states (thread_id, agent, state, scope) SELECT ?1, ?2, ?3, scope FROM threads WHERE id = ?1
+     ON CONFLICT (thread_id, agent) DO UPDATE SET state = excluded.state`,
+  )
+  const writePersonal = createPersonalWriter(db)
+  const finishTask = createTaskFinishing(db, tables)
+  return (batch, turn, draft) => {
+    const at = now()
+    const ended = endTurn(turn, draft, at)
+    if (!ended) return 0
+    const place = placeOf(turn, ended, at)
+    tables.notes.keep(batch, draft.notes, place)
+    if (draft.answer.noted !== undefined) tables.notes.dropBeyond(batch, draft.answer.noted, place)
+    const response = tables.partialAnswers.say(batch, draft.said, draft.answer, place)
+    tables.requirements.issue(draft.answer.requirements ?? [], place)
+    if (draft.answer.requirements?.length) noteChange(batch, 'requirement', place.message)
+    if (draft.agentState !== undefined) writeState.run(place.thread, turn.agent, draft.agentState)
+    writePersonal(turn, place.thread, draft.answer)
+    for (const act of draft.acts) writeAct(batch, act, turn.correlationId, at)
+    const task = finishTask(batch, draft, { ...place, response })
+    if (ended.is_awaited) tables.turns.promoteNext(batch, place.thread, at)
+    tellSettled(batch, turn, { state: draft.state, merged: ended.merged, task })
+    return 1
+  }
+}
+
+/** Ends a turn that is still held, and those that are answered together with it. */
+function createTurnEnding(db: Database): (turn: Turn, draft: Draft, at: number) => EndedTurn | undefined {
+  const end = prepareQuery<EndedRow>(
+    db,
+    `UPDATE turns SET state = ?1, due_at = NULL, lease_owner = NULL, ended_at = ?2, error = ?3, trace = ${appendAttempt('?4')}
+     WHERE message = ?5 AND lease_token = ?6 AND lease_owner IS NOT NULL RETURNING thread_id, task_id, EXISTS (SELECT 1 FROM turns o
+       WHERE o.thread_id = turns.thread_id AND o.ended_at IS NULL AND o.message <> turns.message) AS is_awaited`,
+  )
+  const endMerged = prepareQuery<{ message: number }>(
+    db,
+    `UPDATE turns SET state = ?, ended_at = ?, error = ? WHERE merged_into = ? AND ended_at IS NULL RETURNING message`,
+  )
+  return ({ message, token, merged }, { state, answer, attempt }, at) => {
+    const outcome = [state, at, answer.error ?? null] as const
+    const row = end.get(...outcome, attempt, message, token)
+    return row && { ...row, merged: merged ? endMerged.all(...outcome, message) : [] }
+  }
+}
+
+/** Finishes the task of a turn, and gives it as it is now, where its answer is at hand. */
+function createTaskFinishing(db: Database, { tasks, watches }: Pick<TurnCommitDeps, 'tasks' | 'watches'>) {
+  const toRecord = createTaskRecorder(db)
+  return (batch: Batch, draft: Draft, cause: NewDelivery & PartialAnswerPosition): TaskRecord | undefined => {
+    const { task, response, now: at } = cause
+    if (task === undefined) return undefined
+    const row = tasks.finish(task, draft.taskState, response, at)
+    if (row?.is_watched) watches.tell(batch, task, cause)
+    const { answer, said } = draft
+    return row && said && !answer.isRevision ? toRecord(row, answer.response) : undefined
+  }
+}
+
+interface SettledTurn extends Pick<EndedTurn, 'merged'> {
+  readonly state: MessageState
+  readonly task: TaskRecord | undefined
+}
+
+function tellSettled(batch: Batch, turn: Turn, { state, merged, task }: SettledTurn): void {
+  moveTotals(batch, 1 + merged.length, ['messages.working', `messages.${state}`])
+  for (const { message } of merged) {
+    noteChange(batch, 'turn', message)
+    batch.notices.push({ topic: `message:${message}`, payload: { kind: 'settled' } })
+  }
+  noteChange(batch, 'turn', turn.message)
+  batch.notices.push({ topic: `message:${turn.message}`, payload: { kind: 'settled', task } })
+}
+
+function placeOf({ message, agent, via, task }: Turn, { thread_id, task_id }: TurnRow, at: number) {
+  return { message, agent, channel: via, thread: thread_id, task: task_id ?? undefined, owner: task?.owner, now: at }
 }
 
 /** What an ordinary answer touches. Undefined: it may change anything. */

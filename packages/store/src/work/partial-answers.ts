@@ -48,35 +48,11 @@ interface PartialAnswerDeps {
   readonly deliveries: DeliveryTable
 }
 
-export function createPartialAnswerTable(
-  db: Database,
-  { notes, responses, threads, blobs, deliveries }: PartialAnswerDeps,
-): PartialAnswerTable {
+export function createPartialAnswerTable(db: Database, tables: PartialAnswerDeps): PartialAnswerTable {
+  const { notes, responses, blobs, deliveries } = tables
   const broadcast = createBroadcastStarter(db)
   const bookChange = createTaskShares(db)
-  const findOpen = prepareQuery<OpenDelivery>(
-    db,
-    'SELECT number, thread_id, destination, state FROM deliveries WHERE response_seq = ? AND ended_at IS NULL',
-  )
-  const endBroadcasts = prepareQuery(
-    db,
-    'UPDATE broadcasts SET due_at = NULL, lease_owner = NULL, ended_at = ? WHERE response_seq = ? AND due_at IS NOT NULL',
-  )
-
-  // Of what goes to many each delivery keeps the name alone.
-  const forgetWires = prepareQuery(
-    db,
-    'UPDATE deliveries SET wire = NULL WHERE message = ? AND response_seq = ? AND broadcast IS NULL AND wire IS NOT NULL',
-  )
-
-  function insert(batch: Batch, { answer, response }: PartialAnswerDraft, place: PartialAnswerPosition): number {
-    const { message, thread, owner } = place
-    const seq = responses.insert(place, response)
-    const blobBytes = blobs.keepAll(answer.blobs ?? [], message)
-    if (owner !== undefined) addTaskBytes(batch, owner, Buffer.byteLength(response.content) + blobBytes)
-    threads.addAnswerNames(thread, { message, id: response.id, aliases: answer.aliases ?? [] })
-    return seq
-  }
+  const stopSending = createSendingStop(db, deliveries)
 
   /** What the same turn said meanwhile gives way to this; a crash may have kept it from being said. */
   function insertOrReword(
@@ -86,7 +62,7 @@ export function createPartialAnswerTable(
     place: PartialAnswerPosition,
   ): number {
     const { response, blobs: newBlobs = [] } = draft.answer
-    if (given === undefined || !response) return insert(batch, draft, place)
+    if (given === undefined || !response) return insertResponse(batch, draft, place, tables)
     table.reword(batch, { seq: given, message: place.message }, { response, blobs: newBlobs }, place.now)
     return given
   }
@@ -109,9 +85,7 @@ export function createPartialAnswerTable(
       })
     },
     retract(batch, { seq, message }, now) {
-      for (const open of findOpen.all(seq)) deliveries.giveUp(batch, open, 'the agent has taken it back', now)
-      endBroadcasts.run(now, seq)
-      forgetWires.run(message, seq)
+      stopSending(batch, { seq, message }, now)
       bookChange(batch, message, () => {
         notes.remove(batch, message)
         responses.retract(seq, now)
@@ -127,6 +101,42 @@ export function createPartialAnswerTable(
     },
   }
   return table
+}
+
+function insertResponse(
+  batch: Batch,
+  { answer, response }: PartialAnswerDraft,
+  place: PartialAnswerPosition,
+  { responses, blobs, threads }: Pick<PartialAnswerDeps, 'responses' | 'blobs' | 'threads'>,
+): number {
+  const { message, thread, owner } = place
+  const seq = responses.insert(place, response)
+  const blobBytes = blobs.keepAll(answer.blobs ?? [], message)
+  if (owner !== undefined) addTaskBytes(batch, owner, Buffer.byteLength(response.content) + blobBytes)
+  threads.addAnswerNames(thread, { message, id: response.id, aliases: answer.aliases ?? [] })
+  return seq
+}
+
+/** What is still to be delivered of a response dies. */
+function createSendingStop(db: Database, deliveries: DeliveryTable) {
+  const findOpen = prepareQuery<OpenDelivery>(
+    db,
+    'SELECT number, thread_id, destination, state FROM deliveries WHERE response_seq = ? AND ended_at IS NULL',
+  )
+  const endBroadcasts = prepareQuery(
+    db,
+    'UPDATE broadcasts SET due_at = NULL, lease_owner = NULL, ended_at = ? WHERE response_seq = ? AND due_at IS NOT NULL',
+  )
+  // Of what goes to many each delivery keeps the name alone.
+  const forgetWires = prepareQuery(
+    db,
+    'UPDATE deliveries SET wire = NULL WHERE message = ? AND response_seq = ? AND broadcast IS NULL AND wire IS NOT NULL',
+  )
+  return (batch: Batch, { seq, message }: Pick<ResponsePlace, 'seq' | 'message'>, now: number): void => {
+    for (const open of findOpen.all(seq)) deliveries.giveUp(batch, open, 'the agent has taken it back', now)
+    endBroadcasts.run(now, seq)
+    forgetWires.run(message, seq)
+  }
 }
 
 export function draftPartialAnswer(answer: Answer, response: NormalizedResponse): PartialAnswerDraft {
