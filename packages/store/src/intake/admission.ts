@@ -60,20 +60,74 @@ interface AdmissionDeps extends EffectDeps {
 }
 
 export function createAdmission(
-  { db, write, now, files }: StoreContext,
+  context: StoreContext,
   tables: AdmissionDeps,
 ): Pick<IntakeStore, 'admit'> & Pick<RelationStore, 'decide'> & { readonly admitNew: AdmitNew } {
-  const findFirst = createFirstFinder(db)
+  const { db, write, now, files } = context
   const lookUp = createLookUp(db, tables, now)
-  const insertMessage = createMessageInserter(db)
-  const applyEffect = createEffects(db, tables)
-  const goesRound = createLoopFinder(db)
+  const takeEffect = createEffectTaking(db, tables)
+  const admitFound = createNewAdmission(context, tables, takeEffect)
+  const admitDraft = createDraftAdmission(context, tables, { lookUp, admitFound })
+  return {
+    async admit(intake, correlationId) {
+      const { bytes } = intake.raw
+      const rawBlob = bytes.byteLength > inlineLimit ? await digestBlob(bytes) : undefined
+      const proofKeys = tables.proofKeys.choose(intake.proofKeys ?? [], now())
+      const draft = draftIntake(intake, correlationId, { rawBlob, proofKeys })
+      const admitted = await files.hold(draft.blobs, () =>
+        write(batch => admitDraft(batch, draft), {
+          size: draft.entry.content.length,
+          touches: () => listTouched(draft),
+        }),
+      )
+      if (typeof admitted === 'string') throw refuseIntake(admitted)
+      if (admitted.outcome === 'accepted') tables.proofKeys.noteStored(proofKeys, now())
+      return admitted
+    },
+    admitNew: (batch, draft) => admitFound(batch, draft, lookUp(draft)),
+    async decide(message, decision) {
+      const { agent, via, thread } = tables.readMessage(message)
+      await write(batch => takeEffect(batch, decision, { message, agent, channel: via, thread, now: now() }))
+    },
+  }
+}
+
+/** Admits a message that has not come before; `found`: what is stored of it. */
+type AdmitFound = (batch: Batch, draft: MessageDraft, found: Found) => Admitted | IntakeRefusal
+
+interface DraftAdmissionDeps {
+  readonly lookUp: (draft: MessageDraft) => Found
+  readonly admitFound: AdmitFound
+}
+
+/** Admits a message that may have come before. */
+function createDraftAdmission(
+  { db, now }: Pick<StoreContext, 'db' | 'now'>,
+  { requirements }: Pick<AdmissionDeps, 'requirements'>,
+  { lookUp, admitFound }: DraftAdmissionDeps,
+): (batch: Batch, draft: MessageDraft) => Admitted | IntakeRefusal {
+  const findFirst = createFirstFinder(db)
   const countDuplicate = prepareQuery(
     db,
     'INSERT INTO duplicates (message, count) VALUES (?, 1) ON CONFLICT (message) DO UPDATE SET count = duplicates.count + 1',
   )
 
-  function admitDraft(batch: Batch, draft: MessageDraft): Admitted | IntakeRefusal {
+  /** A message that decides a requirement uses it up, or is not taken. */
+  function admitFirst(batch: Batch, draft: MessageDraft, found: Found): Admitted | IntakeRefusal {
+    const { resolution } = draft.intake
+    if (!resolution) return admitFound(batch, draft, found)
+    const place = { thread: found.thread, now: now() }
+    const requirement = requirements.findDecided(draft.intake, resolution, place)
+    if (typeof requirement === 'string') return requirement
+    const admitted = admitFound(batch, draft, found)
+    if (typeof admitted !== 'string') {
+      requirements.use(requirement, resolution, place.now)
+      noteChange(batch, 'requirement', requirement.message)
+    }
+    return admitted
+  }
+
+  return (batch, draft) => {
     const { intake } = draft
     const [first, found] = readTogether(db, [() => findFirst(intake), () => lookUp(draft)])
     if (!first) return admitFirst(batch, draft, found)
@@ -83,39 +137,28 @@ export function createAdmission(
     countDuplicate.run(first.number)
     return { outcome: 'duplicate', message: first.number, task: first.task }
   }
+}
 
-  /** A message that decides a requirement uses it up, or is not taken. */
-  function admitFirst(batch: Batch, draft: MessageDraft, found: Found): Admitted | IntakeRefusal {
-    const { resolution } = draft.intake
-    if (!resolution) return admitNew(batch, draft, found)
-    const place = { thread: found.thread, now: now() }
-    const requirement = tables.requirements.findDecided(draft.intake, resolution, place)
-    if (typeof requirement === 'string') return requirement
-    const admitted = admitNew(batch, draft, found)
-    if (typeof admitted !== 'string') {
-      tables.requirements.use(requirement, resolution, place.now)
-      noteChange(batch, 'requirement', requirement.message)
-    }
-    return admitted
+function createNewAdmission(
+  { db, now }: Pick<StoreContext, 'db' | 'now'>,
+  tables: AdmissionDeps,
+  takeEffect: TakeEffect,
+): AdmitFound {
+  const keep = createMessageKeeping(db, tables)
+  const findExcess = createExcessFinder(db, tables)
+
+  /** Why a message that may have a turn gets none. What changes a message that waits is read in its place. */
+  function findHindrance(intake: Intake, { wantsTurn, words, place, at }: TurnWish): string | undefined {
+    if (words) return 'edit_applied'
+    return wantsTurn ? findExcess(intake, place, at) : undefined
   }
 
-  function continueTask(
-    batch: Batch,
-    { task, agent, thread }: Intake,
-    { found, now }: { readonly found: Found; readonly now: number },
-  ): number | IntakeRefusal | undefined {
-    if (thread.joined && found.thread === undefined) return 'gone'
-    const row = task && found.task && tables.tasks.continueTask(batch, task, { known: found.task, agent, now })
-    if (typeof row === 'number' && task?.watch) tables.watches.add(row, task.watch)
-    return row
-  }
-
-  function admitNew(batch: Batch, draft: MessageDraft, found: Found = lookUp(draft)): Admitted | IntakeRefusal {
+  return (batch, draft, found) => {
     const { intake } = draft
     const at = now()
     const { objection } = found
     const wantsTurn = intake.disposition === 'answer' && !objection
-    const task = wantsTurn ? continueTask(batch, intake, { found, now: at }) : undefined
+    const task = wantsTurn ? continueTask(batch, intake, { found, now: at }, tables) : undefined
     if (typeof task === 'string') return task
     const place = tables.threads.place(intake, found.thread)
     const { thread } = place
@@ -134,67 +177,62 @@ export function createAdmission(
     else takeEffect(batch, intake, { message, thread, agent: intake.agent, channel: viaOf(intake), now: at })
     return { outcome: 'accepted', message, task: keyOf(intake.task, task) }
   }
+}
 
-  function keep(batch: Batch, draft: MessageDraft, place: MessagePlace): number {
+function continueTask(
+  batch: Batch,
+  { task, agent, thread }: Intake,
+  { found, now }: { readonly found: Found; readonly now: number },
+  { tasks, watches }: Pick<AdmissionDeps, 'tasks' | 'watches'>,
+): number | IntakeRefusal | undefined {
+  if (thread.joined && found.thread === undefined) return 'gone'
+  const row = task && found.task && tasks.continueTask(batch, task, { known: found.task, agent, now })
+  if (typeof row === 'number' && task?.watch) watches.add(row, task.watch)
+  return row
+}
+
+/** Writes a message, its bytes and its names. */
+function createMessageKeeping(db: Database, { blobs, threads }: Pick<AdmissionDeps, 'blobs' | 'threads'>) {
+  const insertMessage = createMessageInserter(db)
+  return (batch: Batch, draft: MessageDraft, place: MessagePlace): number => {
     const { intake } = draft
     const message = insertMessage(draft, place)
-    const blobBytes = tables.blobs.keepAll(draft.blobs, message)
+    const blobBytes = blobs.keepAll(draft.blobs, message)
     if (intake.task && place.task !== undefined) addTaskBytes(batch, intake.task.owner, sizeOf(draft) + blobBytes)
     const naming = { message, id: intake.message.id, aliases: intake.aliases }
-    tables.threads.addNames(place, nameScopeOf(intake), naming)
+    threads.addNames(place, nameScopeOf(intake), naming)
     return message
   }
+}
 
-  /** Why a message that may have a turn gets none. What changes a message that waits is read in its place. */
-  function findHindrance(intake: Intake, { wantsTurn, words, place, at }: TurnWish): string | undefined {
-    if (words) return 'edit_applied'
-    return wantsTurn ? findExcess(intake, place, at) : undefined
-  }
-
-  function takeEffect(batch: Batch, { deliveries = [], effects = [] }: Partial<Decision>, cause: Cause): void {
-    tables.deliveries.queue(batch, deliveries, { ...cause, response: undefined })
-    for (const effect of effects) applyEffect(batch, effect, cause)
-  }
-
-  /** The flag of the quota or budget it exceeds; otherwise all of them are taken. */
-  function findExcess(intake: Intake, { thread, key }: PlacedThread, now: number): string | undefined {
+/** Finds the flag of the quota or budget that a message exceeds; otherwise takes all of them. */
+function createExcessFinder(db: Database, { budgets: counted, quotas }: Pick<AdmissionDeps, 'budgets' | 'quotas'>) {
+  const goesRound = createLoopFinder(db)
+  return (intake: Intake, { thread, key }: PlacedThread, now: number): string | undefined => {
     const { quota, budgets = [], message, task, authorship } = intake
     if (task) return undefined
     const place = { via: message.received_via, thread, now }
-    const exceeded = tables.budgets.findExceeded(budgets, place)
+    const exceeded = counted.findExceeded(budgets, place)
     if (exceeded) return exceeded.flag
     const begins = key !== undefined
     if (goesRound(intake, { thread, begins }, now)) return loopFlag
     if (
       quota !== undefined &&
-      !tables.quotas.take({ thread, begins, author: authorship?.author ?? message.sender.address }, quota, now)
+      !quotas.take({ thread, begins, author: authorship?.author ?? message.sender.address }, quota, now)
     )
       return loopFlag
-    tables.budgets.take(budgets, place)
+    counted.take(budgets, place)
     return undefined
   }
+}
 
-  return {
-    async admit(intake, correlationId) {
-      const { bytes } = intake.raw
-      const rawBlob = bytes.byteLength > inlineLimit ? await digestBlob(bytes) : undefined
-      const proofKeys = tables.proofKeys.choose(intake.proofKeys ?? [], now())
-      const draft = draftIntake(intake, correlationId, { rawBlob, proofKeys })
-      const admitted = await files.hold(draft.blobs, () =>
-        write(batch => admitDraft(batch, draft), {
-          size: draft.entry.content.length,
-          touches: () => listTouched(draft),
-        }),
-      )
-      if (typeof admitted === 'string') throw refuseIntake(admitted)
-      if (admitted.outcome === 'accepted') tables.proofKeys.noteStored(proofKeys, now())
-      return admitted
-    },
-    admitNew,
-    async decide(message, decision) {
-      const { agent, via, thread } = tables.readMessage(message)
-      await write(batch => takeEffect(batch, decision, { message, agent, channel: via, thread, now: now() }))
-    },
+type TakeEffect = (batch: Batch, decision: Partial<Decision>, cause: Cause) => void
+
+function createEffectTaking(db: Database, tables: EffectDeps): TakeEffect {
+  const applyEffect = createEffects(db, tables)
+  return (batch, { deliveries = [], effects = [] }, cause) => {
+    tables.deliveries.queue(batch, deliveries, { ...cause, response: undefined })
+    for (const effect of effects) applyEffect(batch, effect, cause)
   }
 }
 
