@@ -30,16 +30,107 @@ interface BlobFileOptions {
 export const fileThreshold = 256 * 1024
 
 export function createBlobFiles({ directory, isNeeded, log }: BlobFileOptions): BlobFiles {
-  /** How many hold a digest right now. */
-  const holds = new Map<string, number>()
   const pathOf = (digest: string) => join(directory, digest.slice(0, 2), digest)
-  /** Files on their way out: whoever brings the same bytes meanwhile waits, lest theirs are taken for those. */
+  const holds = createHolds()
+  const removals = createRemovals(pathOf)
+  const writer = createBlobWriter(pathOf, removals)
+
+  async function removeUnneeded(digest: string): Promise<void> {
+    if (holds.has(digest) || isNeeded(digest)) return
+    await removals.remove(digest)
+  }
+
+  function drop(digests: readonly string[]): void {
+    for (const digest of digests) {
+      removeUnneeded(digest).catch(error => log.warn({ err: error, digest }, 'stored bytes cannot be removed'))
+    }
+  }
+
+  return {
+    async hold(blobs, work) {
+      const large = blobs.filter(({ bytes }) => bytes.byteLength > fileThreshold)
+      if (large.length === 0) return work()
+      const digests = large.map(({ digest }) => digest)
+      holds.add(digests)
+      try {
+        await writer.writeAll(large)
+        return await work()
+      } finally {
+        holds.release(digests)
+        drop(digests)
+      }
+    },
+    isHeld: holds.has,
+    read: digest => readFile(pathOf(digest)),
+    readNow: digest => readFileSync(pathOf(digest)),
+    drop,
+    async sweep() {
+      mkdirSync(directory, { recursive: true, mode: 0o700 })
+      for await (const folder of await opendir(directory)) {
+        for await (const { name } of await opendir(join(directory, folder.name))) {
+          if (!name.endsWith('.part')) await removeUnneeded(name)
+          else if (!writer.isWriting(name)) await rm(join(directory, folder.name, name), { force: true })
+        }
+      }
+    },
+  }
+}
+
+function createHolds() {
+  /** How many hold a digest right now. */
+  const counts = new Map<string, number>()
+  return {
+    has: (digest: string) => counts.has(digest),
+    add(digests: readonly string[]): void {
+      for (const digest of digests) counts.set(digest, (counts.get(digest) ?? 0) + 1)
+    },
+    release(digests: readonly string[]): void {
+      for (const digest of digests) {
+        const left = (counts.get(digest) ?? 1) - 1
+        if (left > 0) counts.set(digest, left)
+        else counts.delete(digest)
+      }
+    },
+  }
+}
+
+type PathOf = (digest: string) => string
+
+/** Files on their way out. */
+interface Removals {
+  remove(digest: string): Promise<void>
+  /** Waits while a file of this digest is on its way out: otherwise bytes that come again would be taken for it. */
+  waitFor(digest: string): Promise<void>
+}
+
+function createRemovals(pathOf: PathOf): Removals {
   const removals = new Map<string, Promise<void>>()
+
+  function start(digest: string): Promise<void> {
+    const removal = rm(pathOf(digest), { force: true }).finally(() => removals.delete(digest))
+    removals.set(digest, removal)
+    return removal
+  }
+
+  return {
+    remove: digest => removals.get(digest) ?? start(digest),
+    waitFor: async digest => removals.get(digest)?.catch(() => undefined),
+  }
+}
+
+interface BlobWriter {
+  /** Puts them on disk, durably. All writes have ended when it does: one that ends later than a failed one would leave its file. @throws Unavailable */
+  writeAll(blobs: readonly Blob[]): Promise<void>
+  /** Whether a file of this name is being written. */
+  isWriting(name: string): boolean
+}
+
+function createBlobWriter(pathOf: PathOf, removals: Removals): BlobWriter {
   /** Names of what is being written. */
   const parts = new Set<string>()
 
   async function write({ digest, bytes }: Blob): Promise<void> {
-    await removals.get(digest)?.catch(() => undefined)
+    await removals.waitFor(digest)
     const path = pathOf(digest)
     const known = await stat(path).catch(() => undefined)
     if (known?.size === bytes.byteLength) return
@@ -60,67 +151,14 @@ export function createBlobFiles({ directory, isNeeded, log }: BlobFileOptions): 
     }
   }
 
-  /** Every one has ended when this does: what is written when others have failed already would stay. */
-  async function writeAll(blobs: readonly Blob[]): Promise<void> {
-    const ends = await Promise.allSettled(blobs.map(write))
-    const failed = ends.find(end => end.status === 'rejected')
-    if (failed)
-      throw new Unavailable('Cannot store: the disk does not take files now', { cause: failed.reason, retryAfter: 5 })
-  }
-
-  async function removeUnneeded(digest: string): Promise<void> {
-    if (holds.has(digest) || isNeeded(digest)) return
-    const removal = removals.get(digest) ?? startRemoval(digest)
-    await removal
-  }
-
-  function startRemoval(digest: string): Promise<void> {
-    const removal = rm(pathOf(digest), { force: true }).finally(() => removals.delete(digest))
-    removals.set(digest, removal)
-    return removal
-  }
-
-  function drop(digests: readonly string[]): void {
-    for (const digest of digests) {
-      removeUnneeded(digest).catch(error => log.warn({ err: error, digest }, 'stored bytes cannot be removed'))
-    }
-  }
-
-  function release(digests: readonly string[]): void {
-    for (const digest of digests) {
-      const left = (holds.get(digest) ?? 1) - 1
-      if (left > 0) holds.set(digest, left)
-      else holds.delete(digest)
-    }
-    drop(digests)
-  }
-
   return {
-    async hold(blobs, work) {
-      const large = blobs.filter(({ bytes }) => bytes.byteLength > fileThreshold)
-      if (large.length === 0) return work()
-      const digests = large.map(({ digest }) => digest)
-      for (const digest of digests) holds.set(digest, (holds.get(digest) ?? 0) + 1)
-      try {
-        await writeAll(large)
-        return await work()
-      } finally {
-        release(digests)
-      }
+    async writeAll(blobs) {
+      const ends = await Promise.allSettled(blobs.map(write))
+      const failed = ends.find(end => end.status === 'rejected')
+      if (failed)
+        throw new Unavailable('Cannot store: the disk does not take files now', { cause: failed.reason, retryAfter: 5 })
     },
-    isHeld: digest => holds.has(digest),
-    read: digest => readFile(pathOf(digest)),
-    readNow: digest => readFileSync(pathOf(digest)),
-    drop,
-    async sweep() {
-      mkdirSync(directory, { recursive: true, mode: 0o700 })
-      for await (const folder of await opendir(directory)) {
-        for await (const { name } of await opendir(join(directory, folder.name))) {
-          if (!name.endsWith('.part')) await removeUnneeded(name)
-          else if (!parts.has(name)) await rm(join(directory, folder.name, name), { force: true })
-        }
-      }
-    },
+    isWriting: name => parts.has(name),
   }
 }
 
