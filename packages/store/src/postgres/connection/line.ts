@@ -29,14 +29,61 @@ const longestGoodbyeMs = 2_000
 const longestRunMs = 70_000
 
 /** A connection that comes back by itself; while it is away nothing waits for it. */
-export function openLine({ client: config, setUp, onNotification, onOpen, onLost }: LineOptions): PostgresLine {
-  let current: { readonly client: Client; readonly known: KnownStatements } | undefined
+export function openLine(options: LineOptions): PostgresLine {
+  const connection = keepConnected(options)
+  /** Of the last beginning: the rest of its transaction is nothing to another one. */
+  let used: Client | undefined
+
+  async function runNow(steps: readonly StatementStep[], isBeginning: boolean): Promise<readonly StepResult[]> {
+    const current = connection.current()
+    if (isBeginning) used = current?.client
+    if (!current || used !== current.client) throw loseLine('the server is not there')
+    const { client, known } = current
+    const query = createPipelinedRun(steps, known)
+    const watchdog = setTimeout(() => client.connection.stream.destroy(), longestRunMs)
+    try {
+      return await client.query(query).done
+    } catch (error) {
+      throw failureOf(error)
+    } finally {
+      clearTimeout(watchdog)
+    }
+  }
+
+  /** One after another: pg wants to be asked only while it is idle. */
+  let last: Promise<unknown> = connection.opened
+  function run(steps: readonly StatementStep[], isBeginning: boolean): Promise<readonly StepResult[]> {
+    const running = last.then(() => runNow(steps, isBeginning))
+    last = running.catch(() => undefined)
+    return running
+  }
+
+  return {
+    opened: connection.opened,
+    run,
+    async close() {
+      await last
+      await connection.close()
+    },
+  }
+}
+
+interface OpenConnection {
+  readonly client: Client
+  readonly known: KnownStatements
+}
+
+interface KeptConnection extends Pick<PostgresLine, 'opened' | 'close'> {
+  /** Undefined while it is away. */
+  current(): OpenConnection | undefined
+}
+
+/** Connects, and connects again after a while whenever the connection is lost. */
+function keepConnected({ client: config, setUp, onNotification, onOpen, onLost }: LineOptions): KeptConnection {
+  let current: OpenConnection | undefined
   let isClosed = false
   let waitMs = firstWaitMs
   let timer: NodeJS.Timeout | undefined
-  /** Of the last beginning: the rest of its transaction is nothing to another one. */
-  let used: Client | undefined
-  const opened = connect()
 
   async function connect(): Promise<void> {
     const client = new pg.Client(config)
@@ -65,34 +112,10 @@ export function openLine({ client: config, setUp, onNotification, onOpen, onLost
     }
   }
 
-  async function runNow(steps: readonly StatementStep[], isBeginning: boolean): Promise<readonly StepResult[]> {
-    if (isBeginning) used = current?.client
-    if (!current || used !== current.client) throw loseLine('the server is not there')
-    const { client, known } = current
-    const query = createPipelinedRun(steps, known)
-    const watchdog = setTimeout(() => client.connection.stream.destroy(), longestRunMs)
-    try {
-      return await client.query(query).done
-    } catch (error) {
-      throw failureOf(error)
-    } finally {
-      clearTimeout(watchdog)
-    }
-  }
-
-  /** One after another: pg wants to be asked only while it is idle. */
-  let last: Promise<unknown> = opened
-  function run(steps: readonly StatementStep[], isBeginning: boolean): Promise<readonly StepResult[]> {
-    const running = last.then(() => runNow(steps, isBeginning))
-    last = running.catch(() => undefined)
-    return running
-  }
-
   return {
-    opened,
-    run,
+    opened: connect(),
+    current: () => current,
     async close() {
-      await last
       isClosed = true
       clearTimeout(timer)
       // One that is gone does not say goodbye.

@@ -51,84 +51,95 @@ interface PipelinedRun extends Submittable {
 
 /** Several statements on one way there and back; the first that fails ends them, and with them the transaction. */
 export function createPipelinedRun(steps: readonly StatementStep[], known: KnownStatements): PipelinedRun {
-  const results: StepResult[] = []
-  let rows: Record<string, SqlValue>[] = []
+  const { promise: done, resolve, reject } = Promise.withResolvers<readonly StepResult[]>()
+  const written = steps.map(({ values }) => values.map(writeValue))
+  const answers = createAnswerReader(steps, known)
   let hasFailed = false
   let hangUp = () => {}
-  let settle: { resolve(results: readonly StepResult[]): void; reject(error: unknown): void } | undefined
-  const done = new Promise<readonly StepResult[]>((resolve, reject) => {
-    settle = { resolve, reject }
-  })
-  const written = steps.map(({ values }) => values.map(writeValue))
-  const currentName = () => steps[results.length]?.statement.name ?? ''
-  // A statement stays known when what comes behind it fails.
-  const noteKnown = () => void known.set(currentName(), [])
-
-  function send(wire: Wire): void {
-    const told = new Set<string>()
-    for (const [at, { statement }] of steps.entries()) {
-      const { name } = statement
-      if (!known.has(name) && !told.has(name)) {
-        told.add(name)
-        wire.parse({ ...statement, types: [] })
-        wire.describe({ type: 'S', name })
-      }
-      wire.bind({ statement: name, values: written[at] ?? [] })
-      wire.execute({})
-    }
-    wire.sync()
-  }
-
-  function finishStep({ text }: { readonly text: string }): void {
-    results.push({ rows, changes: Number(/\d+$/.exec(text)?.[0] ?? 0), tag: text })
-    rows = []
-  }
-
-  /** What answers another number of questions answers none. */
-  function finish(): void {
-    if (hasFailed) return
-    if (results.length === steps.length) settle?.resolve(results)
-    else hangUp()
-  }
 
   const handlers = {
     submit(connection: Connection) {
       const wire = connection as unknown as Wire
       hangUp = () => {
-        settle?.reject(loseLine('the answers of the server are out of step'))
+        reject(loseLine('the answers of the server are out of step'))
         wire.stream.destroy()
       }
-      wire.on('parseComplete', noteKnown)
-      const forget = () => wire.off('parseComplete', noteKnown)
+      wire.on('parseComplete', answers.noteKnown)
+      const forget = () => wire.off('parseComplete', answers.noteKnown)
       done.then(forget, forget)
       wire.stream.cork()
       try {
-        send(wire)
+        sendSteps(wire, { steps, written, known })
       } finally {
         wire.stream.uncork()
       }
     },
-    handleRowDescription({ fields }: RowDescription) {
+    handleRowDescription: answers.noteColumns,
+    handleDataRow: answers.addRow,
+    handleCommandComplete: answers.finishStep,
+    handleEmptyQuery: () => answers.finishStep({ text: '' }),
+    handlePortalSuspended() {},
+    handleError(error: unknown) {
+      hasFailed = true
+      reject(error)
+    },
+    /** What answers another number of questions answers none. */
+    handleReadyForQuery() {
+      if (hasFailed) return
+      if (answers.results.length === steps.length) resolve(answers.results)
+      else hangUp()
+    },
+  }
+  return Object.assign(handlers, { done })
+}
+
+interface Sending {
+  readonly steps: readonly StatementStep[]
+  /** The values of each step as the server reads them. */
+  readonly written: readonly (readonly (string | Buffer | null)[])[]
+  readonly known: KnownStatements
+}
+
+function sendSteps(wire: Wire, { steps, written, known }: Sending): void {
+  const told = new Set<string>()
+  for (const [at, { statement }] of steps.entries()) {
+    const { name } = statement
+    if (!known.has(name) && !told.has(name)) {
+      told.add(name)
+      wire.parse({ ...statement, types: [] })
+      wire.describe({ type: 'S', name })
+    }
+    wire.bind({ statement: name, values: written[at] ?? [] })
+    wire.execute({})
+  }
+  wire.sync()
+}
+
+/** Reads what the server answers, step by step. */
+function createAnswerReader(steps: readonly StatementStep[], known: KnownStatements) {
+  const results: StepResult[] = []
+  let rows: Record<string, SqlValue>[] = []
+  const currentName = () => steps[results.length]?.statement.name ?? ''
+  return {
+    results,
+    /** A statement stays known when what comes behind it fails. */
+    noteKnown: () => void known.set(currentName(), []),
+    noteColumns({ fields }: RowDescription): void {
       known.set(
         currentName(),
         fields.map(field => ({ name: field.name, read: readerOf(field.dataTypeID) })),
       )
     },
-    handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }) {
+    addRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
       const entries = (known.get(currentName()) ?? []).map(({ name, read }, at) => {
         const text = fields[at] ?? null
         return [name, text === null ? null : read(text)] as const
       })
       rows.push(Object.fromEntries(entries))
     },
-    handleCommandComplete: finishStep,
-    handleEmptyQuery: () => finishStep({ text: '' }),
-    handlePortalSuspended() {},
-    handleError(error: unknown) {
-      hasFailed = true
-      settle?.reject(error)
+    finishStep({ text }: { readonly text: string }): void {
+      results.push({ rows, changes: Number(/\d+$/.exec(text)?.[0] ?? 0), tag: text })
+      rows = []
     },
-    handleReadyForQuery: finish,
   }
-  return Object.assign(handlers, { done })
 }
