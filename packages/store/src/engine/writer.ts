@@ -44,6 +44,8 @@ interface Job extends Share {
   readonly reject: (error: unknown) => void
 }
 
+type JobTerms = WriteTerms & Partial<Pick<Job, 'isDurable' | 'isLast'>>
+
 /** A transaction that has ended, and what came of each of its jobs. */
 interface Written {
   readonly jobs: readonly Job[]
@@ -68,14 +70,12 @@ export function createWriter(
   onDurable: (batch: Batch) => void,
   transactions = createSqliteTransactions(db),
 ): Writer {
-  const transaction = createTransaction(db, transactions)
-  const patience = createLockPatience()
+  const { settle, whenSynced } = createSettling(transactions, onDurable)
+  const writeTogether = createJobWriting(createTransaction(db, transactions), settle)
   const queue: Job[] = []
   let isScheduled = false
   let isClosed = false
   let isBusy = false
-  let syncing = 0
-  let whenSynced: (() => void) | undefined
 
   // Alone, a write goes at once; in company it waits a moment for more of it, and all share the price of one commit.
   function schedule(): void {
@@ -101,53 +101,7 @@ export function createWriter(
     setTimeout(writeNext, lockRetryMs)
   }
 
-  /** @returns those that another program keeps waiting */
-  function writeTogether(jobs: readonly Job[]): readonly Job[] {
-    const batch = createBatch()
-    try {
-      const results = transaction(jobs, batch)
-      endWith({ jobs, results, batch })
-    } catch (error) {
-      if (error instanceof OperationFailed && jobs.length > 1) return writeApart(jobs)
-      if (patience.isWorthWaiting(error)) return jobs
-      rejectAll(jobs, toStoreError(unwrap(error)))
-      return []
-    }
-    patience.end()
-    return []
-  }
-
-  /** Who waits for the disk is told once it has it; the next transaction need not wait meanwhile. */
-  function endWith(written: Written): void {
-    const { durability } = transactions
-    if (durability && written.jobs.some(({ isDurable }) => isDurable)) waitForDisk(written, durability)
-    else tell(written)
-  }
-
-  function waitForDisk(written: Written, { reach }: DurabilityPoint): void {
-    syncing += 1
-    reach(error => {
-      syncing -= 1
-      if (error) rejectAll(written.jobs, toLostWrite(error))
-      else tell(written)
-      if (syncing === 0) whenSynced?.()
-    })
-  }
-
-  function tell({ jobs, results, batch }: Written): void {
-    for (const [index, job] of jobs.entries()) job.resolve(results[index])
-    onDurable(batch)
-  }
-
-  function writeApart(jobs: readonly Job[]): readonly Job[] {
-    const at = jobs.findIndex(job => writeTogether([job]).length > 0)
-    return at < 0 ? [] : jobs.slice(at)
-  }
-
-  function enqueue<T>(
-    operation: Operation<T>,
-    terms: WriteTerms & Partial<Pick<Job, 'isDurable' | 'isLast'>>,
-  ): Promise<T> {
+  function enqueue<T>(operation: Operation<T>, terms: JobTerms): Promise<T> {
     return new Promise((resolve, reject) => {
       if (isClosed) return reject(new Error('the store is closed'))
       const told = { resolve: resolve as Job['resolve'], reject }
@@ -167,10 +121,76 @@ export function createWriter(
         if (queue.length === 0) break
         await delay(lockRetryMs)
       }
-      if (syncing > 0)
-        await new Promise<void>(resolve => {
-          whenSynced = resolve
-        })
+      await whenSynced()
+    },
+  }
+}
+
+/** Writes jobs in one transaction, and each on its own when one of them throws. @returns those that another program keeps waiting */
+type WriteJobs = (jobs: readonly Job[]) => readonly Job[]
+
+function createJobWriting(transaction: RunTransaction, settle: (written: Written) => void): WriteJobs {
+  const patience = createLockPatience()
+
+  function writeTogether(jobs: readonly Job[]): readonly Job[] {
+    const batch = createBatch()
+    try {
+      const results = transaction(jobs, batch)
+      settle({ jobs, results, batch })
+    } catch (error) {
+      if (error instanceof OperationFailed && jobs.length > 1) return writeApart(jobs)
+      if (patience.isWorthWaiting(error)) return jobs
+      rejectAll(jobs, toStoreError(unwrap(error)))
+      return []
+    }
+    patience.end()
+    return []
+  }
+
+  function writeApart(jobs: readonly Job[]): readonly Job[] {
+    const at = jobs.findIndex(job => writeTogether([job]).length > 0)
+    return at < 0 ? [] : jobs.slice(at)
+  }
+
+  return writeTogether
+}
+
+interface Settling {
+  /** Tells each job what came of it: at once, or when the disk has it. The next transaction need not wait meanwhile. */
+  settle(written: Written): void
+  /** Resolves when no job waits for the disk. */
+  whenSynced(): Promise<void>
+}
+
+function createSettling({ durability }: Transactions, onDurable: (batch: Batch) => void): Settling {
+  let syncing = 0
+  let onSynced: (() => void) | undefined
+
+  function tell({ jobs, results, batch }: Written): void {
+    for (const [index, job] of jobs.entries()) job.resolve(results[index])
+    onDurable(batch)
+  }
+
+  function waitForDisk(written: Written, { reach }: DurabilityPoint): void {
+    syncing += 1
+    reach(error => {
+      syncing -= 1
+      if (error) rejectAll(written.jobs, toLostWrite(error))
+      else tell(written)
+      if (syncing === 0) onSynced?.()
+    })
+  }
+
+  return {
+    settle(written) {
+      if (durability && written.jobs.some(({ isDurable }) => isDurable)) waitForDisk(written, durability)
+      else tell(written)
+    },
+    async whenSynced() {
+      if (syncing === 0) return
+      await new Promise<void>(resolve => {
+        onSynced = resolve
+      })
     },
   }
 }
@@ -194,10 +214,12 @@ function rejectAll(jobs: readonly Job[], error: unknown): void {
   for (const job of jobs) job.reject(error)
 }
 
+type RunTransaction = (jobs: readonly Job[], batch: Batch) => readonly unknown[]
+
 function createTransaction(
   db: Database,
   { begin, commit, rollback, runAll = runInOrder }: Transactions,
-): (jobs: readonly Job[], batch: Batch) => readonly unknown[] {
+): RunTransaction {
   const book = prepareQuery(
     db,
     'INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value',
