@@ -163,7 +163,7 @@ describe('createOwnerReader()', () => {
     await expect(enter(await mint({ claims: { exp: start / 1000 + 9_000 } }))).rejects.toThrow(Unavailable)
   })
 
-  it('people of two issuers have different addresses, and nobody can take an address that was made for another', async () => {
+  it('people of two issuers have different addresses, and nobody can take the address of another person', async () => {
     const issuers = [
       { issuer, audience: 'us', secret },
       { issuer: 'https://other.example', audience: 'us', secret },

@@ -33,7 +33,7 @@ describe('a signed URL', () => {
     await fc.assert(fc.asyncProperty(places, check), { numRuns: 100 })
   })
 
-  it('C-08: an encoded slash is a slash once it is decoded', () => {
+  it('C-08: an encoded slash is a slash after decoding', () => {
     const place = parseSignedUrl(`${origin}/storage/v1/object/sign/b/x%2Fy%20z/%C3%BC.jpg?token=a.b.c`)
     expect(place).toMatchObject({ bucket: 'b', path: 'x/y z/ü.jpg' })
     expect(place && formatPlace(place)).toBe('b/x/y%20z/%C3%BC.jpg')

@@ -30,7 +30,7 @@ function tell(notices: readonly NoteNotice[], showsNotes = true) {
   return events.map(({ type }) => type).filter(type => !type.startsWith('RUN_') && !type.startsWith('STEP_'))
 }
 
-describe('notes of a turn that is tried again', () => {
+describe('notes of a repeated turn', () => {
   test('start a subagent once, however it ended', () => {
     expect(tell([delegation, delegation, observation()])).toEqual(['SUBAGENT_STARTED', 'SUBAGENT_FINISHED'])
     const failed = [delegation, observation({ message: 'no' }), delegation, observation()]
@@ -42,7 +42,7 @@ describe('notes of a turn that is tried again', () => {
   })
 })
 
-test('a chat shows no notes of unknown kinds, and none at all where notes are hidden', () => {
+test('a chat shows no notes of unknown kinds, and none at all where the configuration hides notes', () => {
   const others = ['director_context', 'injected_context', 'final', 'error', '__proto__', 'constructor']
   expect(tell(others.map(kind => note('n-1', { kind, content: { value: 'x' } })))).toEqual([])
   expect(tell([delegation, observation()], false)).toEqual([])

@@ -57,7 +57,7 @@ describe('createRunWriter()', () => {
     expect(wordsOf(await readAsClient(events))).toEqual(['here\n\nthere'])
   })
 
-  it('completes an answer with what was not streamed, also with links and files', async () => {
+  it('completes an answer with the parts that it did not stream, also with links and files', async () => {
     const link: Part = { kind: 'link', url: 'https://x.test/a', title: 'A' }
     const events = writeRun(writer => {
       writer.piece([text('see ')], 'answer')

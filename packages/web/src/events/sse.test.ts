@@ -38,7 +38,7 @@ describe('streamEvents()', () => {
     expect((await new Response(stream).text()).length).toBeGreaterThan(9_000_000)
   })
 
-  it('does not count a new client as slow, however much the stream begins with', async () => {
+  it('does not count a new client as slow, however much comes first in the stream', async () => {
     const { quota, stream } = open([say(9_000_000), say(9_000_000), say(1)])
     quota.sink?.close()
     expect((await new Response(stream).text()).length).toBeGreaterThan(18_000_000)

@@ -4,12 +4,12 @@ import { webDescriptor } from './descriptor.ts'
 const { readAddress } = webDescriptor.speaker
 
 describe('a person in the chat', () => {
-  test.each(['@ann@web.agents.test', 'ann@id.web.agents.test'])('is named by %s', text => {
+  test.each(['@ann@web.agents.test', 'ann@id.web.agents.test'])('has the name %s', text => {
     expect(readAddress?.(text, 'agents.test')?.address.local).toBe('ann')
   })
 
   test.each(['@ann@agents.test', '@ann@web.agents.test.evil.example', '@ann@myweb.agents.test', 'ann'])(
-    'is not named by %s',
+    'does not have the name %s',
     text => {
       expect(readAddress?.(text, 'agents.test')).toBeUndefined()
     },

@@ -23,7 +23,7 @@ it('readForm() reads a file whose bytes resemble the boundary of another form', 
 })
 
 it.each(['name="f"', 'name="f"; filename="a"'])(
-  'readForm() refuses many fields before they are parsed: %s',
+  'readForm() refuses many fields before it parses them: %s',
   async head => {
     await expect(readUploadForm(postFields(50_000, `content-disposition: form-data; ${head}`))).rejects.toMatchObject({
       code: 'too_large',
