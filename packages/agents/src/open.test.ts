@@ -19,7 +19,7 @@ async function problemOf(opening: Promise<unknown>): Promise<string> {
 }
 
 describe('openAgents()', () => {
-  test('lists its agents in the order of the file, with what the world may know of them', async () => {
+  test('lists its agents in the order of the file, with their public members', async () => {
     const gateway = await openAgentGateway({
       echo,
       'front.desk': {
@@ -67,7 +67,7 @@ describe('openAgents()', () => {
     expect((await openAgentGateway({ echo })).defaultAgent).toBeUndefined()
   })
 
-  test('runs an agent for a minute at most, or as long as it is told', async () => {
+  test('runs an agent for a minute at most, or for the configured time', async () => {
     const gateway = await openAgentGateway({
       a: echo,
       b: { ...echo, deadline: '2m' },
@@ -76,7 +76,7 @@ describe('openAgents()', () => {
     expect(['a', 'b', 'c'].map(name => gateway.findRunning(name)?.deadlineMs)).toEqual([60_000, 120_000, 1_500])
   })
 
-  test('gives an agent as much history as it is told', async () => {
+  test('gives an agent the configured length of history', async () => {
     const { history } = await openTestAgent({ ...echo, history: { keep_head: 1, max_turns: 4, max_chars: 100 } })
     expect(history.reach).toEqual({ head: 5, tail: 8 })
     const entries = ['u', 'a', 'u', 'a', 'u', 'a'].map((side, seq) => ({
@@ -119,7 +119,7 @@ describe('openAgents()', () => {
   })
 })
 
-describe('openAgents(), told something wrong,', () => {
+describe('openAgents() with a wrong configuration', () => {
   test.each(['llama', 'builtin:nobody', 'desk.ts', './desk.py'])(
     'names the key and what is available instead of "%s"',
     async use => {

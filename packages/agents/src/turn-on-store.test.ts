@@ -15,8 +15,8 @@ const neutral = (text: string) => ({
   ],
 })
 
-describe('a turn on a real desk', () => {
-  test('is answered once, and its delivery is queued with the answer', async () => {
+describe('a turn on a real store', () => {
+  test('gets one answer, whose delivery the same commit queues', async () => {
     const { say, workNext, record, lease } = await openAgentStore()
     await say('hello')
     await workNext(await openTestAgent({ use: 'builtin:echo' }))
@@ -34,7 +34,7 @@ describe('a turn on a real desk', () => {
     expect(await record('hello')).toMatchObject({ state: 'ignored', response: null, deliveries: [] })
   })
 
-  test('tells the peer nothing of the error of an agent, and the operator all of it', async () => {
+  test('shows the peer nothing of the error of an agent, and the operator all of it', async () => {
     const { say, workNext, record } = await openAgentStore()
     await say('hello')
     await workNext(() => Promise.reject(new Error('the password is hunter2')))
@@ -56,7 +56,7 @@ describe('a turn on a real desk', () => {
     expect(await record('hello')).toMatchObject({ state: 'failed', response: neutral('hello') })
   })
 
-  test('that is canceled ends its agent, and nothing is said', async () => {
+  test('that somebody cancels ends its agent, and nothing goes out', async () => {
     const { store, say, lease, turnContext, record } = await openAgentStore()
     const aborted = Promise.withResolvers<unknown>()
     const begun = Promise.withResolvers<void>()
@@ -75,7 +75,7 @@ describe('a turn on a real desk', () => {
     expect(await store.findTask({ owner: 'alice', id: 'task-hello' })).toMatchObject({ state: 'canceled' })
   })
 
-  test('is tried again when something did not answer, no sooner than it asked', async () => {
+  test('runs again when something did not answer, no sooner than it asked', async () => {
     const { say, workNext, lease, wait, record } = await openAgentStore()
     await say('hello')
     await workNext(() => Promise.reject(new Unavailable('The model is busy', { retryAfter: 30 })))
@@ -87,7 +87,7 @@ describe('a turn on a real desk', () => {
     expect(await record('hello')).toMatchObject({ state: 'answered', response: { parts: [{ content: 'here I am' }] } })
   })
 
-  test('is given up when nothing answers for too long', async () => {
+  test('fails when nothing answers for too long', async () => {
     const { say, workNext, wait, record } = await openAgentStore({ maxCrashes: 100 })
     await say('hello')
     wait(3_600_000)
@@ -99,7 +99,7 @@ describe('a turn on a real desk', () => {
     })
   })
 
-  test('that brought the process down each time is answered as failed', async () => {
+  test('that brings the process down each time gets a failed answer', async () => {
     const { say, lease, workNext, wait, record } = await openAgentStore({ maxCrashes: 3 })
     await say('poison')
     for (const attempt of [1, 2, 3]) {
@@ -116,7 +116,7 @@ describe('a turn on a real desk', () => {
     })
   })
 
-  test('is given back when the process shuts down, and that does not count', async () => {
+  test('goes back when the process shuts down, and that does not count', async () => {
     const { say, workNext, lease, record } = await openAgentStore()
     await say('hello')
     const stop = new AbortController()
@@ -136,7 +136,7 @@ describe('a turn on a real desk', () => {
     expect((await record('hello')).response?.parts).toMatchObject([{ content: 'second' }])
   })
 
-  test('tells of streamed pieces in order, then that it is settled', async () => {
+  test('reports streamed pieces in order, then its end', async () => {
     const { store, say, workNext } = await openAgentStore()
     const message = await say('tool one two')
     const heard: unknown[] = []
@@ -166,7 +166,7 @@ describe('a turn on a real desk', () => {
     expect((await record('recall')).response?.parts).toMatchObject([{ content: 'You told me: blue' }])
   })
 
-  test('is given what was said before in its thread, and what arrived', async () => {
+  test('has the earlier words of its thread, and the files of the message', async () => {
     const { say, workNext, record } = await openAgentStore()
     for (const text of ['one', 'two']) {
       await say(text)
@@ -191,7 +191,7 @@ describe('a turn on a real desk', () => {
   })
 })
 
-test('a webhook that was down answers the same turn under the same id when it is back', async () => {
+test('gets one turn to a webhook under the same id when the webhook is back', async () => {
   const { say, workNext, wait, record } = await openAgentStore()
   let isUp = false
   const server = await openWebhookServer(() => (isUp ? { body: { text: 'back' } } : { status: 503 }))
@@ -209,8 +209,8 @@ test('a webhook that was down answers the same turn under the same id when it is
   expect(ids[0]).toBe(ids[1])
 })
 
-describe('a worker on a real desk', () => {
-  test('answers what was admitted while it runs, and gives back what it had to leave', async () => {
+describe('a worker on a real store', () => {
+  test('answers messages that arrive while it runs, and gives back the turns that it had to leave', async () => {
     const { store, say, turnContext, record, lease } = await openAgentStore()
     const begun = Promise.withResolvers<void>()
     const base = turnContext(

@@ -202,7 +202,7 @@ test('swarm hands over, looks up, and asks before it gives money back', async ()
   expect(server.requests).toHaveLength(3)
 })
 
-test('the swarm as a library answers, tells its steps, and goes on where it was when it is run again', () => {
+test('the swarm as a library answers, reports its steps, and continues at the next run', () => {
   const file = resolve(mkdtempSync(resolve(tmpdir(), 'postern-example-')), 'desk.db')
   const run = () => {
     const done = spawnSync(process.execPath, [resolve(examples, 'transcript/desk.ts'), file], { encoding: 'utf8' })

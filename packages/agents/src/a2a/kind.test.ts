@@ -63,7 +63,7 @@ describe('an a2a agent', () => {
     return { asked, heard }
   }
 
-  test('passes on what it heard, and says what it was answered', async () => {
+  test('passes on the text that it received, and answers with the text of its peer', async () => {
     const { asked, heard } = await converse(completed('hi'))
     expect(asked).toEqual([['https://peer.test/card', [text('hello')], {}]])
     expect(heard).toEqual([{ parts: [text('hi')], status: 'completed' }])
@@ -82,7 +82,7 @@ describe('an a2a agent', () => {
     [{ card: 'https://peer.test/card', address }, 'agents.subject: needs either "card" or "address"'],
     [{ address: 'robot' }, 'agents.subject.address: must be an address such as "@name@agents.example"'],
     [{ card: 'peer' }, 'agents.subject.card'],
-  ])('is refused with %j', async (members, problem) => {
+  ])('refuses %j', async (members, problem) => {
     await expect(openAgentGateway({ subject: { use: 'a2a', ...members } })).rejects.toThrow(problem)
   })
 })

@@ -43,7 +43,7 @@ const turn = (role: 'user' | 'assistant', content: string, id: string): Historic
 })
 
 describe('a run', () => {
-  test('has the conversation, the sender with their proof, and ids that tell nothing of anybody', async () => {
+  test('has the conversation, the sender with their proof, and ids that betray nothing', async () => {
     const { ask, server } = await openAgui(() => runOf(textEvent('hi')), {
       api_key: 'token',
       forwarded_props: { mode: 'x' },
@@ -120,7 +120,7 @@ describe('an AG-UI agent', () => {
     expect(chunks).toContainEqual(expect.objectContaining({ status: 'working', stage: 'look up' }))
   })
 
-  test('is given its state again in the next run, with its changes', async () => {
+  test('gets its state again in the next run, with its changes', async () => {
     const { ask, server, kept } = await openAgui([
       runOf(
         { type: 'STATE_SNAPSHOT', snapshot: { cart: ['cake'] } },
@@ -166,7 +166,7 @@ describe('an AG-UI agent', () => {
     expect(textOfAnswer(await answerTo({ type: 'MESSAGES_SNAPSHOT', messages }, textEvent('said')))).toBe('said')
   })
 
-  test('is not waited for after its run has finished', async () => {
+  test('holds up no turn after its run has finished', async () => {
     const { ask, server } = await openAgui(() => ({ ...runOf(textEvent('over')), hangs: true }))
     expect(textOfAnswer((await ask()).answer)).toBe('over')
     await server.left
@@ -206,7 +206,7 @@ describe('an AG-UI agent fails', () => {
     ['503', { status: 503, body: {} }],
     ['a run without an end', eventsOf(textEvent('half'))],
     ['a connection that breaks', { ...eventsOf(textEvent('half')), breaks: true }],
-  ])('for a while, and is asked again, by %s', async (_what, reply) => {
+  ])('for a while, and gets the question again, by %s', async (_what, reply) => {
     await expect(failing(reply)).rejects.toBeInstanceOf(Unavailable)
   })
 

@@ -35,7 +35,7 @@ function decideOn(asked: PartialResponse, outcome: 'granted' | 'declined') {
 }
 
 describe('openApprovals()', () => {
-  test('E-38: puts the action on the record store, and asks with its arguments where the tool says nothing', async () => {
+  test('E-38: puts the action on the record store, and asks with its arguments where the tool has no text', async () => {
     const { ask, records } = openTest()
     const asked = await ask()
     expect(asked.status).toBe('input_required')
@@ -49,7 +49,7 @@ describe('openApprovals()', () => {
     expect(record?.value).toMatchObject({ status: 'pending', apply_input: { args: { order: '17' } } })
   })
 
-  test('hides nothing of what it asks for, and says where it does not show all of it', async () => {
+  test('shows the arguments in full, or says where it cuts them', async () => {
     const { ask } = openTest()
     expect(policyOf(await ask({ args: { to: '\u202e71' } })).message).toBe(
       'May I run "refund" with {"to":"\\u202e71"}?',
@@ -60,7 +60,7 @@ describe('openApprovals()', () => {
     }
   })
 
-  test('E-39: runs what was granted once, and knows what came of it when the turn is tried again', async () => {
+  test('E-39: runs a granted action once, and knows its result when the turn runs again', async () => {
     const { ask, approvals } = openTest()
     const message = decideOn(await ask(), 'granted')
     const runs: unknown[] = []
@@ -76,7 +76,7 @@ describe('openApprovals()', () => {
     expect(runs).toEqual([{ order: '17' }])
   })
 
-  test('E-39: does not run again what was begun and broken off, and says that nobody knows', async () => {
+  test('E-39: does not repeat an action that broke off, and says that nobody knows its result', async () => {
     const { ask, approvals } = openTest()
     const message = decideOn(await ask(), 'granted')
     const decided = await approvals.findDecided(message)
@@ -92,7 +92,7 @@ describe('openApprovals()', () => {
     })
   })
 
-  test('E-39: never runs what was declined, or came too late', async () => {
+  test('E-39: never runs a declined action, or one whose decision came too late', async () => {
     for (const [outcome, hours, words] of [
       ['declined', 0, 'It was not allowed.'],
       ['granted', 3, 'Nobody allowed it in time.'],
@@ -115,7 +115,7 @@ describe('openApprovals()', () => {
     expect((await approvals.describe(policy))?.outcome).toEqual({ error: { message: 'Nobody allowed it in time.' } })
   })
 
-  test('takes no decision on a call of another agent, on no call, or on something else', async () => {
+  test('takes no decision on a call of another agent, on a missing call, or on something else', async () => {
     const records = createMemoryRecords()
     const { ask } = openTest({ records })
     const { approvals } = openTest({ name: 'other', records })

@@ -60,7 +60,7 @@ async function openTest({ policy = 'direct', thread, approver = 'sender' }: Kept
   return { approvals, records, runs, run, tryTurn, wait }
 }
 
-describe('calls that were decided on before they are made', () => {
+describe('calls with a decision from an earlier conversation', () => {
   test('E-39: run at once, each once, on record with whose word it was', async () => {
     const { tryTurn, runs, records } = await openTest()
     const { call } = tryTurn()
@@ -78,7 +78,7 @@ describe('calls that were decided on before they are made', () => {
     )
   })
 
-  test('E-39: run no second time in a turn that is tried again, and what came of them is known', async () => {
+  test('E-39: run no second time in a repeated turn, which knows their results', async () => {
     const { tryTurn, runs } = await openTest()
     const first = tryTurn()
     await first.call({ order: '17' })
@@ -92,7 +92,7 @@ describe('calls that were decided on before they are made', () => {
     expect(runs).toHaveLength(4)
   })
 
-  test('E-39: what was begun and broken off is not run again: nobody knows what came of it', async () => {
+  test('E-39: do not run again after they broke off, since nobody knows the result', async () => {
     const { tryTurn, approvals, run, runs } = await openTest()
     const ruled = await tryTurn().find({ order: '17' })
     if (!ruled) throw new Error('nothing is remembered')
@@ -105,14 +105,14 @@ describe('calls that were decided on before they are made', () => {
     expect(runs).toEqual([])
   })
 
-  test('somebody is asked where a turn that is tried again wants something else', async () => {
+  test('need a new question where a repeated turn wants something else', async () => {
     const { tryTurn, runs } = await openTest()
     await tryTurn().call({ order: '17' })
     expect(await tryTurn().find({ order: '99' })).toBeUndefined()
     expect(runs).toEqual([{ order: '17' }])
   })
 
-  test('never run after a no, and are not asked for', async () => {
+  test('never run after a no, and cause no question', async () => {
     const { tryTurn, runs } = await openTest({ policy: 'forbidden' })
     expect(await tryTurn().call({ order: '17' })).toEqual({
       error: {
@@ -130,12 +130,12 @@ describe('calls that were decided on before they are made', () => {
       { ...aliceSender, identities: [{ ...first(aliceSender), assurance: 'domain' }] },
     ],
   ]
-  test.each(others)('are asked for when they are of %s', async (_, sender) => {
+  test.each(others)('cause a question when they are of %s', async (_, sender) => {
     const { tryTurn } = await openTest()
     expect(await tryTurn({ message: testMessage('please', { sender }) }).find({})).toBeUndefined()
   })
 
-  test('are asked for when they come by a list, elsewhere, too late, or when the configuration heeds no such word', async () => {
+  test('cause a question from a list, elsewhere, too late, or when the configuration ignores such decisions', async () => {
     const { tryTurn, wait } = await openTest()
     expect(await tryTurn({ flags: ['by_list'] }).find({})).toBeUndefined()
     const here = await openTest({ thread: 7 })

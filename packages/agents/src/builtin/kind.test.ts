@@ -65,7 +65,7 @@ describe('builtin:echo', () => {
     expect((await askEcho({ parts })).text).toMatch(/^> plain\n\n/)
   })
 
-  test('names what was attached, and a message without text', async () => {
+  test('names the attached files, and a message without text', async () => {
     expect((await askEcho({ parts: [inlineFile] })).text).toMatch(
       /^> \(no text\)\n> \[file: note\.txt, text\/plain\]\n/,
     )
@@ -114,7 +114,7 @@ describe('builtin:help', () => {
     },
   )
 
-  test('shows the history it was given', async () => {
+  test('shows the history that it gets', async () => {
     const turn = { parts: [], timestamp: '2026-01-01T00:00:00.000Z' }
     const turns = [
       { ...turn, role: 'user' as const, sender: { address: '@alice@peer.test' } },

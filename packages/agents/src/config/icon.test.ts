@@ -71,7 +71,7 @@ test('openAgents() gives a picture its address under the agent’s own', async (
   expect(gateway.findIcon('nobody')).toBeUndefined()
 })
 
-test('openAgents() tells what an agent is shown with', async () => {
+test('openAgents() returns the public description of an agent', async () => {
   const fields = [{ name: 'Source', value: 'https://example.com/code' }]
   const also_known_as = ['https://old.test/users/echo']
   const shown = { discoverable: true, indexable: true, fields, also_known_as }

@@ -10,7 +10,7 @@ test.each([
   [{ queue: 'merge' }, { mode: 'merge' }],
   [{ queue: 'interrupt' }, { mode: 'interrupt' }],
   [{ queue: { mode: 'merge', window: '1500ms' } }, { mode: 'merge', windowMs: 1_500 }],
-])('%j is read as %j, and goes in again as it came out', (members, lane) => {
+])('the configuration reads %j as %j, which reads again as the same', (members, lane) => {
   const { data } = read(members)
   if (!data) throw new Error('it should be valid')
   expect(readQueueMode(data.queue)).toEqual(lane)
@@ -24,7 +24,7 @@ test.each([
   [{ queue: { mode: 'merge' } }],
   [{ concurrency: 0 }],
   [{ concurrency: 1.5 }],
-])('%j is refused by its key', members => {
+])('the configuration refuses %j by its key', members => {
   const { error } = read(members)
   expect(error?.issues[0]?.path[0]).toBe(Object.keys(members)[0])
 })

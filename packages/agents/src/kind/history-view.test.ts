@@ -22,7 +22,7 @@ const idsOf = (view: ReturnType<typeof createHistoryView>, entries: readonly Ent
   view.view(entries).turns.map(({ id }) => id)
 
 describe('createHistoryView()', () => {
-  test('S-20: an orchestrator sees the last eight messages, or as many as are kept, without what was done', () => {
+  test('S-20: an orchestrator sees the last eight messages, or as many as its window holds, without actions', () => {
     const entries = [...past, say(21, 'm21'), say(22, 'm22', call)]
     expect(idsOf(createHistoryView({ view: 'role:orchestrator' }), entries)).toEqual([
       'n15',
@@ -39,12 +39,12 @@ describe('createHistoryView()', () => {
     expect(JSON.stringify(kept)).not.toContain('tool_call')
   })
 
-  test('S-21, S-22: a manager and a worker see nothing of a conversation that has no phase and no task', () => {
+  test('S-21, S-22: a manager and a worker see nothing of a conversation without phase and task', () => {
     expect(idsOf(createHistoryView({ view: 'role:manager' }), past)).toEqual([])
     expect(idsOf(createHistoryView({ view: 'role:worker' }), past)).toEqual([])
   })
 
-  test('W-15: a swarm keeps the last fifteen messages, or as many as are kept; one with calls counts once', () => {
+  test('W-15: a swarm keeps the last fifteen messages, or as many as its window holds; one with calls counts once', () => {
     expect(idsOf(createHistoryView({ view: 'swarm' }), past)).toHaveLength(15)
     expect(idsOf(createHistoryView({ view: 'swarm', keep: 0 }), past)).toEqual([])
     const view = createHistoryView({ view: 'swarm', keep: 2 }).view([...past, say(21, 'm21'), say(22, 'm22', call)])

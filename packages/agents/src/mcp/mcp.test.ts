@@ -28,20 +28,20 @@ const askOnce = async (mcp: readonly object[], name: string, args: unknown, more
 }
 
 describe('a tool of an MCP server', () => {
-  test('is called through a program’s standard input and output', async () => {
+  test('runs through a program’s standard input and output', async () => {
     const { text, server } = await askOnce([everythingCommand], 'get-sum', { a: 2, b: 3 })
     expect(text).toContain('told: The sum of 2 and 3 is 5.')
     const tools = server.requests[0]?.body.tools as readonly { readonly function: { readonly name: string } }[]
     expect(tools.map(tool => tool.function.name)).toEqual(expect.arrayContaining(['echo', 'get-sum', 'get-env']))
   })
 
-  test('is called over Streamable HTTP, and gives what is structured', async () => {
+  test('runs over Streamable HTTP, and returns structured content', async () => {
     const { url } = await openHttp()
     const { text } = await askOnce([{ url, api_key: 'token' }], 'get-structured-content', { location: 'Chicago' })
     expect(JSON.parse(text.replace(/^.*told: /s, ''))).toMatchObject({ temperature: expect.any(Number) })
   })
 
-  test('of a program sees nothing of the gateway’s environment but what it is given', async () => {
+  test('of a program sees only the environment that its configuration gives', async () => {
     process.env.SECRET_OF_THE_GATEWAY = 'hunter2'
     onTestFinished(() => void delete process.env.SECRET_OF_THE_GATEWAY)
     const { text } = await askOnce([{ ...everythingCommand, env: { GIVEN: 'yes' } }], 'get-env', {})
@@ -49,12 +49,12 @@ describe('a tool of an MCP server', () => {
     expect(text).not.toContain('hunter2')
   })
 
-  test('is checked like any other: arguments before the call, and its own refusal is told to the model', async () => {
+  test('follows the checks of any other: its arguments before the call, and the model learns of its refusal', async () => {
     expect((await askOnce([everythingCommand], 'echo', {})).text).toMatch(/message: Invalid input/)
     expect((await askOnce([everythingCommand], 'nothing', {})).text).toContain('There is no such tool.')
   })
 
-  test('waits for a yes under the policy preview, and is unknown to the model when it is forbidden', async () => {
+  test('waits for consent under the policy preview, and a model never sees a forbidden one', async () => {
     const policies = { tool_policies: { 'get-sum': 'preview', 'get-env': 'forbidden' } }
     const { answer, server } = await askOnce([everythingCommand], 'get-sum', { a: 2, b: 3 }, policies)
     expect(answer?.status).toBe('input_required')
@@ -63,7 +63,7 @@ describe('a tool of an MCP server', () => {
     expect(JSON.stringify(server.requests[0]?.body.tools)).not.toContain('get-env')
   })
 
-  test('may have a prefix, beside others of the same server, and only some may be called', async () => {
+  test('may have a prefix, beside others of the same server, and the configuration may allow only some', async () => {
     const mcp = [
       { ...everythingCommand, only: ['echo'] },
       { ...everythingCommand, only: ['echo', 'get-sum'], prefix: 'two.'.replace('.', '_') },
@@ -74,7 +74,7 @@ describe('a tool of an MCP server', () => {
     expect(tools.map(tool => tool.function.name)).toEqual(['echo', 'two_echo', 'two_get-sum'])
   })
 
-  test('works again after its server was started anew', async () => {
+  test('works again after a restart of its server', async () => {
     const server = await openHttp()
     const agent = await openModelAgent(callOnce('get-sum', { a: 1, b: 1 }), { config: { mcp: [{ url: server.url }] } })
     expect(textOfAnswer((await agent.ask()).answer)).toContain('is 2.')
@@ -150,7 +150,7 @@ test('programs end with the gateway', async () => {
   expect(own).toEqual([])
 })
 
-describe('what a model is told of a result', () => {
+describe('the text of a result for a model', () => {
   test.each<[value: unknown, told: unknown]>([
     [
       {

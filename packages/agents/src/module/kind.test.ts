@@ -15,7 +15,7 @@ async function problemOf(use: string): Promise<ConfigError> {
 }
 
 describe('a module agent', () => {
-  test('is found from the folder of the configuration, or anywhere by its whole path', async () => {
+  test('loads from the folder of the configuration, or from anywhere by its whole path', async () => {
     const inFolder = await openTestAgent({ use: './plain.js' }, { baseDir: modules })
     const anywhere = await openTestAgent({ use: join(modules, 'plain.js') }, { baseDir: '/' })
     const above = await openTestAgent({ use: '../modules/plain.js' }, { baseDir: modules })
@@ -24,7 +24,7 @@ describe('a module agent', () => {
     }
   })
 
-  test('is shown under its own name when the configuration gives none', async () => {
+  test('shows its own name when the configuration gives none', async () => {
     const gateway = await openAgentGateway({ desk: { use: './modules/plain.js' } })
     expect(gateway.find('desk')).toMatchObject({ displayName: 'desk', description: '' })
   })
@@ -37,20 +37,20 @@ describe('a module agent', () => {
     expect(scripted.wasClosed()).toBe(true)
   })
 
-  test('that is not there is refused with its whole path', async () => {
+  test('that is missing fails with its whole path', async () => {
     const { key, message } = await problemOf('./modules/nobody.ts')
     expect(key).toBe('agents.desk.use')
     expect(message).toContain('"./modules/nobody.ts" cannot be loaded')
     expect(message).toContain(join(modules, 'nobody.ts'))
   })
 
-  test('that throws while it loads is refused with the reason', async () => {
+  test('that throws while it loads fails with the reason', async () => {
     const { message, cause } = await problemOf('./modules/throws.js')
     expect(message).toContain('"./modules/throws.js" cannot be loaded: the database is not there.')
     expect(cause).toBeInstanceOf(Error)
   })
 
-  test.each(['no-handle.mjs', 'wrong-handle.mjs'])('without the function handle is refused (%s)', async file => {
+  test.each(['no-handle.mjs', 'wrong-handle.mjs'])('without the function handle fails (%s)', async file => {
     const { key, message } = await problemOf(`./modules/${file}`)
     expect(key).toBe('agents.desk.use')
     expect(message).toBe(

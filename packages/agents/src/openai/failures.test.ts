@@ -63,13 +63,13 @@ describe('a model has failed', () => {
     [422, { detail: [] }, ''],
     [307, '', ''],
     [418, { error: { code: `${secret} ${secret}` } }, ': it names no reason'],
-  ])('when it answers %i, and says of it only what is of a fixed kind', async (status, body, said) => {
+  ])('when it answers %i, and the error has only fixed words about it', async (status, body, said) => {
     const error = await failureOf({ status, body, headers: { location: 'http://127.0.0.1:1/' } })
     expect(error).not.toBeInstanceOf(Unavailable)
     expect(error).toMatchObject({ message: `The model answered ${status}${said}` })
   })
 
-  test('and what it says in sentences is for the log alone, without a key', async () => {
+  test('and its own sentences are only in the log, without a key', async () => {
     const message = `Incorrect API key provided: sk-proj-abcdefgh12345678.\nSee the console.`
     const error = await failureOf({ status: 401, body: { error: { message } } })
     expect(error).toMatchObject({ cause: { message: 'Incorrect API key provided: (key). See the console.' } })
@@ -102,7 +102,7 @@ describe('a model has failed', () => {
     expect(error).toMatchObject({ message: expect.stringMatching(problem) })
   })
 
-  test('when it speaks on beyond the deadline of the turn, whose reason it is then', async () => {
+  test('when it goes on beyond the deadline of the turn, and the error is then that of the turn', async () => {
     const controller = new AbortController()
     const { ask, server } = await openModelAgent(() => {
       setTimeout(() => controller.abort(new Error('the agent took too long')), 30)
@@ -131,7 +131,7 @@ describe('a model that answers whole', () => {
     body: { object: 'chat.completion', choices: [{ index: 0, message, finish_reason }], usage: {} },
   })
 
-  test('is understood, whether it was asked to or not', async () => {
+  test('works, with and without a request for a stream', async () => {
     for (const stream of [true, false]) {
       const { ask, server } = await openModelAgent([whole({ role: 'assistant', content: 'Hello.' }, null)], {
         config: { stream },
@@ -141,7 +141,7 @@ describe('a model that answers whole', () => {
     }
   })
 
-  test('may do so in pieces of which only text is said', async () => {
+  test('may send pieces, and the agent says only those of text', async () => {
     const content = [
       { type: 'thinking', thinking: [] },
       { type: 'text', text: 'Hello.' },

@@ -29,14 +29,14 @@ describe.each(cuts)('a recorded stream, %s', (_, toPieces) => {
     ['llama-cpp', 'Hello Alice', {}],
     ['openrouter', 'Hello, Alice.', told],
     ['think-tags', 'Hello, Alice.', {}],
-  ])('of %s is heard', async (name, text, usage) => {
+  ])('of %s gives its text', async (name, text, usage) => {
     const { ask } = await openModelAgent([play(name)])
     const { answer } = await ask()
     expect(answer).toEqual({ parts: [{ kind: 'text', mime: 'text/markdown', content: text }], ...usage })
   })
 
   test.each(['openai-tool-calls', 'ollama-tool-calls', 'ollama-no-index'])(
-    'of two calls is understood: %s',
+    'of two calls gives both: %s',
     async name => {
       const { ask, server } = await openModelAgent([play(name), replyWith('Nothing anywhere.')], {
         config: { tools: './tools/shed.ts' },
@@ -79,14 +79,14 @@ describe.each(cuts)('a recorded stream, %s', (_, toPieces) => {
   })
 })
 
-test('text is passed on as it comes', async () => {
+test('the agent passes on text as it comes', async () => {
   const { ask } = await openModelAgent([{ pieces: [readRecording('openai')] }])
   const { chunks } = await ask()
   expect(chunks.map(textOfAnswer)).toEqual(['Grüße', ', Alice', '! 👋', ''])
   expect(chunks.at(-1)).toEqual({ usage: [expect.objectContaining({ total_tokens: 66 })] })
 })
 
-test('a recorded stream that is cut off anywhere before its end is Unavailable, and never an answer', async () => {
+test('a recorded stream that stops anywhere before its end is Unavailable, and never an answer', async () => {
   const bytes = readRecording('openai')
   const end = bytes.indexOf('"finish_reason":"stop"')
   for (const at of [0, 40, Math.floor(end / 2), end, bytes.indexOf('\n', end)]) {

@@ -50,7 +50,7 @@ describe('a request', () => {
     expect(server.requests[0]?.headers.authorization).toBeUndefined()
   })
 
-  test('tells of hidden text that the door noticed', async () => {
+  test('reports the hidden text that the channel noticed', async () => {
     const { ask, server } = await openModelAgent([replyWith('hi')])
     await ask('hello', { flags: ['hidden_text'] })
     expect(server.requests[0]?.body.messages.at(-1)?.content).toContain('"flags":["hidden_text"]')
@@ -68,7 +68,7 @@ describe('pictures', () => {
     ],
   })
 
-  test('go as what they are, not as what they are called; others are only named', async () => {
+  test('go by their contents, not by their names, and the request only names other files', async () => {
     const { ask, server } = await openModelAgent([replyWith('I see.')], { config: { images: true } })
     const bytesOf: Readonly<Record<string, Buffer>> = { 'a.png': png, 'b.svg': Buffer.from('<svg/>') }
     const read: string[] = []
@@ -86,14 +86,14 @@ describe('pictures', () => {
     expect(content[0]).toMatchObject({ type: 'text', text: expect.stringContaining('"huge.png"') })
   })
 
-  test('that cannot be had are left out, and the message is answered', async () => {
+  test('that the gateway cannot get stay out, and the agent still answers', async () => {
     const { ask, server } = await openModelAgent([replyWith('Where?')], { config: { images: true } })
     const attachment = () => Promise.reject(new Undeliverable('Cannot fetch attachment: its host answered 404'))
     expect(textOfAnswer((await ask(message, { attachment })).answer)).toBe('Where?')
     expect(server.requests[0]?.body.messages.at(-1)?.content).toEqual(expect.stringContaining('"a.png"'))
   })
 
-  test('are not looked at unless the configuration says so', async () => {
+  test('stay out unless the configuration asks for them', async () => {
     const { ask, server } = await openModelAgent([replyWith('No.')])
     const attachment = () => Promise.reject(new Error('must not be read'))
     await ask(message, { attachment })
@@ -115,7 +115,7 @@ describe('the configuration of an openai agent', () => {
     [{ tools: 'tools' }, 'agents.subject.tools: must be a path such as "./tools.ts"'],
     [{ max_rounds: 0 }, 'agents.subject.max_rounds'],
     [{ top_p: 1 }, 'Beside "use" it may have: name, description'],
-  ])('is refused with %j', async (members, problem) => {
+  ])('fails with %j', async (members, problem) => {
     await expect(openAgentGateway({ subject: { ...good, ...members } })).rejects.toThrow(problem)
   })
 

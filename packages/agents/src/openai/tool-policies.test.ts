@@ -6,7 +6,7 @@ import { call, replyWith, streamOf } from '../../test/model-server.ts'
 const tools = './tools/shed.ts'
 
 describe('tool_policies', () => {
-  test('E-38: end the turn with the question, and leave the calls behind it undone', async () => {
+  test('E-38: end the turn with the question, and skip the calls behind it', async () => {
     const calls = [
       { index: 0, id: 'a', type: 'function', function: { name: 'look', arguments: '{"where":"here"}' } },
       { index: 1, id: 'b', type: 'function', function: { name: 'recall', arguments: '{}' } },
@@ -32,7 +32,7 @@ describe('tool_policies', () => {
     expect(answer?.parts?.[0]).toMatchObject({ error: { message: expect.stringContaining('where: Invalid input') } })
   })
 
-  test('keep a forbidden tool from being offered, and from being called', async () => {
+  test('keep a forbidden tool out of the offer, and from running', async () => {
     const config = { tools, tool_policies: { look: 'forbidden' } }
     const { ask, server } = await openModelAgent([call('look', { where: 'here' }), replyWith('Well.')], { config })
     const { answer } = await ask()

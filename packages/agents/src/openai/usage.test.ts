@@ -30,7 +30,7 @@ const answered = (...documents: readonly object[]): ModelReply => {
 const optionsOf = ({ body }: { readonly body: { readonly [name: string]: unknown } }) => body.stream_options
 
 describe('what an answer of a model cost', () => {
-  test('is summed over the rounds in which it calls tools', async () => {
+  test('is the sum over the rounds in which it calls tools', async () => {
     const { ask, server } = await openModelAgent(
       [stream([calling, ending('tool_calls'), usageChunk]), answered(ending('stop'), usageChunk)],
       { config },
@@ -53,7 +53,7 @@ describe('what an answer of a model cost', () => {
     ],
     ['with a whole answer', { body: { choices: [{ message: { content: 'Hello.' } }], usage: cost } }],
     ['behind the end of a stream that then breaks off', stream([words, ending('stop'), usageChunk], { breaks: true })],
-  ])('is told %s', async (_, reply) => {
+  ])('comes %s', async (_, reply) => {
     const { ask } = await openModelAgent([reply])
     const { answer } = await ask()
     expect(textOfAnswer(answer)).toMatch(/^(Hello\.)+$/)
@@ -68,12 +68,12 @@ describe('what an answer of a model cost', () => {
     ['as no JSON', { pieces: [...(stream([words, ending('stop')]).pieces ?? []), 'data: {\n\n'] }],
     ['as a complaint', answered(ending('stop'), { error: { message: 'no', type: 'server_error' } })],
     ['not any more, since the connection breaks', stream([words, ending('stop')], { breaks: true })],
-  ])('may be told %s: the answer stands', async (_, reply) => {
+  ])('may come %s: the answer stands', async (_, reply) => {
     const { ask } = await openModelAgent([reply])
     expect((await ask()).answer).toEqual({ parts: [{ kind: 'text', mime: 'text/markdown', content: 'Hello.' }] })
   })
 
-  test('is not waited for longer than a moment, and nobody waits for the words meanwhile', async () => {
+  test('delays the end of a turn for a moment only, and its interim words not at all', async () => {
     const waits: number[] = []
     const elapse = Promise.withResolvers<void>()
     // Two seconds, as long as the test likes.
@@ -93,7 +93,7 @@ describe('what an answer of a model cost', () => {
     await server.left
   })
 
-  test('is kept of the rounds before the one that fails', async () => {
+  test('stays on record for the rounds before the one that fails', async () => {
     const script = [stream([calling, ending('tool_calls'), usageChunk]), { status: 503, body: {} }]
     const { ask } = await openModelAgent(script, { config })
     const told: unknown[] = []
@@ -109,7 +109,7 @@ describe('what an answer of a model cost', () => {
     expect(server.requests.map(optionsOf)).toEqual([undefined])
   })
 
-  test('is not asked of whole answers, nor beside options of the operator’s own', async () => {
+  test('causes no question for whole answers, nor beside options of the operator’s own', async () => {
     for (const asked of [
       { stream: false },
       { parameters: { stream_options: { include_usage: true, continuous_usage_stats: true } } },
@@ -121,7 +121,7 @@ describe('what an answer of a model cost', () => {
   })
 })
 
-describe('a server that refuses to be asked what it costs', () => {
+describe('a server that refuses the question about costs', () => {
   const mistral = {
     type: 'extra_forbidden',
     loc: ['body', 'stream_options', 'include_usage'],
@@ -139,7 +139,7 @@ describe('a server that refuses to be asked what it costs', () => {
     ['older Azure', { status: 400, body: { error: { message: unknown, type: 'invalid_request_error' } } }],
     ['one that says only that it is a bad request', { status: 400, body: 'Bad Request' }],
     ['one that says nothing', { status: 400, body: '' }],
-  ])('is asked without it, and from then on: %s', async (_, refusal) => {
+  ])('gets requests without it from then on: %s', async (_, refusal) => {
     const { ask, server } = await openModelAgent(refuse(refusal, answered({ ...ending('stop'), usage: cost })))
     expect((await ask()).answer?.usage).toEqual([spent])
     expect((await ask()).answer?.usage).toEqual([spent])
@@ -158,7 +158,7 @@ describe('a server that refuses to be asked what it costs', () => {
     )
   })
 
-  test('is not taken for one that has answered before, unless it says so', async () => {
+  test('does not count as one that has answered before, unless it says so', async () => {
     const complaint = { error: { message: 'too long', code: 'context_length_exceeded' } }
     const script = [answered(ending('stop')), { status: 400, body: complaint }]
     const { ask, server } = await openModelAgent(script)
@@ -167,7 +167,7 @@ describe('a server that refuses to be asked what it costs', () => {
     expect(server.requests).toHaveLength(2)
   })
 
-  test('is not taken for a filter of contents, which is asked once', async () => {
+  test('does not count as a filter of contents, which gets one request', async () => {
     const { ask, server } = await openModelAgent([
       { status: 400, body: { error: { code: 'content_filter' } } },
       replyWith('hi'),

@@ -7,7 +7,7 @@ async function readAll(queue: AsyncIterable<number>): Promise<readonly number[]>
   return read
 }
 
-test('createChunkQueue() gives what was told in order, also what is told while it is read', async () => {
+test('createChunkQueue() gives its chunks in order, also those that come during reading', async () => {
   const queue = createChunkQueue<number>()
   queue.tell(1)
   queue.tell(2)
@@ -20,7 +20,7 @@ test('createChunkQueue() gives what was told in order, also what is told while i
   expect(read).toEqual([1, 2, 3])
 })
 
-test('createChunkQueue() gives what was told before it failed, then the error', async () => {
+test('createChunkQueue() gives the chunks before the failure, then the error', async () => {
   const queue = createChunkQueue<number>()
   const read: number[] = []
   queue.tell(1)
@@ -32,7 +32,7 @@ test('createChunkQueue() gives what was told before it failed, then the error', 
   expect(read).toEqual([1])
 })
 
-test('createChunkQueue() holds half a million pieces, and gives them before the time of a test is over', async () => {
+test('createChunkQueue() holds half a million pieces, and gives them in linear time', async () => {
   const queue = createChunkQueue<number>()
   for (let count = 0; count < 500_000; count += 1) queue.tell(count)
   queue.end()

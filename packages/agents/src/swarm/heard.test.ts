@@ -40,7 +40,7 @@ async function openSwarm(script: Script, config: object = {}, one: object = {}) 
 }
 
 describe('the words of a swarm', () => {
-  test('are heard while the model still speaks, under the name of who speaks', async () => {
+  test('arrive while the model still speaks, under the name of the speaker', async () => {
     const { begin, server } = await openSwarm([
       { pieces: streamOf(words(long)).pieces?.slice(0, -2) ?? [], hangs: true },
     ])
@@ -86,7 +86,7 @@ describe('the words of a swarm', () => {
     expect(chunks.slice(0, firstOfTwo).map(textOfAnswer).join('')).toBe(long)
   })
 
-  test('W-25: that have to be rescued are never heard, nor is what was rescued', async () => {
+  test('W-25: never arrive when they need a rescue, nor do the rescued ones', async () => {
     const { ask } = await openSwarm([
       streamOf(words('Let me see. <tool_call>{"name": "x"}')),
       replyWith('Here you are.'),
@@ -94,7 +94,7 @@ describe('the words of a swarm', () => {
     expect((await ask()).pieces).toEqual(['Here you are.'])
   })
 
-  test('W-25: are heard up to the mark of a call that comes late, and the new ones behind an empty line', async () => {
+  test('W-25: arrive up to the mark of a late call, and the new ones follow an empty line', async () => {
     const { ask } = await openSwarm([streamOf(words(`${long}<tool_call>{"name": "x"}`)), replyWith('Here you are.')])
     expect(textOfAnswer((await ask()).answer)).toBe(`${long}\n\nHere you are.`)
   })
@@ -104,19 +104,19 @@ describe('the words of a swarm', () => {
     expect(textOfAnswer((await (await openSwarm([replyWith(code)])).ask()).answer)).toBe(code)
   })
 
-  test('W-25: with braces are rescued where braces are looked for', async () => {
+  test('W-25: with braces need a rescue where the swarm looks for braces', async () => {
     const { ask } = await openSwarm([replyWith('Here: {"a": 1}'), replyWith('Here you are.')], {
       rescue_checks: ['braces'],
     })
     expect(textOfAnswer((await ask()).answer)).toBe('Here you are.')
   })
 
-  test('that are cut off end with a mark', async () => {
+  test('that break off end with a mark', async () => {
     const { ask } = await openSwarm([streamOf(words(long), 'length')])
     expect(textOfAnswer((await ask()).answer)).toBe(`${long} […]`)
   })
 
-  test('are followed by the refusal of who breaks off', async () => {
+  test('come before the refusal of an agent that breaks off', async () => {
     const { ask } = await openSwarm([streamOf([...words(long), { refusal: 'I stop here.' }])])
     const { answer } = await ask()
     expect(answer?.status).toBe('rejected')
@@ -124,13 +124,13 @@ describe('the words of a swarm', () => {
     expect(answer?.parts?.[1]).toMatchObject({ policy: { kind: 'forbidden', message: 'I stop here.' } })
   })
 
-  test('W-25: of a refusal that has to be rescued are not heard, and the new ones are no refusal', async () => {
+  test('W-25: of a refusal that needs a rescue never arrive, and the new ones are no refusal', async () => {
     const { ask } = await openSwarm([streamOf([{ refusal: 'No: <tool_call>{}' }]), replyWith('Here you are.')])
     const { answer } = await ask()
     expect([answer?.status, textOfAnswer(answer)]).toEqual([undefined, 'Here you are.'])
   })
 
-  test('are heard when they are whole where a policy looks at them', async () => {
+  test('arrive as a whole where a policy checks them', async () => {
     const policies = { p: { refuse_output: ['sesame'], message: 'No.' } }
     const { ask } = await openSwarm([streamOf(words(long)), streamOf(words(`${long} sesame`))], { policies })
     expect((await ask()).pieces).toEqual([long])
@@ -162,7 +162,7 @@ describe('pictures', () => {
     return { read, attachment }
   }
 
-  test('are shown to a member whose model sees them, once read, with each of its questions', async () => {
+  test('reach a member whose model sees them, after one read, with each of its questions', async () => {
     const { read, attachment } = withPictures()
     const { ask, prompts, server } = await openSwarm(({ body }) =>
       String(body.messages[0]?.content).startsWith('I am one.') ? call('navigate_to_two', {}) : replyWith('A cup.'),
@@ -181,7 +181,7 @@ describe('pictures', () => {
     }
   })
 
-  test('are shown again after a rescue, with who sent them', async () => {
+  test('reach it again after a rescue, with their sender', async () => {
     const { read, attachment } = withPictures()
     const server = await openModelServer((_, index) => (index === 0 ? replyWith('<tool_call>') : replyWith('A cup.')))
     onTestFinished(server.close)
@@ -195,7 +195,7 @@ describe('pictures', () => {
   })
 })
 
-describe('what a member’s model is given', () => {
+describe('the input of a member’s model', () => {
   test('has the words of the sender once, whoever handed over', async () => {
     const { ask, prompts } = await openSwarm([call('navigate_to_two', {}), replyWith('Two here.')])
     await ask('Where is my order?')

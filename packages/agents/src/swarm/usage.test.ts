@@ -14,7 +14,7 @@ async function openModel(replies: readonly ModelReply[]) {
   return server
 }
 
-test('what a swarm cost is summed over its members, their steps and rescues, and kept per model', async () => {
+test('the cost of a swarm is the sum over its members, their steps and rescues, for each model', async () => {
   const [first, second] = [
     await openModel([paid(call('navigate_to_two', {}))]),
     // What is empty is asked for anew, and was paid for all the same.
@@ -39,7 +39,7 @@ test('what a swarm cost is summed over its members, their steps and rescues, and
   ])
 })
 
-test('what a member’s model cost is not asked for where the configuration says so', async () => {
+test('the agent does not ask for the cost of a member’s model where the configuration says so', async () => {
   const server = await openModel([paid(replyWith('Hello.'))])
   const { agent, close } = await openTestAgent({
     use: 'swarm',

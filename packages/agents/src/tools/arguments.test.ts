@@ -9,7 +9,7 @@ test.each([
   ['all', 'arguments: Invalid input: expected object, received string'],
   [[1], 'arguments: Invalid input: expected object, received array'],
   [{ amount: 1 }, undefined],
-])('createArgumentCheck() takes a schema that does not say so for one of an object: %j', (args, fault) => {
+])('createArgumentCheck() takes a schema without a type for one of an object: %j', (args, fault) => {
   expect(createArgumentCheck(amount)(args)).toBe(fault)
 })
 

@@ -22,7 +22,7 @@ async function outcomeOf(reply: ModelReply) {
 }
 
 describe('tools', () => {
-  test('are offered as functions with their schemas', async () => {
+  test('are functions with their schemas in the request', async () => {
     const { ask, server } = await openModelAgent([replyWith('hi')], { config })
     await ask()
     const { tools = [], tool_choice } = server.requests[0]?.body ?? {}
@@ -38,7 +38,7 @@ describe('tools', () => {
     expect(tools).toHaveLength(7)
   })
 
-  test('are run, shown when they begin and when they end, and told to the model', async () => {
+  test('run, show their beginning and end, and give their result to the model', async () => {
     const { ask, server } = await openModelAgent([call('look', { where: 'here' }), replyWith('Nothing.')], { config })
     const { answer, chunks } = await ask()
     const part = { kind: 'tool_call', id: 'call_1', name: 'look', args: { where: 'here' } }
@@ -76,13 +76,13 @@ describe('tools', () => {
     expect(part.error).toEqual({ message })
   })
 
-  test('are not run with arguments that are no JSON', async () => {
+  test('do not run with arguments that are not JSON', async () => {
     const broken = { index: 0, id: 'c', function: { name: 'look', arguments: '{"where":' } }
     const { part } = await outcomeOf(streamOf([{ tool_calls: [broken] }], 'tool_calls'))
     expect(part).toMatchObject({ args: '{"where":', error: { message: 'The arguments are not valid JSON.' } })
   })
 
-  test('called again under an id that was used are told apart', async () => {
+  test('stay apart when two calls use one id', async () => {
     const { ask } = await openModelAgent(
       [
         call('look', { where: 'a' }, 'call_0'),
@@ -101,7 +101,7 @@ describe('tools', () => {
     ])
   })
 
-  test('may be called so often; then the model has to answer', async () => {
+  test('may run a limited number of times, then the model has to answer', async () => {
     const replies = [call('look', { where: 'a' }, '1'), call('look', { where: 'b' }, '2'), replyWith('Enough.')]
     const { ask, server } = await openModelAgent(replies, { config: { ...config, max_rounds: 2 } })
     expect(textOfAnswer((await ask()).answer)).toContain('Enough.')
@@ -115,7 +115,7 @@ describe('tools', () => {
     await expect(ask()).rejects.toThrow('The model goes on calling tools; raise "max_rounds"')
   })
 
-  test('called in too great a number, or too long a way, or half, are its failure too', async () => {
+  test('fail when the model sends too many of them, too long ones, or half of one', async () => {
     const one = (index: number, args = '{}') => ({
       index,
       id: `c${index}`,
@@ -152,7 +152,7 @@ describe('tools', () => {
     expect((await ask()).answer).toBeUndefined()
   })
 
-  test('that do not end are left when the turn is over', async () => {
+  test('that do not end stop counting when the turn is over', async () => {
     const controller = new AbortController()
     const { ask } = await openModelAgent([call('wait', {})], { config })
     setTimeout(() => controller.abort(new Error('the agent took too long')), 50)
@@ -167,7 +167,7 @@ describe('tools', () => {
   })
 })
 
-describe('a module of tools is refused', () => {
+describe('the gateway refuses a module of tools', () => {
   const members = { use: 'openai', base_url: 'http://127.0.0.1:1/v1', model: 'm' }
 
   test('when it is not there', async () => {

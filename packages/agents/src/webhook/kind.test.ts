@@ -38,7 +38,7 @@ function isSigned({ headers, body }: ReceivedWebhook): boolean {
 }
 
 describe('a webhook agent', () => {
-  test('is sent the whole message as JSON, signed', async () => {
+  test('gets the whole message as JSON, with a signature', async () => {
     const { ask, received } = await openHook(() => ({ status: 204 }))
     const turn = {
       role: 'user' as const,
@@ -61,7 +61,7 @@ describe('a webhook agent', () => {
   })
 
   test.each(['message', 'conversation'])(
-    'of the format %s is told what was noticed, how earlier writers were proven, and where a cache may break',
+    'of the format %s learns of findings, of the proofs of earlier writers, and of the places where a cache may break',
     async format => {
       const { ask, received } = await openHook(() => ({ status: 204 }), { config: { format } })
       const sender = { address: '@a@b.test', verified: true, auth_method: 'email-dkim' } as const
@@ -79,7 +79,7 @@ describe('a webhook agent', () => {
     },
   )
 
-  test('is told the time of sending in seconds', async () => {
+  test('gets the time of sending in seconds', async () => {
     const now = () => 1_767_225_600_999
     const { ask, received } = await openHook(() => ({ status: 204 }), { platform: { now } })
     await ask()
@@ -99,7 +99,7 @@ describe('a webhook agent', () => {
     expect(new Set(ids).size).toBe(3)
   })
 
-  test('sees another id than the other agent the same message was sent to', async () => {
+  test('sees another id than another agent of the same message', async () => {
     const server = await openWebhookServer(() => ({ status: 204 }))
     onTestFinished(server.close)
     const config = { use: 'webhook', url: server.url, secret }
@@ -111,14 +111,14 @@ describe('a webhook agent', () => {
     expect(one).not.toBe(two)
   })
 
-  test('is sent a message that is too large without what arrived', async () => {
+  test('gets a message that is too large without its files', async () => {
     const { ask, received } = await openHook(() => ({ status: 204 }))
     await ask(testMessage('hello', { raw: 'x'.repeat(9 * 1024 * 1024) }))
     expect(JSON.parse(received[0]?.body ?? '')).not.toHaveProperty('raw')
     expect(JSON.parse(received[0]?.body ?? '')).toHaveProperty('parts')
   })
 
-  test('is not sent a message that is too large even so', async () => {
+  test('gets no message that is too large even so', async () => {
     const { ask, received } = await openHook(() => ({ status: 204 }))
     await expect(ask(testMessage('x'.repeat(9 * 1024 * 1024)))).rejects.toThrow(
       'The message is larger than the 8388608 bytes a webhook is sent',
@@ -147,7 +147,7 @@ describe('a webhook agent answers', () => {
     expect(await answerTo({ body: { parts } })).toEqual({ parts })
   })
 
-  test('with a whole response, of which the gateway keeps what is the agent’s to decide', async () => {
+  test('with a whole response, from which the gateway keeps only the members that agents may decide', async () => {
     const body = {
       id: 'mine',
       thread_id: 'another thread',
@@ -285,7 +285,7 @@ describe('a webhook agent fails', () => {
   })
 })
 
-describe('a webhook agent is tried again', () => {
+describe('the gateway tries a webhook agent again', () => {
   test.each([408, 425, 429, 500, 502, 503, 504])('when it answers %i', async status => {
     const failed = answerTo({ status, body: 'hunter2' })
     await expect(failed).rejects.toThrow(new Unavailable(`The webhook answered ${status}`))
@@ -318,7 +318,7 @@ describe('a webhook agent is tried again', () => {
   })
 })
 
-test('a webhook agent is let go when the turn is canceled', async () => {
+test('a canceled turn ends the call of a webhook agent', async () => {
   const controller = new AbortController()
   const { ask } = await openHook(() => {
     controller.abort(new Error('canceled'))

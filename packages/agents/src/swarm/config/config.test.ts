@@ -34,7 +34,7 @@ describe('the configuration of a swarm', () => {
       { states: { cart: { default: [] } } },
       'the compute "total": it is shared, and the state "cart" is not',
     ],
-  ])('says which compute is made of %s', async (_, settings, problem) => {
+  ])('says which compute uses %s', async (_, settings, problem) => {
     const config = { use: 'swarm', default_agent: 'one', model, members: { one }, computes: './computes/sums.ts' }
     await expect(openAgentGateway({ desk: { ...config, ...settings } })).rejects.toThrow(
       `agents.desk.computes: ${problem}`,
@@ -51,7 +51,7 @@ describe('the configuration of a swarm', () => {
     await expect(openAgentGateway({ desk: config })).rejects.toThrow(problem)
   })
 
-  test('is the same when it is read again', async () => {
+  test('is the same at a second reading', async () => {
     const config = {
       use: 'swarm',
       default_agent: 'one',
