@@ -69,7 +69,7 @@ describe('laws of the dialects', () => {
       })
     }
 
-    it(`LAW-2 ${format}: what it wrote with bags and reads again is the same entries`, () => {
+    it(`LAW-2 ${format}: a written export with origin markers reads as the same entries`, () => {
       fc.assert(
         fc.property(listOf(format), messages => {
           const stored = store(codec.read(messages, contextOf()))
@@ -84,7 +84,7 @@ describe('laws of the dialects', () => {
     })
   }
 
-  it('LAW-3: a bag of another thread, or of nothing, is stripped and the message is new', () => {
+  it('LAW-3: the reader strips an origin marker of another thread, or of nothing, and the message is new', () => {
     for (const format of formatNames.filter(name => name !== 'normalized')) {
       fc.assert(
         fc.property(messagesOf.swarm, message => {

@@ -19,7 +19,7 @@ const read = (format: FormatName, ...messages: readonly object[]): readonly Entr
 const plain = (value: unknown) => JSON.parse(JSON.stringify(value))
 
 describe('TR-03 ids of calls', () => {
-  it('are made where there is none, and pair observations by their order within agent and turn', () => {
+  it('come from the reader where they are absent, and pair observations by their order within agent and turn', () => {
     const action = (tool: string, agent_key: string, turn_id = '1') => ({
       type: 'action',
       tool,
@@ -87,7 +87,7 @@ describe('TR-09 times', () => {
     ],
     ['none', 'store', {}, context.at, undefined],
     ['the year 292277026596', 'store', { timestamp: 9e18 }, context.at, 9e18],
-  ])('as %s are ISO UTC, and what was written is kept', (_, format, time, at, native_at) => {
+  ])('as %s are ISO UTC, and keep their written form', (_, format, time, at, native_at) => {
     const message = { type: 'user_message', content: 'x', ...time }
     const [entry] = read(format, message)
     expect([entry?.at, entry?.native_at]).toEqual([at, native_at])
@@ -127,7 +127,7 @@ describe('TR-12, TR-13 groups of work', () => {
 })
 
 describe('TR-17, TR-31 spelling', () => {
-  it('members within metadata and names of a dialect stay as their writer spelled them, in every other dialect and back', () => {
+  it('members within metadata and names of a dialect keep their spelling in every other dialect and back', () => {
     const message = {
       id: 'm',
       role: 'user',

@@ -16,7 +16,7 @@ const seedMessage = {
 }
 
 describe('messages of AG-UI and of the older chat format', () => {
-  it('C-02 and C-03: a binary part and a 1.0 image are the same entry, and each comes back as it was', () => {
+  it('C-02 and C-03: a binary part and a 1.0 image are the same entry, and each comes back in its own form', () => {
     const image = { type: 'image', source: { type: 'url', value: signed, mimeType: 'image/jpeg' } }
     const modern = { ...seedMessage, content: [seedMessage.content[0], image] }
     const [[old], [now]] = [read(seedMessage), read(modern)]
@@ -30,7 +30,7 @@ describe('messages of AG-UI and of the older chat format', () => {
     expect(again(seedMessage, modern)).toEqual([seedMessage, modern])
   })
 
-  it('C-11: a binary part with data is a file, one with an id alone is kept and is no file', () => {
+  it('C-11: a binary part with data is a file; one with an id alone stays, and is no file', () => {
     const message = {
       ...seedMessage,
       content: [
@@ -46,7 +46,7 @@ describe('messages of AG-UI and of the older chat format', () => {
     expect(again(message)).toEqual([message])
   })
 
-  it('C-19 and C-20: telemetry is read out of the metadata, and what is the producer’s own stays there', () => {
+  it('C-19 and C-20: the reader takes telemetry out of the metadata, and leaves the producer’s own members there', () => {
     const metadata = {
       run_id: 'run_1773287162123',
       stage: 'tool_execution',
@@ -85,7 +85,7 @@ describe('messages of AG-UI and of the older chat format', () => {
     expect(again(...messages)).toEqual(messages)
   })
 
-  it('TR-02: arguments that are no object are kept as text, and the call is marked invalid', () => {
+  it('TR-02: arguments that are not an object stay as text, and the call has a mark as invalid', () => {
     for (const text of ['{"a":', '[1]', '']) {
       const call = { id: 'c', type: 'function', function: { name: 'f', arguments: text } }
       const message = { id: 'm', role: 'assistant', toolCalls: [call] }
@@ -94,7 +94,7 @@ describe('messages of AG-UI and of the older chat format', () => {
     }
   })
 
-  it('what the validators of 1.0 refuse is refused by its name', () => {
+  it('the reader refuses by its name whatever the validators of 1.0 refuse', () => {
     const refuse = (message: object) => () => parseAguiMessage({ id: 'm', ...message })
     const refused = (field: string) =>
       expect.objectContaining({
@@ -109,7 +109,7 @@ describe('messages of AG-UI and of the older chat format', () => {
     expect(() => parseAguiMessage({ role: 'user', content: 'x' })).toThrow(refused('id'))
   })
 
-  it('what is no message of AG-UI is an activity that names its kind', () => {
+  it('a message that AG-UI does not know is an activity that names its kind', () => {
     const entries = numberEntries(
       storeCodec.read(
         [

@@ -48,7 +48,7 @@ describe('normalizeEnvelope()', () => {
     })
   })
 
-  it('E-02: the published tool call has its payload copied out of metadata, which stays as it is', () => {
+  it('E-02: the published tool call has a copy of its payload from metadata, which stays as it is', () => {
     expect(normalizeEnvelope(toolCallRow)).toEqual({
       ...form,
       ...toolCallRow,
@@ -57,7 +57,7 @@ describe('normalizeEnvelope()', () => {
     })
   })
 
-  it('E-03: a tool result’s six keys are copied, null too, and nothing else', () => {
+  it('E-03: the payload takes a tool result’s six keys, null too, and nothing else', () => {
     const listed = { tool_name: 't', success: false, turn: 2, tool_data: { a: 1 }, media: [1], error: null }
     const { payload, metadata } = normalizeEnvelope({ metadata: { type: 'tool_result', ...listed, extra: 1 } })
     expect(payload).toEqual(listed)
@@ -76,16 +76,16 @@ describe('normalizeEnvelope()', () => {
     expect(normalizeEnvelope({ role: null }).role).toBe('assistant')
   })
 
-  it('E-07: an empty role, or one that is no text, is refused', () => {
+  it('E-07: the reader refuses an empty role, or one that is not text', () => {
     expectRefused({ role: '' }, 'role must be a non-empty string')
     expectRefused({ role: 7 }, 'role must be a non-empty string')
   })
 
-  it('E-08: an unknown role is kept', () => {
+  it('E-08: an unknown role stays', () => {
     expect(normalizeEnvelope({ role: 'wizard' }).role).toBe('wizard')
   })
 
-  it('E-09: content that is absent or null is empty; a number or a boolean is refused', () => {
+  it('E-09: absent content and null are empty, and the reader refuses a number or a boolean', () => {
     expect(normalizeEnvelope({ role: 'user' }).content).toBe('')
     expect(normalizeEnvelope({ role: 'user', content: null }).content).toBe('')
     expectRefused({ role: 'user', content: 5 }, 'content must be a string or array')
@@ -118,7 +118,7 @@ describe('normalizeEnvelope()', () => {
     expect(normalizeEnvelope({ version: 1, type: 'tool_call', payload: null }).type).toBe('tool_call')
   })
 
-  it('E-15: the version is compared as an integer', () => {
+  it('E-15: the reader compares the version as an integer', () => {
     const ofVersion = (version: unknown) => normalizeEnvelope({ version, type: 'text', payload: {} }).version
     expect([1, '1', 1.9].map(ofVersion)).toEqual([1, 1, 1])
     for (const version of [2, '2', '', 'one', 0]) {
@@ -126,14 +126,14 @@ describe('normalizeEnvelope()', () => {
     }
   })
 
-  it('E-16: another schema is rewritten, with a finding', () => {
+  it('E-16: the reader rewrites another schema, with a finding', () => {
     const found: string[] = []
     const row = { schema: 'other', version: 1, type: 'text' }
     expect(normalizeEnvelope(row, { report: code => found.push(code) }).schema).toBe('agents-api.message')
     expect(found).toEqual(['schema_unknown'])
   })
 
-  it('E-17 and E-18: an unknown type is refused in an envelope and no matter in a row', () => {
+  it('E-17 and E-18: the reader refuses an unknown type in an envelope, and accepts it in a row', () => {
     expectRefused({ ...form, type: 'banana' }, 'unsupported type')
     expect(normalizeEnvelope({ metadata: { type: 'banana' } })).toMatchObject({
       type: 'text',
@@ -141,7 +141,7 @@ describe('normalizeEnvelope()', () => {
     })
   })
 
-  it('E-19 and E-20: data is read where there is no payload, and never written', () => {
+  it('E-19 and E-20: the reader takes data where there is no payload, and the writer never writes it', () => {
     const read = (row: object) => normalizeEnvelope({ ...form, type: 'delta', ...row })
     expect(read({ data: { index: 0 } }).payload).toEqual({ index: 0 })
     expect(read({ data: { index: 0 } })).not.toHaveProperty('data')
@@ -155,7 +155,7 @@ describe('normalizeEnvelope()', () => {
     expect(normalizeEnvelope([])).toMatchObject({ type: 'text', content: '' })
   })
 
-  it('E-22: members an envelope does not have are dropped, and the transcript keeps them', () => {
+  it('E-22: the result drops members that an envelope does not have, and the transcript keeps them', () => {
     const row = { role: 'user', content: 'x', id: 7, created_at: 123, foo: 1 }
     expect(Object.keys(normalizeEnvelope(row))).toEqual([
       'schema',
@@ -170,7 +170,7 @@ describe('normalizeEnvelope()', () => {
     expect(envelopeCodec.read([row], context)[0]?.ext?.envelope?.dropped).toEqual({ id: 7, created_at: 123, foo: 1 })
   })
 
-  it('E-23: what JSON cannot hold is refused', () => {
+  it('E-23: the reader refuses values that JSON cannot hold', () => {
     const cyclic: Record<string, unknown> = {}
     cyclic.self = cyclic
     for (const bad of ['\ud800', 1n, Number.NaN, new Date(), cyclic, () => 1]) {
@@ -180,7 +180,7 @@ describe('normalizeEnvelope()', () => {
     expectRefused(null, 'message must be an array')
   })
 
-  it('E-27 and E-31: normalizing twice is normalizing once, and what it writes is always canonical', () => {
+  it('E-27 and E-31: a second normalization changes nothing, and the result is always canonical', () => {
     fc.assert(
       fc.property(messagesOf.envelope, row => {
         const once = normalizeEnvelope(row)
@@ -263,7 +263,7 @@ describe('builders, neighbours and pairs', () => {
     )
   })
 
-  it('E-33: orphans are named by ascending index and pruned from the view; pairs stay', () => {
+  it('E-33: the view names orphans by ascending index and drops them; pairs stay', () => {
     const list = [
       result('x'),
       call('a'),
@@ -342,7 +342,7 @@ describe('conversation results', () => {
     })
   })
 
-  it('E-29: nothing of it is stored as an answer', async () => {
+  it('E-29: the store keeps nothing of it as an answer', async () => {
     let time = 0
     const platform = { now: () => ++time, randomBytes: (size: number) => new Uint8Array(size).fill(++time) }
     const sessions = createSessionStore({
@@ -363,7 +363,7 @@ describe('conversation results', () => {
     expect((await sessions.get(ann, id))?.messages).toEqual([normalizeEnvelope(messages[0])])
   })
 
-  it('E-44: what is kept for those who watch has names and counts and digests, and shows no value', () => {
+  it('E-44: the record for observers has names, counts and digests, and shows no value', () => {
     const result = normalizeConversationResult({
       messages: [{ role: 'assistant', content: 'done' }],
       tool_execution_results: [
@@ -407,7 +407,7 @@ describe('conversation results', () => {
     expect(result.messages[0]?.content).toBe('built in')
   })
 
-  it('E-30: the object of a host is converted at the door or refused, never passed on', () => {
+  it('E-30: the reader converts the object of a host or refuses it, and never passes it on', () => {
     const host = new (class HostMessage {
       role = 'user'
       content = 'hi'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { normalizeEnvelope } from './normalize.ts'
 
-test('normalizeEnvelope() keeps members of any name as they are, and of what it is given nothing', () => {
+test('normalizeEnvelope() keeps members of any name, and never changes its argument', () => {
   const metadata = JSON.parse('{"__proto__":{"a":1},"constructor":2,"inner":{"b":3}}') as Record<string, unknown>
   const row = { role: 'user', content: 'x', metadata }
   const read = normalizeEnvelope(row)

@@ -124,7 +124,7 @@ const nameless: Partial<Record<ExchangeFormat, (index: number) => readonly objec
 
 describe('importThread()', () => {
   it.each(Object.entries(nameless))(
-    'cut off in between and repeated, gives what it would have given at once: %s',
+    'a repeat after an interruption gives the result of one whole import: %s',
     async (format, make) => {
       const name = format as ExchangeFormat
       const messages = Array.from({ length: 150 }, (_, index) => make(index)).flat()
@@ -154,7 +154,7 @@ describe('importThread()', () => {
     },
   )
 
-  it('stores nothing when the last of many messages cannot be read, and names it', async () => {
+  it('stores nothing when it cannot read the last of many messages, and names it', async () => {
     const transcript = createMemoryTranscript(platform)
     const lines = [...Array.from({ length: 500 }, (_, index) => entryOf('t', index)), { entry_id: 'bad' }]
     await expect(
@@ -176,7 +176,7 @@ describe('importThread()', () => {
     expect(findings).toEqual([expect.objectContaining({ code: 'bag_not_trusted', index: 250 })])
   })
 
-  it('knows the messages of a store again when they were written before their turns had names', async () => {
+  it('recognizes messages of a store from the time before turns had names', async () => {
     const transcript = createMemoryTranscript(platform)
     const thread = await openThread(transcript)
     await transcript.append(thread, [{ ...entryOf(thread.thread_id, 1), turn_id: 'store-5' }])
@@ -187,7 +187,7 @@ describe('importThread()', () => {
     expect(await takeAll(transcript, 'store')).toEqual([written])
   })
 
-  it('lets others have their turn: of 10 000 messages no more than a hundred go together', async () => {
+  it('leaves time for others: it imports 10 000 messages in steps of at most a hundred', async () => {
     const transcript = createMemoryTranscript(platform)
     const sizes: number[] = []
     const watched: TranscriptStore = {

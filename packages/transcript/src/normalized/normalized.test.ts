@@ -18,7 +18,7 @@ const answer = {
 }
 
 describe('messages to agents and their answers', () => {
-  it('TR-04: what an answer says, calls and finds are entries of one group, and one answer again', () => {
+  it('TR-04: texts, calls and findings of an answer are entries of one group, and become one answer again', () => {
     const entries = normalizedCodec.read([answer], context)
     expect(entries.map(({ kind, role }) => [kind, role])).toEqual([
       ['text', 'assistant'],
@@ -30,7 +30,7 @@ describe('messages to agents and their answers', () => {
     expect(normalizedCodec.write(entries)).toEqual([answer])
   })
 
-  it('the same answer in other dialects: calls and results stand alone where a dialect has them so', () => {
+  it('the same answer in other dialects: calls and results stand alone where the dialect has them so', () => {
     const entries = normalizedCodec.read([answer], context)
     expect(envelopeCodec.write(entries).map(({ type }) => type)).toEqual(['text', 'tool_call', 'tool_result', 'text'])
     const rows = swarmCodec.write(entries, { marker: 'none' })
@@ -47,7 +47,7 @@ describe('messages to agents and their answers', () => {
     expect(entry).toMatchObject({ kind: 'input_required', wait: { id: 'r1', reason: 'input', state: 'open' } })
   })
 
-  it('the same text under the id of another’s entry is not attributed to its writer', () => {
+  it('the same text under the id of another’s entry does not count as its writer’s', () => {
     const stored = numberEntries(
       swarmCodec.read([{ role: 'user', agentName: 'desk', content: 'yes', mode: 'user' }], context),
     )
@@ -58,7 +58,7 @@ describe('messages to agents and their answers', () => {
     expect(normalizedCodec.read([forged], { ...context, find })[0]?.entry_id).not.toBe(stored[0]?.entry_id)
   })
 
-  it('a message that is neither message nor answer is refused by the member that is wrong', () => {
+  it('the reader names the wrong member of an object that is neither message nor answer', () => {
     expect(() => normalizedCodec.parse({ ...answer, status: 'odd' })).toThrow(
       expect.objectContaining({ code: 'malformed', message: expect.stringContaining('Cannot read response: status') }),
     )
@@ -67,7 +67,7 @@ describe('messages to agents and their answers', () => {
 })
 
 describe('redactEntry()', () => {
-  it('leaves the place of an entry and none of its words, in any dialect', () => {
+  it('keeps the position of an entry and none of its words, in any dialect', () => {
     const entries = numberEntries(normalizedCodec.read([answer], context))
     const left = entries.map(redactEntry)
     expect(left.map(({ seq, chat_seq }) => [seq, chat_seq])).toEqual(
@@ -79,7 +79,7 @@ describe('redactEntry()', () => {
 })
 
 describe('times and findings of envelopes', () => {
-  it('TR-09: a time without a zone is UTC, and is written as it was read', () => {
+  it('TR-09: a time without a zone is UTC, and keeps its original form', () => {
     const row = { role: 'user', content: 'hi', created_at: '2026-04-28 12:00:00' }
     const [entry] = envelopeCodec.read([row], context)
     expect([entry?.at, entry?.native_at]).toEqual(['2026-04-28T12:00:00.000Z', '2026-04-28 12:00:00'])
@@ -95,14 +95,14 @@ describe('times and findings of envelopes', () => {
     expect(found).toEqual([['version_missing', 1]])
   })
 
-  it('TR-01: a result that its builder called a user’s is a tool’s, and is given back as it was', () => {
+  it('TR-01: a tool result that its builder calls a user’s counts as a tool’s, and comes back in its own form', () => {
     const row = { role: 'user', content: 'ok', metadata: { type: 'tool_result', tool_name: 't' } }
     const [entry] = envelopeCodec.read([row], context)
     expect([entry?.role, entry?.native_role]).toEqual(['tool', 'user'])
     expect(envelopeCodec.write(entry ? [entry] : [])[0]?.role).toBe('user')
   })
 
-  it('TR-10: an id that is ours is left out on request, one of the writer’s is not', () => {
+  it('TR-10: the writer leaves out our own ids on request, and keeps those of the writer', () => {
     const entries = swarmCodec.read([{ role: 'user', agentName: 'a', content: 'x', mode: 'user' }], context)
     expect(envelopeCodec.write(entries)[0]?.id).toBe(entries[0]?.entry_id)
     expect(envelopeCodec.write(entries, { omitsOwnIds: true })[0]).not.toHaveProperty('id')

@@ -41,7 +41,7 @@ const sampleOf = (type: string): Record<string, Json> =>
 const contents = (messages: readonly { readonly [name: string]: unknown }[]) => messages.map(({ content }) => content)
 
 describe('messages of a store', () => {
-  it('S-01: every one of the 16 types is stored and comes back with all of its members', async () => {
+  it('S-01: the store takes every one of the 16 types, and returns it with all of its members', async () => {
     const { store } = openStore()
     const messages = messageTypeNames.map((type, index) => ({
       ...sampleOf(type),
@@ -75,7 +75,7 @@ describe('messages of a store', () => {
     )
   })
 
-  it('S-02: an unknown type is refused with the list of those there are', () => {
+  it('S-02: the store refuses an unknown type with the list of known ones', () => {
     expect(() => parseStoreMessage({ type: 'nope', content: 1 })).toThrow(
       expect.objectContaining({
         code: 'malformed',
@@ -85,7 +85,7 @@ describe('messages of a store', () => {
     expect(() => parseStoreMessage({ type: 'constructor', content: 1 })).toThrow('unknown type')
   })
 
-  it('S-03: a missing member is refused by its name', () => {
+  it('S-03: the store refuses a missing member by its name', () => {
     for (const type of messageTypeNames) {
       for (const name of messageTypes[type].required_fields) {
         const { [name]: _, ...message } = sampleOf(type)
@@ -123,7 +123,7 @@ describe('messages of a store', () => {
     expect(contents(await store.listAgent('job', 'a'))).toEqual(given)
   })
 
-  it('S-07: a message without a time is given one, and the transcript knows that it is ours', async () => {
+  it('S-07: a message without a time gets one, and the transcript knows that it is ours', async () => {
     const { store, transcript } = openStore()
     await store.add(
       'job',
@@ -141,7 +141,7 @@ describe('messages of a store', () => {
 })
 
 describe('the four views', () => {
-  it('S-06: the conversation is the two types, in order, equal times as they came', async () => {
+  it('S-06: the conversation is the two types, in order, with equal times in order of arrival', async () => {
     const { store } = openStore()
     await store.add('job', [
       { type: 'user_message', content: 1, timestamp: 1 },
@@ -164,7 +164,7 @@ describe('the four views', () => {
     expect(seed.map(({ type }) => type).toSorted()).toEqual(six.toSorted())
   })
 
-  it('S-06 and S-11: the order of storing is the order, whatever clocks say; the time is shown as it was given', async () => {
+  it('S-06 and S-11: the order of storing decides, whatever clocks say, and the time keeps its form', async () => {
     const { store } = openStore()
     const at = (timestamp: number) => ({ type: 'user_message', content: timestamp, timestamp })
     await store.add('job', [at(3), at(1)])
@@ -187,7 +187,7 @@ describe('the four views', () => {
     expect((await store.listGlobal('job')).map(({ type }) => type)).toEqual(['synthesis', 'global_observation'])
   })
 
-  it('S-11: a team is merged in order, every row names its agent, and nobody is nothing', async () => {
+  it('S-11: the view merges a team in order, with the agent in every row; an empty team gives nothing', async () => {
     const { store } = openStore()
     for (const [key, content] of [
       ['a', 1],
@@ -247,7 +247,7 @@ describe('the four views', () => {
 })
 
 describe('createStoreMemory()', () => {
-  it('S-15: a memory without a store, a location or a key is refused', () => {
+  it('S-15: a memory needs a store, a location and a key', () => {
     const { store } = openStore()
     const options = { store, location: 'job', agent_key: 'a' }
     const refuse = (change: object) => () => createStoreMemory({ ...options, ...change })
@@ -281,7 +281,7 @@ describe('createStoreMemory()', () => {
     ])
   })
 
-  it('S-17: without subordinates no team is asked for', async () => {
+  it('S-17: without subordinates the memory asks for no team', async () => {
     const { store } = openStore()
     const asked: string[] = []
     const listTeam = async () => {
@@ -292,7 +292,7 @@ describe('createStoreMemory()', () => {
     expect(asked).toEqual([])
   })
 
-  it('S-18 and S-19: what is added is stored under the agent, and a broadcast is seen by all', async () => {
+  it('S-18 and S-19: the memory stores new messages under the agent, and all agents see a broadcast', async () => {
     const { store } = openStore()
     const a = createStoreMemory({ store, location: 'job', agent_key: 'a' })
     const b = createStoreMemory({ store, location: 'job', agent_key: 'b' })
@@ -324,7 +324,7 @@ describe('filters by role', () => {
     agent_key,
   })
 
-  it('S-20: an orchestrator sees the last eight of the conversation, or as many as asked, and 0 is none', () => {
+  it('S-20: an orchestrator sees the last eight of the conversation, or the given number; 0 is none', () => {
     const history = [...conversation, trace('task', 'x', 30), synthesis(0)]
     const seen = (max?: number) =>
       contents(filterMessagesByRole(history, { role: 'orchestrator', max_conversation_turns: max }))
@@ -361,7 +361,7 @@ describe('filters by role', () => {
     expect(seen('w4')).toEqual([])
   })
 
-  it('S-23: a broadcast of an earlier turn is not of this one, wherever it stands in the list', () => {
+  it('S-23: a broadcast of an earlier turn does not belong to this one, wherever it stands in the list', () => {
     const broadcast = (content: string, timestamp: number) => ({
       type: 'global_observation',
       content,
@@ -455,7 +455,7 @@ describe('builders and catalogue', () => {
     expect(built.map(([type]) => type).toSorted()).toEqual([...messageTypeNames].toSorted())
   })
 
-  it('S-27: the time 0 is kept', () => {
+  it('S-27: the time 0 stays', () => {
     expect(build.createTaskEntry('t', { timestamp: 0 }).timestamp).toBe(0)
   })
 
@@ -481,7 +481,7 @@ describe('builders and catalogue', () => {
     expect(messageTypes.action.required_arguments).toEqual(['tool_name', 'tool_args'])
   })
 
-  it('a job’s record gives what was said and done, and skips the rest', () => {
+  it('the record of a job gives its words and actions, and skips the rest', () => {
     const job = {
       conversation: [
         { role: 'user', content: 'a' },

@@ -43,7 +43,7 @@ const thread = [
   entry(10, 'said before', { role: 'user' }),
 ]
 
-test('every turn of an agent begins with its task and ends with what it answered; a noted one stands for itself', () => {
+test('every turn of an agent begins with its task and ends with its answer; a noted one stands for itself', () => {
   const rows = frameTurns(thread)
     .filter(({ scope }) => scope === 'agent')
     .map(({ kind, agent_key, turn_id }) => [turn_id, agent_key, kind].join(' '))

@@ -94,7 +94,7 @@ describe('createMemoryTranscript()', () => {
     expect(await places({ limit: 0 })).toEqual([])
   })
 
-  it('E-35: a second writer is refused while a lock is held, and a stale token releases nothing', async () => {
+  it('E-35: the store refuses a second writer under a lock, and a stale token releases nothing', async () => {
     const { store, pass } = openStore()
     const thread = await store.openThread('ann', alias)
     const first = await store.acquireLock(thread, 300)
@@ -127,7 +127,7 @@ describe('createMemoryTranscript()', () => {
     expect(await store.findThread('ann', alias)).toBeUndefined()
   })
 
-  it('lets no name be taken over by another thread', async () => {
+  it('never gives the name of one thread to another one', async () => {
     const { store } = openStore()
     await store.openThread('ann', alias)
     const other = await store.openThread('ann', { transport: 'email', key: '<a@b>' })

@@ -33,7 +33,7 @@ describe('ISwarmMessage', () => {
     expect(again(whole)).toEqual([whole])
   })
 
-  it('W-02: the three further roles are taken', () => {
+  it('W-02: the reader takes the three further roles', () => {
     const rows = ['resque', 'flush', 'developer'].map(role => ({ ...row, role, mode: 'tool' }))
     expect(again(...rows)).toEqual(rows)
     expect(read(...rows).map(({ kind, role }) => [kind, role])).toEqual([
@@ -43,7 +43,7 @@ describe('ISwarmMessage', () => {
     ])
   })
 
-  it('W-03 and W-07: another mode, another type of call, and two calls of one id are refused by name', () => {
+  it('W-03 and W-07: the reader refuses an unknown mode, an unknown type of call, and two calls of one id by name', () => {
     const refuse = (change: object) => () => parseSwarmMessage({ ...row, ...change })
     const call = { id: 'c', type: 'function', function: { name: 'f', arguments: {} } }
     const refused = (message: string) =>
@@ -92,7 +92,7 @@ describe('ISwarmMessage', () => {
     expect(again(odd)).toEqual([odd])
   })
 
-  it('W-06: arguments are an object here, text in AG-UI, a map in 000 and 002, and the same after the circle', () => {
+  it('W-06: arguments are an object here, text in AG-UI, a map in 000 and 002, and the same after all conversions', () => {
     const given = {
       ...row,
       role: 'assistant',

@@ -34,7 +34,7 @@ const rowsOf = (entries: readonly TranscriptEntry[]) =>
 const orders = Object.fromEntries(formatNames.map(format => [format, fc.array(messagesOf[format], { maxLength: 8 })]))
 
 describe('viewEntries()', () => {
-  it('W-12 and W-13: nothing before the last flush or rescue is seen, and the transcript still has it', () => {
+  it('W-12 and W-13: the view hides everything before the last flush or rescue, and the transcript keeps it', () => {
     const entries = readAll('swarm', [
       swarmRow('user', 'one'),
       swarmRow('flush', ''),
@@ -48,7 +48,7 @@ describe('viewEntries()', () => {
     expect(entries[3]?.error).toEqual({ message: 'empty output' })
   })
 
-  it('W-14: another agent sees what is shared, and none of the first one’s calls, results and system rows', () => {
+  it('W-14: another agent sees the shared entries, and none of the first one’s calls, results and system rows', () => {
     const entries = readAll('swarm', [
       swarmRow('user', 'hi'),
       swarmRow('system', 'be kind'),
@@ -62,7 +62,7 @@ describe('viewEntries()', () => {
     expect(seen('a')).toHaveLength(6)
   })
 
-  it('W-15 and W-16: the window counts messages, 0 is none, and a pair it cuts goes whole', () => {
+  it('W-15 and W-16: the window counts messages, 0 is none, and a pair over its edge stays out whole', () => {
     const entries = readAll('swarm', [
       swarmRow('user', 'hi'),
       swarmRow('assistant', 'looking', 'a', call('c1', 'c2')),
@@ -76,7 +76,7 @@ describe('viewEntries()', () => {
     expect(seen(3)).toEqual(['assistant:there'])
   })
 
-  it('E-33: an unanswered call and an unasked result are not seen, and each is named', () => {
+  it('E-33: the view hides an unanswered call and an unasked result, and names each', () => {
     const entries = readAll('envelope', [
       { content: '', metadata: { type: 'tool_call', tool_name: 'a', tool_call_id: '1' } },
       { content: 'x', metadata: { type: 'tool_result', tool_name: 'b', tool_call_id: '2' } },
@@ -128,7 +128,7 @@ describe('viewEntries()', () => {
 })
 
 describe('buildHistory()', () => {
-  it('roles take turns, a call and its result are one part, plans and markers are no history', () => {
+  it('roles alternate, a call and its result are one part, and the history leaves out plans and markers', () => {
     const entries = readAll('swarm', [
       swarmRow('user', 'hi'),
       swarmRow('system', 'be kind'),
@@ -144,7 +144,7 @@ describe('buildHistory()', () => {
     ])
   })
 
-  it('never gives two turns of one role, whatever was said in whatever dialect', () => {
+  it('never gives two turns of one role, for any words in any dialect', () => {
     for (const format of formatNames) {
       fc.assert(
         fc.property(orders[format] ?? fc.constant([]), messages => {
@@ -158,7 +158,7 @@ describe('buildHistory()', () => {
 })
 
 describe('waits', () => {
-  it('E-40: a question is a tool’s, and the next message of the user answers it', () => {
+  it('E-40: a question belongs to a tool, and the next message of the user answers it', () => {
     const question = buildQuestionEnvelope('Which one?')
     expect(question).toMatchObject({ type: 'input_required', role: 'tool' })
     const asked = readAll('envelope', [{ role: 'user', content: 'hi' }, question])

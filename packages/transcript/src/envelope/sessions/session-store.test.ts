@@ -70,7 +70,7 @@ describe('createSessionStore()', () => {
     expect((await sessions.get(ann, id))?.messages.map(({ content }) => content)).toEqual(['a'])
   })
 
-  it('a list that comes back with one message more leaves the entries that were there as they are', async () => {
+  it('a list that comes back with one message more leaves the earlier entries as they are', async () => {
     const { sessions, transcript } = openRoom()
     const { session_id: id } = await sessions.create(ann)
     const first = await sessions.update(ann, id, {
@@ -86,7 +86,7 @@ describe('createSessionStore()', () => {
     expect((await transcript.read(thread)).slice(0, 2)).toEqual(before)
   })
 
-  it('E-34: a first message posted twice within ten minutes finds one session, even at once', async () => {
+  it('E-34: two posts of a first message within ten minutes find one session, even at once', async () => {
     const { sessions, pass } = openRoom()
     const [one, two] = await Promise.all([sessions.open(ann), sessions.open(ann)])
     expect(two.session_id).toBe(one.session_id)
@@ -100,7 +100,7 @@ describe('createSessionStore()', () => {
     expect((await sessions.open(ann)).session_id).not.toBe(one.session_id)
   })
 
-  it('E-34: a session with messages is pending only while it is locked', async () => {
+  it('E-34: a session with messages is pending only while it holds its lock', async () => {
     const { sessions } = openRoom()
     const { session_id: id } = await sessions.open(ann)
     await sessions.update(ann, id, { messages: [{ role: 'user', content: 'a' }] })
@@ -172,7 +172,7 @@ describe('createSessionStore()', () => {
     }
   })
 
-  it('a session whose end is no time is refused; one without a zone ends in UTC', async () => {
+  it('the store refuses a session with an invalid end, and reads an end without a zone as UTC', async () => {
     const { sessions } = openRoom()
     await expect(sessions.create(ann, { expires_at: 'tomorrow' })).rejects.toThrow(
       new Rejection('malformed', 'Cannot open session: expires_at is no time'),
@@ -220,7 +220,7 @@ describe('tools under policy', () => {
     return { ...room, actions, run, ran, decide }
   }
 
-  it('E-38: under preview a pending action is stored and an approval stands in the result’s place', async () => {
+  it('E-38: under preview the store keeps a pending action, and an approval stands in the place of the result', async () => {
     const { actions, run, ran } = openActions()
     const { envelope, isWaiting } = await callUnderPolicy(call, 'preview', { actions, run })
     expect(isWaiting).toBe(true)
@@ -242,7 +242,7 @@ describe('tools under policy', () => {
     expect(ran).toHaveLength(1)
   })
 
-  it('E-39: of two who accept at once one decides, and the tool runs once', async () => {
+  it('E-39: one of two accepts at once decides, and the tool runs once', async () => {
     const { actions, run, ran, decide } = openActions()
     await callUnderPolicy(call, 'preview', { actions, run })
     const id = (await actions.list(ann.owner))[0]?.action_id ?? ''
@@ -291,7 +291,7 @@ describe('tools under policy', () => {
     expect(ran).toEqual([])
   })
 
-  it('E-39: a tool that fails when it is allowed leaves its action accepted, with the failure and no detail of it', async () => {
+  it('E-39: a tool that fails after its approval leaves the action accepted, with the failure and without details', async () => {
     const { actions, run } = openActions()
     await callUnderPolicy(call, 'preview', { actions, run })
     const id = (await actions.list(ann.owner))[0]?.action_id ?? ''
@@ -309,7 +309,7 @@ describe('tools under policy', () => {
     })
   })
 
-  it('E-39: expire ends what is over, once; a removed action leaves the lists and stays for the audit', async () => {
+  it('E-39: expire ends old actions once; a removed action leaves the lists and stays for the audit', async () => {
     const { actions, run, pass } = openActions()
     await callUnderPolicy({ ...call, expires_at: '2026-03-13T10:00:05.000Z' }, 'preview', { actions, run })
     await callUnderPolicy(call, 'preview', { actions, run })
@@ -326,7 +326,7 @@ describe('tools under policy', () => {
     })
   })
 
-  it('a decision is remembered for its workspace, user, agent and tool alone', async () => {
+  it('a remembered decision holds for its workspace, user, agent and tool alone', async () => {
     const { records } = openRoom()
     const memory = createPolicyMemory(records)
     await memory.remember(call, 'direct')
@@ -335,7 +335,7 @@ describe('tools under policy', () => {
     expect(await memory.find({ ...call, owner: bob.owner }, 'preview')).toBe('preview')
   })
 
-  it('E-44: what is kept for observers names and counts arguments and shows no value', () => {
+  it('E-44: the record for observers names and counts arguments and shows no value', () => {
     const executed = {
       ...call,
       result: { refunded: 'secret-2' },
@@ -355,7 +355,7 @@ describe('tools under policy', () => {
   })
 })
 
-describe('what comes twice', () => {
+describe('repeated messages', () => {
   it('E-43: a run_id runs once for its owner', async () => {
     const { records, platform } = openRoom()
     const run = { owner: ann.owner, run_id: 'r1' }
@@ -366,7 +366,7 @@ describe('what comes twice', () => {
     await claimRun(records, platform, { ...run, owner: bob.owner })
   })
 
-  it('E-41 and E-42: an own message is passed over, and the same id is taken once while it is remembered', async () => {
+  it('E-41 and E-42: the store ignores its own messages, and takes an id once while it remembers it', async () => {
     const { records, platform, pass } = openRoom()
     const message = {
       owner: ann.owner,
