@@ -118,14 +118,14 @@ test('the network names a port for every host and nothing of the gateway', () =>
   expect(simulation.network.dns).toEqual([expect.stringMatching(/^127\.0\.0\.1:\d+$/)])
 })
 
-test('a host that is not of this world cannot be reached', async () => {
+test('no peer can reach a host outside the simulation', async () => {
   await expect(simulation.loopback.request('https://example.com/')).rejects.toThrow(
     'The simulation has no host for https://example.com',
   )
   await expect(simulation.loopback.request('http://mastodon.test/')).rejects.toThrow('no host for http://mastodon.test')
 })
 
-test('close() leaves nothing running, whatever was waited for', async () => {
+test('close() leaves nothing open, even with pending waits', async () => {
   const before = process.getActiveResourcesInfo().length
   const other = await openSimulation()
   other.fediverse.disturb('mastodon.test', { delayMs: 60_000 })

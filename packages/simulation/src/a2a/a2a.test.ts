@@ -45,21 +45,21 @@ test.each<[NonNullable<TokenPlan['fault']>, string]>([
   ['wrong_owner', 'ERR_JWT_CLAIM_VALIDATION_FAILED'],
   ['wrong_issuer', 'ERR_JWT_CLAIM_VALIDATION_FAILED'],
   ['alg_none', 'ERR_JOSE_ALG_NOT_ALLOWED'],
-])('a token that is %s is refused with %s', async (fault, code) => {
+])('a token that is %s fails with %s', async (fault, code) => {
   await expect(check(await simulation.a2a.token({ fault }))).rejects.toMatchObject({ code })
 })
 
-test('a forged token names the key it was not made with', async () => {
+test('a forged token names another key than the one of its signature', async () => {
   const kidOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).kid
   expect(kidOf(await simulation.a2a.token({ fault: 'forged' }))).toBe(kidOf(await simulation.a2a.token()))
 })
 
-test('the keys of the dead issuer cannot be fetched', async () => {
+test('nobody can fetch the keys of the dead issuer', async () => {
   const token = await simulation.a2a.token({ fault: 'key_host_down' })
   await expect(check(token, simulation.a2a.deadIssuerConfig)).rejects.toThrow(/socket hang up/)
 })
 
-test('the issuer changes its key: old tokens hold until it is forgotten', async () => {
+test('the issuer changes its key: old tokens hold until it forgets the key', async () => {
   const old = await simulation.a2a.token()
   await simulation.a2a.rotate()
   await check(old)
@@ -68,7 +68,7 @@ test('the issuer changes its key: old tokens hold until it is forgotten', async 
   await expect(check(old)).rejects.toMatchObject({ code: 'ERR_JWKS_NO_MATCHING_KEY' })
 })
 
-test('the JWKS endpoint can be disturbed', async () => {
+test('a test can disturb the JWKS endpoint', async () => {
   const fix = simulation.a2a.disturb('issuer.test', disturbances.down)
   await expect(check(await simulation.a2a.token())).rejects.toThrow(/socket hang up/)
   fix()
@@ -109,7 +109,7 @@ test('unsigned comes without a token, unknown_recipient to nobody, malformed as 
   expect(() => JSON.parse(gateway.posted.at(-1)?.body.toString() ?? '')).toThrow(SyntaxError)
 })
 
-test('the official client speaks to the peer of the world, as message and as stream', async () => {
+test('the official client speaks to the peer of the simulation, as message and as stream', async () => {
   const client = await simulation.a2a.client(simulation.a2a.peer.cardUrl, 'a-token')
   const answer = readSendResult(await client.sendMessage(describeSendRequest('hello')))
   expect(answer).toMatchObject({ text: 'You said: hello', state: 'completed' })

@@ -23,13 +23,13 @@ test('a TXT record comes in strings of at most 255 octets that join to the value
   expect(strings?.join('')).toBe(value)
 })
 
-test('an answer too long for UDP is given over TCP', async () => {
+test('the server gives an answer that is too long for UDP over TCP', async () => {
   dns.set('long.test', { TXT: ['x'.repeat(5_000)] })
   const [strings] = await resolver.resolveTxt('long.test')
   expect(strings?.join('')).toHaveLength(5_000)
 })
 
-test('addresses, mail exchangers and aliases are answered', async () => {
+test('the server answers for addresses, mail exchangers and aliases', async () => {
   dns.set('two.test', { A: ['127.0.0.1'], AAAA: ['::1'], MX: [{ priority: 10, exchange: 'mx.two.test' }] })
   dns.set('alias.test', { CNAME: ['two.test'] })
   expect(await resolver.resolve4('two.test')).toEqual(['127.0.0.1'])
@@ -38,12 +38,12 @@ test('addresses, mail exchangers and aliases are answered', async () => {
   expect(await resolver.resolveCname('alias.test')).toEqual(['two.test'])
 })
 
-test('names are compared without regard to case', async () => {
+test('the server ignores the case of names', async () => {
   dns.set('Case.test', { TXT: ['yes'] })
   expect(await resolver.resolveTxt('cASE.test')).toEqual([['yes']])
 })
 
-test('an unknown name does not exist, a known one without the type has no data, nor has one above a known one', async () => {
+test('an unknown name does not exist; a known one without the type has no data, nor has a parent of a known one', async () => {
   dns.set('deep.under.three.test', { A: ['127.0.0.1'] })
   expect(await failureOf(resolver.resolveTxt('nothing.test'))).toBe('ENOTFOUND')
   expect(await failureOf(resolver.resolveTxt('deep.under.three.test'))).toBe('ENODATA')
@@ -62,7 +62,7 @@ test.each([
   expect(await resolver.resolveTxt('four.test')).toEqual([['here']])
 })
 
-test('records can be added and removed while it runs', async () => {
+test('a test can add and remove records while the server runs', async () => {
   dns.addRecord('five.test', 'TXT', 'one')
   dns.addRecord('five.test', 'TXT', 'two')
   expect(await resolver.resolveTxt('five.test')).toEqual([['one'], ['two']])
@@ -70,7 +70,7 @@ test('records can be added and removed while it runs', async () => {
   expect(await failureOf(resolver.resolveTxt('five.test'))).toBe('ENOTFOUND')
 })
 
-test('every question is kept', async () => {
+test('the server records every question', async () => {
   await failureOf(resolver.resolveMx('asked.test'))
   expect(dns.questions.filter(question => question === 'asked.test MX')).toHaveLength(1)
 })

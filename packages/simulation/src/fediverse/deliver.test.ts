@@ -82,7 +82,7 @@ test.each([
   ['unlisted', { to: [followers], cc: [everybody, 'echo'] }],
   ['followers', { to: [followers], cc: ['echo'] }],
   ['direct', { to: ['echo'], cc: [] }],
-] as const)('a %s note is addressed so', async (visibility, audience) => {
+] as const)('a %s note has this address', async (visibility, audience) => {
   const { request } = await deliver({ visibility })
   const name = (ids: string[]) => ids.map(id => (id === gateway.actorId ? 'echo' : id))
   const activity = readBody(request)
@@ -101,7 +101,7 @@ test('a reply stays in the conversation of the note it answers', async () => {
   })
 })
 
-test('a note can be given its address, or the end of it', async () => {
+test('a test can give a note its address, or the end of it', async () => {
   const address = 'https://mastodon.test/users/alice/statuses/wanted'
   expect((await deliver({ id: 'wanted' })).receipt).toMatchObject({
     objectId: address,
@@ -113,12 +113,12 @@ test('a note can be given its address, or the end of it', async () => {
   )
 })
 
-test('the shared inbox is used when asked for', async () => {
+test('a delivery uses the shared inbox on request', async () => {
   const { request } = await deliver({ inbox: 'shared' })
   expect(request.target).toBe('/inbox')
 })
 
-test('a public note can be read, a direct one cannot', async () => {
+test('anybody can read a public note, and nobody a direct one', async () => {
   const open = await deliver()
   const secret = await deliver({ visibility: 'direct' })
   const statusOf = async (url: string) => (await simulation.loopback.request(url)).status
@@ -152,7 +152,7 @@ test('expired: honestly signed two days ago', async () => {
   expect(Date.now() - Date.parse(String(request.headers.date))).toBeGreaterThan(47 * 3_600_000)
 })
 
-test('wrong_owner: the attacker signs honestly with an own key and names alice as the actor', async () => {
+test('wrong_owner: the attacker signs honestly with its own key and names alice as the actor', async () => {
   const { request, signature } = await deliver({ fault: 'wrong_owner' })
   expect(signature.keyId).toBe('https://evil.test/users/mallory#main-key')
   expect(signature.holds(await publicKeyOf('mallory@evil.test'))).toBe(true)

@@ -42,12 +42,12 @@ test('a signed activity is verified against the gateway’s actor, answered 202 
   })
 })
 
-test('the shared inbox takes it too, and hs2019 is read as RSA with SHA-256', async () => {
+test('the shared inbox takes it too, and reads hs2019 as RSA with SHA-256', async () => {
   const shared = await postReply({ algorithm: 'hs2019' }, 'https://mastodon.test/inbox')
   expect(shared).toMatchObject({ status: 202, received: { verified: true, inbox: '/inbox' } })
 })
 
-test('the same activity again is answered the same and counted, not kept twice', async () => {
+test('the same activity again gets the same answer and counts, and the inbox keeps one copy', async () => {
   const activity = composeReply()
   expect([await gateway.post(inbox, activity), await gateway.post(inbox, activity)]).toEqual([202, 202])
   const kept = simulation.fediverse.received.filter(each => each.activity.id === activity.id)
@@ -75,14 +75,14 @@ test.each<[string, TinyPostOptions, RegExp]>([
     { keyId: 'https://agents.test/agents/echo#other-key' },
     /does not own the key/,
   ],
-  ['a key that cannot be fetched', { keyId: 'https://agents.test/nowhere' }, /answered 404/],
-])('%s is refused with 401 and the reason kept', async (_, options, reason) => {
+  ['a key that the inbox cannot fetch', { keyId: 'https://agents.test/nowhere' }, /answered 404/],
+])('the inbox refuses %s with 401 and keeps the reason', async (_, options, reason) => {
   const { status, received } = await postReply(options)
   expect(status).toBe(401)
   expect(received).toMatchObject({ verified: false, reason: expect.stringMatching(reason) })
 })
 
-test('an activity of somebody else than the signer is refused', async () => {
+test('the inbox refuses an activity of somebody else than the signer', async () => {
   const activity = { ...composeReply(), actor: 'https://agents.test/agents/help' }
   expect(await gateway.post(inbox, activity)).toBe(401)
   expect(simulation.fediverse.received.at(-1)).toMatchObject({
@@ -91,13 +91,13 @@ test('an activity of somebody else than the signer is refused', async () => {
   })
 })
 
-test('a refused activity does not count as an earlier arrival of the honest one', async () => {
+test('an activity that the inbox refused does not count as an earlier arrival of the honest one', async () => {
   const activity = composeReply()
   expect(await gateway.post(inbox, activity, { privatePem: stranger.privatePem })).toBe(401)
   expect(await gateway.post(inbox, activity)).toBe(202)
 })
 
-test('inboxes of people who do not live there are not found', async () => {
+test('inboxes of unknown people do not exist', async () => {
   expect(await gateway.post('https://mastodon.test/users/nobody/inbox', composeReply())).toBe(404)
 })
 

@@ -36,7 +36,7 @@ test('a mail is CRLF throughout, folded within 998 octets, with its envelope', a
   expect(readMail(octets)).toMatchObject({ messageId, references: expect.arrayContaining(['reference-19@alice.test']) })
 })
 
-test('it is signed by its author’s domain, with a key that is in the DNS', async () => {
+test('its author’s domain signs it with a key that is in the DNS', async () => {
   const { octets } = await compose()
   const tags = readDkim(octets)
   expect(tags).toMatchObject({ v: '1', a: 'rsa-sha256', c: 'relaxed/relaxed', d: 'alice.test', s: 'sim' })
@@ -65,7 +65,7 @@ test('unsigned: no signature at all', async () => {
   expect(envelope.from).toBe('alice@alice.test')
 })
 
-test('tampered: a line more than was signed, by way of the attacker’s host', async () => {
+test('tampered: the mail has a line beyond its signature, and comes from the attacker’s host', async () => {
   const { octets, envelope } = await compose({ fault: 'tampered' })
   expect(readMail(octets).text).toBe('hello\nOne line more.\n')
   expect(envelope.from).toBe('mallory@evil.test')
@@ -85,7 +85,7 @@ test('expired: the signature names an end that is past', async () => {
   expect(Number(t)).toBeLessThan(Number(x))
 })
 
-test('forged: alice’s domain and selector over another key, while the real key is published', async () => {
+test('forged: alice’s domain and selector over another key, while the DNS has the real key', async () => {
   const { octets } = await compose({ from: 'alice@nodmarc.test', fault: 'forged' })
   expect(readDkim(octets)).toMatchObject({ d: 'nodmarc.test', s: 'sim' })
   expect(await resolver.resolveTxt('sim._domainkey.nodmarc.test')).toHaveLength(1)
@@ -117,6 +117,6 @@ test('the default of oversized is more than 25 MB', async () => {
   expect((await compose({ fault: 'oversized' })).octets.length).toBeGreaterThan(25 * 2 ** 20)
 })
 
-test('a domain that sends no mail is refused by name', async () => {
+test('a domain without mail fails by name', async () => {
   await expect(compose({ from: 'x@nowhere.test' })).rejects.toThrow('No mail is sent from nowhere.test here')
 })

@@ -43,7 +43,7 @@ test('sendSmtp() hands the octets over unchanged, with their envelope', async ()
   expect(got.envelope).toEqual(mail.envelope)
 })
 
-test('sendSmtp() tells how it was refused', async () => {
+test('sendSmtp() reports the refusal', async () => {
   listener.refuse({ code: 550, message: '5.7.1 no', times: 1 })
   const mail = await simulation.mail.compose({ to: 'echo@agents.test', text: 'x' })
   expect(await simulation.mail.sendSmtp(mail)).toEqual({ code: 550, response: '550 5.7.1 no' })

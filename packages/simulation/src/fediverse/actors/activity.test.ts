@@ -31,7 +31,7 @@ test.each(['Follow', 'Block'])('a %s is of the agent, signed and posted like a n
   expect(readSignature(posted()).holds(key?.publicPem ?? '')).toBe(true)
 })
 
-test('what is done can be undone, also at the shared inbox', async () => {
+test('a persona can undo its activities, also at the shared inbox', async () => {
   const object = (await simulation.fediverse.send({ to, type: 'Follow' })).activity
   const undo = await simulation.fediverse.send({ to, type: 'Undo', object, inbox: 'shared' })
   expect(readPosted()).toMatchObject({ type: 'Undo', actor: alice, object })
@@ -39,7 +39,7 @@ test('what is done can be undone, also at the shared inbox', async () => {
   expect(undo.activityId).not.toBe(object.id)
 })
 
-test('a post can be liked in private and boosted before everybody', async () => {
+test('a persona can like a post in private and boost it in public', async () => {
   const object = 'https://agents.test/agents/echo/posts/1'
   expect((await simulation.fediverse.send({ to, type: 'Like', object })).activity.to).toBeUndefined()
   const { activity } = await simulation.fediverse.send({ to, type: 'Announce', object })
@@ -50,7 +50,7 @@ test('a post can be liked in private and boosted before everybody', async () => 
   })
 })
 
-test('a note that is edited or deleted is so where it is read, too', async () => {
+test('an edit or a deletion of a note also changes the copy that others read', async () => {
   const { objectId, activity } = await simulation.fediverse.deliver({ to, text: 'hello' })
   const read = () => simulation.loopback.request(objectId)
   const object = { ...activity.object, content: '<p>hello again</p>' }
@@ -66,7 +66,7 @@ test('a forged Delete of a note leaves it where it is', async () => {
   expect((await simulation.loopback.request(objectId)).status).toBe(200)
 })
 
-test('members can be added or put in place of the usual ones', async () => {
+test('a test can add members or replace the usual ones', async () => {
   const fields = { id: `${alice}#move`, target: 'https://gotosocial.test/users/alice', to: [] }
   const { activity } = await simulation.fediverse.send({ to, type: 'Move', object: alice, fields })
   expect(activity).toMatchObject({ type: 'Move', object: alice, ...fields })

@@ -160,7 +160,7 @@ describe('rfc9421.test', () => {
       undefined,
       /own the key/,
     ],
-  ])('%s is refused', async (_, plan, sentBody, reason) => {
+  ])('the peer refuses %s', async (_, plan, sentBody, reason) => {
     expect(await postMessage(inbox, composeLike(), plan, sentBody)).toMatchObject({ status: 401 })
     expect(simulation.fediverse.received.at(-1)).toMatchObject({
       verified: false,
