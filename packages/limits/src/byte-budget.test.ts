@@ -33,7 +33,7 @@ test('a single hold may have any size, in one step or in many', () => {
   budget.hold('b').add(1)
 })
 
-test('released bytes can be held again, and count as released once', () => {
+test('a caller can hold released bytes again, and a release counts once', () => {
   const budget = openBudget()
   const first = budget.hold('a')
   const second = budget.hold('a')
@@ -45,7 +45,7 @@ test('released bytes can be held again, and count as released once', () => {
   expect(() => budget.hold('a').add(1)).toThrow(refusal)
 })
 
-test('refused bytes are not counted', () => {
+test('the budget does not count refused bytes', () => {
   const budget = openBudget()
   budget.hold('a').add(600)
   const refused = budget.hold('b')

@@ -21,7 +21,7 @@ function openSemaphore(options: Parameters<typeof createKeyedSemaphore>[0]) {
 
 const settle = () => new Promise(setImmediate)
 
-test('pass() runs as many tasks as the semaphore is wide, the rest in the order of arrival', async () => {
+test('pass() runs as many tasks as the semaphore is wide, and the rest in the order of arrival', async () => {
   const { enter, begun } = openSemaphore({ width: 2, queue: 9 })
   const [one, two] = [enter('one'), enter('two'), enter('three'), enter('four')]
   await settle()

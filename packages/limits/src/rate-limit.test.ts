@@ -33,7 +33,7 @@ test('take() refills with time, not beyond the burst', () => {
   expect(() => limit.take('a')).toThrow(limited(10))
 })
 
-test('a refusal costs nothing: a caller that keeps asking still gets the next token', () => {
+test('a refusal costs nothing: a caller that goes on asking still gets the next token', () => {
   const { clock, limit, takeMany } = openLimit({ perMinute: 60, burst: 1 })
   takeMany('a', 1)
   for (clock.ms = 100; clock.ms < 1_000; clock.ms += 100) expect(() => limit.take('a')).toThrow(limited(1))
@@ -62,7 +62,7 @@ test('a clock that is set back locks no key out', () => {
   expect(() => limit.take('a')).toThrow(limited(1))
 })
 
-test('memory is bounded: keys not seen for long are forgotten, keys in use are not', () => {
+test('the limiter forgets keys after a long time without use, and keeps keys in use', () => {
   const { limit, takeMany } = openLimit({ perMinute: 1, maxKeys: 10 })
   takeMany('quiet', 1)
   takeMany('busy', 1)

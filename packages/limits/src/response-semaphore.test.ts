@@ -26,7 +26,7 @@ function open(options = { width: 1, queue: 1 }) {
   return { begun, ask, pass }
 }
 
-test('createResponseSemaphore() starts the next request when a response is received, not when it is made', async () => {
+test('createResponseSemaphore() starts the next request when the peer receives a response, not when the server makes it', async () => {
   const { begun, ask } = open()
   const first = ask('first')
   ask('second')
