@@ -102,7 +102,7 @@ const styles = [
   'display:var(--y, none)',
 ]
 
-describe('text that nobody sees is taken out and reported', () => {
+describe('the reader takes out invisible text and reports it', () => {
   test.each(styles)('by the style %s', style => {
     expect(htmlToText(between(`style="${style}"`))).toEqual({ text: 'before\n\nafter', hasHidden: true, invisible: 0 })
   })
@@ -216,30 +216,30 @@ describe('a style sheet hides', () => {
     expect(htmlToText(html)).toEqual({ text: 'Seen', hasHidden: false, invisible: 0 })
   })
 
-  test('perhaps, where the text is as pale as the page behind a picture: it stays and is reported', () => {
+  test('perhaps, where the text is as pale as the page behind a picture: the reader keeps it and reports it', () => {
     const html = '<p style="background:url(https://x.test/a.png);color:#fff">Perhaps</p>'
     expect(htmlToText(html)).toEqual({ text: 'Perhaps', hasHidden: true, invisible: 0 })
   })
 
-  test('perhaps, where that hangs on what comes later: the text stays and is reported', () => {
+  test('perhaps, where that depends on later text: the reader keeps the text and reports it', () => {
     const html = '<style>p:last-child{display:none}</style><p>Seen</p><p>Perhaps</p>'
     expect(htmlToText(html)).toEqual({ text: 'Seen\n\nPerhaps', hasHidden: true, invisible: 0 })
   })
 
-  test('perhaps, where the sheet costs more to judge than any honest one: the text is reported', () => {
+  test('perhaps, where the sheet costs more to judge than any honest one: the reader reports the text', () => {
     const sheet = Array.from({ length: 3000 }, () => 'b b b b b b i{display:none}').join('')
     const html = `<style>${sheet}</style>${'<b>'.repeat(200)}${'<i>x</i>'.repeat(200)}`
     expect(htmlToText(html).hasHidden).toBe(true)
   })
 
-  test('perhaps, where so much of the sheet was judged that its last rule is not: the text is reported', () => {
+  test('perhaps, where the sheet is too long for the reader to judge its last rule: the reader reports the text', () => {
     const sheet = `${'b i{color:#333}'.repeat(3000)}.s{display:none}`
     const html = `<style>${sheet}</style><b>${'<i>x</i>'.repeat(300)}</b><p class="s">y</p>`
     expect(htmlToText(html).hasHidden).toBe(true)
   })
 })
 
-describe('what is seen stays', () => {
+describe('visible text stays', () => {
   test.each([
     ['a size set back', '<td style="font-size:0"><div style="font-size:14px">Seen</div></td>'],
     ['a visibility set back', '<div style="visibility:hidden"><p style="visibility:visible">Seen</p></div>'],
@@ -261,7 +261,7 @@ describe('what is seen stays', () => {
     ['a box with room', '<div style="height:200px;overflow:hidden">Seen</div>'],
     ['a flat box that lets its text out', '<div style="height:0">Seen</div>'],
     ['a cell that grows', '<div style="overflow:hidden"><table><tr><td style="width:1px">Seen</td></tr></table></div>'],
-    ['a paragraph behind a hidden one that was not ended', '<p hidden></p><p>Seen</p>'],
+    ['a paragraph behind a hidden one without an end', '<p hidden></p><p>Seen</p>'],
     ['a paragraph that ends a hidden one', '<p hidden><p>Seen</p>'],
     ['an item behind a hidden one', '<li hidden><li>Seen'],
     ['an open box', '<details open>Seen</details>'],

@@ -100,7 +100,7 @@ test('htmlToText() shows where a link leads that only looks like a mention of us
   )
 })
 
-test('htmlToText() leaves out what it is asked to, alone or with all that follows', () => {
+test('htmlToText() leaves out the named elements, alone or with all that follows', () => {
   const omit: HtmlTextOptions['omit'] = (name, attributes) =>
     name === 'q' ? 'element' : attributes.get('id') === 'end' ? 'rest' : undefined
   expect(htmlToText('a<q>b<i>c</i></q>d<p id="end">e</p>f', { omit }).text).toBe('ad')
