@@ -119,7 +119,7 @@ const agentCases: { readonly [Name in keyof Required<AgentMakers>]: AgentCase } 
   fails: { sentence: 'throws when it fails, and answers with nothing of its error', check: checkFailure },
   isUnavailable: { sentence: 'throws Unavailable when time may heal it', check: checkUnavailable },
   hangs: { sentence: 'ends when its signal aborts', check: checkSignal },
-  countsHistory: { sentence: 'is given the trimmed history', check: checkHistory },
+  countsHistory: { sentence: 'gets the trimmed history', check: checkHistory },
   hashesAttachment: { sentence: 'can read an attachment', check: checkAttachment },
   remembers: { sentence: 'keeps state for its thread', check: checkState },
   streams: { sentence: 'streams, and ends a tool call under the id it began with', check: checkStream },

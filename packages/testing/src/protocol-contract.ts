@@ -98,7 +98,7 @@ export function protocolContract(
     })
     afterAll(() => driver?.close())
 
-    test('an honest message is stored as a valid NormalizedMessage from a proven sender (MN-2)', async () => {
+    test('the store gets an honest message as a valid NormalizedMessage from a proven sender (MN-2)', async () => {
       const said = invent('An honest message')
       const seen = await observe(driver, () => driver.deliver(said))
       expect(seen.answer.accepted).toBe(true)
@@ -110,12 +110,12 @@ export function protocolContract(
       expect(record.duplicates).toBe(0)
     })
 
-    test('what the operator is shown of a message holds no credentials', async () => {
+    test('the view of a message for the operator holds no credentials', async () => {
       const { records } = await observe(driver, () => driver.deliver(invent('A discreet message')))
       for (const secret of driver.secrets?.() ?? []) expect(JSON.stringify(records)).not.toContain(secret)
     })
 
-    test('the same message again is answered like the first time and stored once', async () => {
+    test('the same message again gets the first answer, and the store keeps it once', async () => {
       const said = invent('A repeated message')
       const first = await observe(driver, () => driver.deliver(said))
       const second = await observe(driver, () => driver.deliver(said))
@@ -126,7 +126,7 @@ export function protocolContract(
       expect(record?.duplicates).toBe(1)
     })
 
-    test('the same message many times at once is stored once', async () => {
+    test('the store keeps the same message many times at once only once', async () => {
       const said = invent('A hasty message')
       const seen = await observe(driver, async () => {
         const answers = await Promise.all([1, 2, 3, 4].map(() => driver.deliver(said)))
@@ -136,7 +136,7 @@ export function protocolContract(
       expect(seen.records).toHaveLength(1)
     })
 
-    test('different messages are all stored', async () => {
+    test('the store keeps all different messages', async () => {
       const seen = await observe(driver, async () => {
         await driver.deliver(invent('One message'))
         return driver.deliver(invent('Another message'))
@@ -144,7 +144,7 @@ export function protocolContract(
       expect(seen.records).toHaveLength(2)
     })
 
-    test('nobody is told "accepted" before the message is durable', async context => {
+    test('no peer hears "accepted" before the message is durable', async context => {
       if (!watch.isWatching()) return context.skip('the driver does not use watchStore')
       const hold = watch.holdAdmissions()
       const delivered = driver.deliver(invent('A waiting message'))
@@ -155,7 +155,7 @@ export function protocolContract(
       expect((await delivered).accepted).toBe(true)
     })
 
-    test('a message that could not be stored is not accepted, and can be sent again', async context => {
+    test('the peer can send a message again that the store could not keep, and that the channel did not accept', async context => {
       if (!watch.isWatching()) return context.skip('the driver does not use watchStore')
       const said = invent('An unlucky message')
       watch.failNextAdmission()
@@ -167,7 +167,7 @@ export function protocolContract(
       expect(again.records).toHaveLength(1)
     })
 
-    test.each(faults)('a message that is wrong in one way is dealt with by the table: %s', async fault => {
+    test.each(faults)('a message with one fault gets the outcome of the table: %s', async fault => {
       const said = invent('A faulty message')
       const outcome = driver.expected?.[fault] ?? defaultOutcomes[fault]
       const seen = await observe(driver, () => driver.deliver({ ...said, fault }))
@@ -181,7 +181,7 @@ export function protocolContract(
       for (const hidden of [said.text, ...(driver.secrets?.() ?? [])]) expect(shown).not.toContain(hidden)
     })
 
-    test.each(impostures)('an impostor does not take the id of a message that is still to come: %s', async fault => {
+    test.each(impostures)('an impostor does not take the id of a later honest message: %s', async fault => {
       const said = invent('A message with a rival')
       const rival = await observe(driver, () => driver.deliver({ ...said, fault }))
       expect(rival.records.filter(({ message }) => message.sender.verified)).toEqual([])

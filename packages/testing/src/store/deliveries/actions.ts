@@ -25,7 +25,7 @@ import {
 } from '../setup/under-test.ts'
 
 export function actContract(open: OpenStore): void {
-  describe('acts', () => {
+  describe('actions', () => {
     describePosts(open)
     describePostThreads(open)
     describeEdits(open)
@@ -35,7 +35,7 @@ export function actContract(open: OpenStore): void {
 
 function describePosts(open: OpenStore): void {
   test(
-    'a post becomes durable with the answer beside which it was made, and goes where it is to go',
+    'a post becomes durable with the answer of its turn, and goes to its recipients',
     withStore(open, async ({ store, now }) => {
       await answerWith(store, 'm1', 'done', { places: ['x'], acts: [sketchPost('p1', 'news', { places: ['y', 'z'] })] })
       const found = await store.findResponse('p1')
@@ -56,7 +56,7 @@ function describePosts(open: OpenStore): void {
     }),
   )
   test(
-    'nothing of a post is there when the lease of its turn was lost',
+    'the store keeps nothing of a post when its turn lost the lease',
     withStore(open, async ({ store, advance }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const lost = await leaseOnlyTurn(store)
@@ -72,7 +72,7 @@ function describePosts(open: OpenStore): void {
     }),
   )
   test(
-    'what the agent spoke of itself on is kept, answered, shown to the operator, and given to no agent',
+    'the store keeps a synthetic message and its answer for the operator, and gives it to no agent',
     withStore(open, async ({ store }) => {
       await store.act([sketchPost('p1', 'news', { isListed: true, places: ['y'] })], 'c of p1')
       expect(await leaseTurns(store)).toEqual([])
@@ -100,7 +100,7 @@ function describePosts(open: OpenStore): void {
     }),
   )
   test(
-    'an id that is taken stays with whose it is, and keeps nothing else back',
+    'a used id stays with its owner, and blocks nothing else',
     withStore(open, async ({ store }) => {
       await store.act([sketchPost('p1', 'first')], 'c')
       await answerWith(store, 'm1', 'done', { acts: [sketchPost('p1', 'second'), sketchPost('p2', 'third')] })
@@ -116,7 +116,7 @@ function describePosts(open: OpenStore): void {
 
 function describePostThreads(open: OpenStore): void {
   test(
-    'a reply to a post, by an id it is known by, comes to its thread, with the post before it',
+    'a reply to any known id of a post comes to its thread, behind the post',
     withStore(open, async ({ store }) => {
       await store.act([sketchPost('p1', 'news', { aliases: ['https://agents.test/p1'], isListed: true })], 'c')
       const references = ['unknown', 'https://agents.test/p1']
@@ -135,7 +135,7 @@ function describePostThreads(open: OpenStore): void {
     }),
   )
   test(
-    'a post that is not for everybody has a scope of its own: nobody joins its thread from another one',
+    'a post for a few has a scope of its own: no message of another scope joins its thread',
     withStore(open, async ({ store }) => {
       await store.act([sketchPost('p1', 'news', { aliases: ['https://agents.test/p1'], scope: 'post:p1' })], 'c')
       const thread = { references: ['https://agents.test/p1'], scope: 'public' }
@@ -147,7 +147,7 @@ function describePostThreads(open: OpenStore): void {
 
 function describeEdits(open: OpenStore): void {
   test(
-    'an edit puts other words in the place of an answer, which keeps its id and its place',
+    'an edit replaces the words of an answer, which keeps its id and its position',
     withStore(open, async ({ store, advance }) => {
       const turn = await answerWith(store, 'm1', 'wrong', { isListed: true, rendering: { pieces: 2 } })
       await answerWith(store, 'm2', 'later')
@@ -166,7 +166,7 @@ function describeEdits(open: OpenStore): void {
     }),
   )
   test(
-    'what had not left yet leaves with the new words, in its order',
+    'a waiting delivery leaves with the new words, in its order',
     withStore(open, async ({ store }) => {
       const turn = await answerWith(store, 'm1', 'wrong', { places: ['x'] })
       await store.act([sketchEdit(sketchResponse(turn, 'right'), ['x'])], 'c')
@@ -190,7 +190,7 @@ function describeEdits(open: OpenStore): void {
 
 function describeDeletions(open: OpenStore): void {
   test(
-    'what is taken back keeps its id, loses its content, and is listed and recalled no more',
+    'a withdrawn post keeps its id, loses its content, and disappears from lists and histories',
     withStore(open, async ({ store, now }) => {
       const turn = await answerWith(store, 'm1', 'regrets', { isListed: true })
       await answerWith(store, 'm2', 'stays', { isListed: true })
@@ -209,7 +209,7 @@ function describeDeletions(open: OpenStore): void {
     }),
   )
   test(
-    'what was still to be delivered of it dies, whoever is trying it, and its lane goes on with the deletion',
+    'open deliveries of a withdrawn post die, under any worker, and the deletion follows in their order',
     withStore(open, async ({ store }) => {
       await answerWith(store, 'm1', 'regrets', { places: ['x', 'y'] })
       const [held] = await leaseDeliveries(store, 1)
@@ -223,7 +223,7 @@ function describeDeletions(open: OpenStore): void {
     }),
   )
   test(
-    'what died with it is not tried again on the operator’s wish, but the word of its deletion is',
+    'the operator cannot retry those deliveries, but can retry the deletion',
     withStore(open, async ({ store, advance }) => {
       await answerWith(store, 'm1', 'regrets', { places: ['x'] })
       await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
@@ -238,7 +238,7 @@ function describeDeletions(open: OpenStore): void {
     }),
   )
   test(
-    'what is taken back is not kept in what was sent of it either',
+    'a withdrawal also removes the content from the records of its deliveries',
     withStore(open, async ({ store }) => {
       await answerWith(store, 'm1', 'regrets', { places: ['x', 'y'] })
       const [first, second] = await leaseDeliveries(store)
@@ -257,7 +257,7 @@ function describeDeletions(open: OpenStore): void {
     }),
   )
   test(
-    'what is taken back stays so: it cannot be taken back again, nor be given other words',
+    'a withdrawal is final: an agent can neither repeat it nor edit the post',
     withStore(open, async ({ store, now, advance }) => {
       const turn = await answerWith(store, 'm1', 'regrets', { isListed: true })
       const words = sketchResponse(turn, 'again')

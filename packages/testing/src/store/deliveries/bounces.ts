@@ -38,7 +38,7 @@ function bounce(delivery: string, rest: Partial<Bounce> = {}): Bounce {
 
 function describeBounces(open: OpenStore): void {
   test(
-    'a delivery that was sent and comes back is dead, with the reason',
+    'a delivery that went out and bounces is dead, with the reason',
     withStore(open, async ({ store }) => {
       const id = await sendOne(store)
       await tell(store, 'b', bounce(id))
@@ -49,7 +49,7 @@ function describeBounces(open: OpenStore): void {
     }),
   )
   test(
-    'one that may come through later is tried again then, but not for ever',
+    'a delivery with a temporary bounce goes out again later, but not without end',
     withStore(open, async ({ store, now, advance }) => {
       const id = await sendOne(store)
       const retry = { at: now() + 1_000, attempts: 2 }
@@ -65,7 +65,7 @@ function describeBounces(open: OpenStore): void {
     }),
   )
   test(
-    'where it went to is suppressed for that agent, also when it arrived and was complained of',
+    'the bounce suppresses its address for that agent, also after an arrival with a complaint',
     withStore(open, async ({ store }) => {
       const id = await sendOne(store)
       await tell(store, 'b1', bounce(id, { isDelivered: true, suppresses: true, error: 'complained of' }))
@@ -88,7 +88,7 @@ function describeBounces(open: OpenStore): void {
     }),
   )
   test(
-    'what is not sent, not the agent’s or no delivery at all stays as it is',
+    'a bounce changes no unsent delivery, no delivery of another agent and no unknown one',
     withStore(open, async ({ store }) => {
       const id = await sendOne(store)
       await tell(store, 'b1', bounce(id), 'help')
@@ -116,7 +116,7 @@ function describeBudgets(open: OpenStore): void {
     return [record?.state, ...(record?.flags ?? [])].join(' ')
   }
   test(
-    'a budget is shared by all threads that name its key, until its time is over',
+    'all threads with the same budget key share one budget, until its time is over',
     withStore(open, async ({ store, advance }) => {
       for (const id of ['m1', 'm2']) expect(await admit(store, id, [budget('ada')])).toBe('received')
       expect(await admit(store, 'm3', [budget('ada')])).toBe('ignored over ada')
@@ -127,7 +127,7 @@ function describeBudgets(open: OpenStore): void {
     }),
   )
   test(
-    'the time of a budget begins with its first message: later ones do not prolong it',
+    'the time of a budget begins with its first message, and later ones do not prolong it',
     withStore(open, async ({ store, advance }) => {
       expect(await admit(store, 'm1', [budget('ada')])).toBe('received')
       advance(600)
@@ -140,7 +140,7 @@ function describeBudgets(open: OpenStore): void {
     }),
   )
   test(
-    'nothing is taken of the others when one has no room',
+    'an exhausted budget takes nothing from the others',
     withStore(open, async ({ store }) => {
       const none = budget('none', { turns: 0 })
       expect(await admit(store, 'm1', [budget('ada', { turns: 1 }), none])).toBe('ignored over none')
@@ -149,7 +149,7 @@ function describeBudgets(open: OpenStore): void {
     }),
   )
   test(
-    'a message of a task takes nothing of a budget, and none stops it',
+    'a message of a task takes nothing from a budget, and no budget stops it',
     withStore(open, async ({ store }) => {
       const ask = async (id: string) => {
         const task = { owner: 'ada', id, context: id }
@@ -161,7 +161,7 @@ function describeBudgets(open: OpenStore): void {
     }),
   )
   test(
-    'a budget per thread is one for each thread; a duplicate takes nothing of it',
+    'each thread has its own budget per thread, and a duplicate takes nothing from it',
     withStore(open, async ({ store }) => {
       const each = [budget('same', { isPerThread: true })]
       expect(await admit(store, 'm1', each, 't')).toBe('received')

@@ -32,7 +32,7 @@ export function broadcastEndContract(open: OpenStore): void {
 
 function describeEndings(open: OpenStore): void {
   test(
-    'taking back what is being spread ends it, and spreads the word of that instead',
+    'a withdrawal ends the running broadcast of a post, and broadcasts the deletion instead',
     withStore(open, async ({ store }) => {
       await addFollowers(store, 'ada', 'bob', 'eve')
       await broadcast(store)
@@ -53,7 +53,7 @@ function describeEndings(open: OpenStore): void {
     }),
   )
   test(
-    'an edit is spread beside what it changes, and comes behind it to each place',
+    'the broadcast of an edit runs beside that of its post, and reaches each destination behind it',
     withStore(open, async ({ store }) => {
       await addFollowers(store, 'ada')
       await broadcast(store)
@@ -72,7 +72,7 @@ function describeEndings(open: OpenStore): void {
     }),
   )
   test(
-    'what its author takes back is passed on no further',
+    'the store broadcasts no post that its author has withdrawn',
     withStore(open, async ({ store }) => {
       await addFollowers(store, 'ada', 'bob')
       const authorship = { author: 'carl', object: 'note' }
@@ -91,7 +91,7 @@ function describeEndings(open: OpenStore): void {
 
 function describeRanks(open: OpenStore): void {
   test(
-    'answers and what is spread to many are leased apart',
+    'workers lease answers and broadcast deliveries apart',
     withStore(open, async ({ store }) => {
       await addFollowers(store, 'ada', 'bob')
       await broadcast(store)
@@ -104,7 +104,7 @@ function describeRanks(open: OpenStore): void {
     }),
   )
   test(
-    'a busy host is left alone in both',
+    'both kinds leave a busy host alone',
     withStore(open, async ({ store }) => {
       await addFollowers(store, 'https://one.test/inbox', 'https://two.test/inbox')
       await broadcast(store)
@@ -124,7 +124,7 @@ function describeRanks(open: OpenStore): void {
 
 function describeBroadcastDurability(open: OpenStore): void {
   test(
-    'after a crash a broadcast goes on where it stopped, and all that was done by the agent is there',
+    'after a crash a broadcast goes on where it stopped, with all actions of the agent',
     withStore(open, async ({ store: first, advance, reopen }) => {
       if (!reopen) return
       await addFollowers(first, 'ada', 'bob')

@@ -20,7 +20,7 @@ export function broadcastContract(open: OpenStore): void {
 
 function describeExpansion(open: OpenStore): void {
   test(
-    'a broadcast is leased with all that spreading it takes, and becomes deliveries page by page',
+    'a worker leases a broadcast with everything it needs, and turns it into deliveries page by page',
     withStore(open, async ({ store, now }) => {
       await addFollowers(store, 'ada', 'bob', 'eve')
       await broadcast(store)
@@ -43,7 +43,7 @@ function describeExpansion(open: OpenStore): void {
     }),
   )
   test(
-    'who comes later is not meant; with nobody to tell it ends at once',
+    'a later follower gets no earlier broadcast, and one without recipients ends at once',
     withStore(open, async ({ store }) => {
       await broadcast(store, 'unheard')
       await addFollowers(store, 'ada')
@@ -59,7 +59,7 @@ function describeExpansion(open: OpenStore): void {
     }),
   )
   test(
-    'one place gets one delivery of a broadcast, however often it is spread to, and one of the next',
+    'one destination gets one delivery of a broadcast, in any number of pages, and one of the next',
     withStore(open, async ({ store }) => {
       await addFollowers(store, 'ada', 'bob')
       await broadcast(store)
@@ -77,7 +77,7 @@ function describeExpansion(open: OpenStore): void {
     }),
   )
   test(
-    'what goes to one peer alone does not stand for what goes to all at the same place, nor for another peer',
+    'a delivery to one peer does not replace the one to all at its inbox, nor one to another peer',
     withStore(open, async ({ store }) => {
       await broadcast(store)
       const [shared, own] = [toDeliveryPlan('shared inbox'), toDeliveryPlan('own inbox')]
@@ -90,7 +90,7 @@ function describeExpansion(open: OpenStore): void {
     }),
   )
   test(
-    'where a page has something for all at a place, it has nothing for one peer there',
+    'a page with a delivery to all at an inbox adds none for one peer there',
     withStore(open, async ({ store }) => {
       await broadcast(store)
       const shared = toDeliveryPlan('shared inbox')
@@ -101,7 +101,7 @@ function describeExpansion(open: OpenStore): void {
     }),
   )
   test(
-    'nothing is spread to who has blocked the agent',
+    'a peer that has blocked the agent gets no broadcast',
     withStore(open, async ({ store }) => {
       await addFollowers(store, 'ada', 'bob')
       const block = { kind: 'relate', relation: 'blocked_by', peer: 'ada', target: null } as const
@@ -116,7 +116,7 @@ function describeExpansion(open: OpenStore): void {
 
 function describeBroadcastFencing(open: OpenStore): void {
   test(
-    'one worker leases a broadcast at a time; the next one goes on where it stopped',
+    'one worker leases a broadcast at a time, and the next one goes on where it stopped',
     withStore(open, async ({ store, advance }) => {
       await addFollowers(store, 'ada', 'bob', 'eve')
       await broadcast(store)
@@ -136,7 +136,7 @@ function describeBroadcastFencing(open: OpenStore): void {
     }),
   )
   test(
-    'a broadcast does not go back, and what has ended is over for everybody',
+    'a broadcast never goes back, and its end holds for all workers',
     withStore(open, async ({ store, advance }) => {
       await addFollowers(store, 'ada', 'bob')
       await broadcast(store)
@@ -153,7 +153,7 @@ function describeBroadcastFencing(open: OpenStore): void {
     }),
   )
   test(
-    'nextDue() knows of broadcasts and of what they became; who waits for work is told',
+    'nextDue() knows broadcasts and their deliveries, and waiting workers get a notice',
     withStore(open, async ({ store, now, advance }) => {
       await addFollowers(store, 'ada')
       let told = 0

@@ -37,7 +37,7 @@ const sent = { state: 'sent', wire: { type: 'Create' } } as const
 
 function describeSending(open: OpenStore): void {
   test(
-    'a delivery carries the message and the whole answer, and is settled as sent with its wire',
+    'a delivery carries the message and the whole answer, and its worker settles it as sent, with its document',
     withStore(open, async ({ store, now }) => {
       await answerTo(store, 'm1', 't', ['x'])
       const delivery = await leaseOnlyDelivery(store)
@@ -66,7 +66,7 @@ function describeSending(open: OpenStore): void {
     }),
   )
   test(
-    'a pulled delivery is sent with the commit and holds up nobody',
+    'the commit marks a pulled delivery as sent, and no other waits for it',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -97,7 +97,7 @@ function describeSending(open: OpenStore): void {
     }),
   )
   test(
-    'a delivery that came through in the end still shows why it was late',
+    'a late delivery still shows the reason of its delay after it has arrived',
     withStore(open, async ({ store, now, advance }) => {
       await answerTo(store, 'm1', 't', ['x'])
       await store.settle(await leaseOnlyDelivery(store), { state: 'later', dueAt: now() + 10, error: 'HTTP 503' })
@@ -112,7 +112,7 @@ function describeSending(open: OpenStore): void {
 
 function describePostponing(open: OpenStore): void {
   test(
-    'a delivery that was put off untried gets its attempt back',
+    'a postponed delivery without a try gets its attempt back',
     withStore(open, async ({ store, now, advance }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -136,7 +136,7 @@ function describePostponing(open: OpenStore): void {
 
 function describeQueueModes(open: OpenStore): void {
   test(
-    'deliveries to one place in one thread come one after another while others go on',
+    'deliveries to one destination in one thread go one after another, while others go on',
     withStore(open, async ({ store, now, advance }) => {
       await answerTo(store, 'm1', 't', ['x', 'y'])
       await answerTo(store, 'm2', 't', ['x'])
@@ -153,7 +153,7 @@ function describeQueueModes(open: OpenStore): void {
     }),
   )
   test(
-    'a dead delivery does not hold up its lane, and handshakes share it',
+    'a dead delivery does not hold up its destination, and handshakes keep the same order',
     withStore(open, async ({ store }) => {
       const handshake = { disposition: 'keep' as const, deliveries: [toDeliveryPlan('x')] }
       await store.admit(sketchIntake('follow', inThread('t', handshake)), 'c')
@@ -168,7 +168,7 @@ function describeQueueModes(open: OpenStore): void {
 
 function describeDeliveryFencing(open: OpenStore): void {
   test(
-    'an outlived delivery lease is taken up by another, and its first holder can settle nothing',
+    'another worker takes up a delivery after its lease, and the first one can settle nothing',
     withStore(open, async ({ store, advance }) => {
       await answerTo(store, 'm1', 't', ['x'])
       const lost = await leaseOnlyDelivery(store)
@@ -190,7 +190,7 @@ function describeDeliveryFencing(open: OpenStore): void {
 
 function describeOperatorControl(open: OpenStore): void {
   test(
-    'retryDelivery() tries a dead delivery at once, with its attempts kept and its clock begun anew',
+    'retryDelivery() tries a dead delivery at once, keeps its attempts and starts its time again',
     withStore(open, async ({ store, now, advance }) => {
       await answerTo(store, 'm1', 't', ['x'])
       const first = await leaseOnlyDelivery(store)
@@ -206,7 +206,7 @@ function describeOperatorControl(open: OpenStore): void {
     }),
   )
   test(
-    'retryDelivery() hurries a waiting lane and keeps its order',
+    'retryDelivery() hurries a waiting destination and keeps its order',
     withStore(open, async ({ store, now }) => {
       await answerTo(store, 'm1', 't', ['x'])
       await answerTo(store, 'm2', 't', ['x'])
@@ -223,7 +223,7 @@ function describeOperatorControl(open: OpenStore): void {
     }),
   )
   test(
-    'a dead delivery that is tried again waits for the one of its lane that is being tried',
+    'a retried delivery waits for the running one to the same destination',
     withStore(open, async ({ store }) => {
       await answerTo(store, 'm1', 't', ['x'])
       await answerTo(store, 'm2', 't', ['x'])
@@ -237,7 +237,7 @@ function describeOperatorControl(open: OpenStore): void {
     }),
   )
   test(
-    'dropDelivery() gives an undelivered delivery up, also under who is trying it, and its lane goes on',
+    'dropDelivery() gives up an open delivery, under any worker, and the next one to the destination goes on',
     withStore(open, async ({ store }) => {
       await answerTo(store, 'm1', 't', ['x'])
       await answerTo(store, 'm2', 't', ['x'])
@@ -254,7 +254,7 @@ function describeOperatorControl(open: OpenStore): void {
     }),
   )
   test(
-    'dismissDelivery() takes a dead letter out of the dead and keeps it on record; it can still be retried',
+    'dismissDelivery() takes a dead letter off the list and keeps its record; the operator can still retry it',
     withStore(open, async ({ store }) => {
       await answerTo(store, 'm1', 't', ['x'])
       const { id } = await leaseOnlyDelivery(store)

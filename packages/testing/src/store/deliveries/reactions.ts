@@ -9,7 +9,7 @@ export function reactionContract(open: OpenStore): void {
 
 function describeReactions(open: OpenStore): void {
   test(
-    'a reaction is a delivery of the message it is about, without a response',
+    'a reaction is a delivery for its message, without a response',
     withStore(open, async ({ store }) => {
       const turn = await answerWith(store, 'm1', 'thanks')
       await store.act([sketchReaction(turn.message, 'x')], 'c of the act')
@@ -20,7 +20,7 @@ function describeReactions(open: OpenStore): void {
     }),
   )
   test(
-    'nobody reacts to what was taken back by its author',
+    'an agent cannot react to a message that its author has withdrawn',
     withStore(open, async ({ store }) => {
       const authorship = { author: 'ada', object: 'note' }
       const { message } = await store.admit(sketchIntake('m1', { authorship }), 'c')
@@ -30,7 +30,7 @@ function describeReactions(open: OpenStore): void {
     }),
   )
   test(
-    'findMessageTo() gives the newest message of that id to that agent alone, until it is taken back',
+    'findMessageTo() gives the newest message of that id to that agent alone, until its withdrawal',
     withStore(open, async ({ store }) => {
       const scoped = (scope: string) => ({
         thread: { scope },

@@ -43,7 +43,7 @@ async function followersOf(store: Store, agent = 'echo'): Promise<readonly strin
 
 function describeRelating(open: OpenStore): void {
   test(
-    'a message relates a peer to its own agent, with what is needed to reach it',
+    'a message relates a peer to its own agent, with its target',
     withStore(open, async ({ store, now }) => {
       await store.admit(sketchIntake('m1', effecting(relate(ada))), 'c')
       const key = { via: 'a2a', agent: 'echo', relation: 'follower', peer: ada } as const
@@ -57,7 +57,7 @@ function describeRelating(open: OpenStore): void {
     }),
   )
   test(
-    'who relates twice is related once, with the newer target',
+    'a second relation of one peer replaces the target of the first',
     withStore(open, async ({ store, now, advance }) => {
       const since = now()
       await store.admit(sketchIntake('m1', effecting(relate(ada))), 'c')
@@ -104,7 +104,7 @@ function describeRelating(open: OpenStore): void {
 
 function describeDecisions(open: OpenStore): void {
   test(
-    'what the operator decides about a kept message comes into force for its agent, with its deliveries',
+    'a decision of the operator about a kept message takes effect for its agent, with its deliveries',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1', effecting(relate(ada, 'pending'))), 'c')
       const effects = [{ kind: 'unrelate', relation: 'pending', peer: ada } as const, relate(ada)]
@@ -129,7 +129,7 @@ function toAda(to: string) {
 function describeBlocks(open: OpenStore): void {
   const block = effecting(relate(ada, 'blocked_by'))
   test(
-    'what comes from who has blocked the agent is kept and flagged, until the block is lifted',
+    'the store keeps messages of a peer that blocks the agent with a flag, until the block ends',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('block', block), 'c')
       await store.admit(sketchIntake('m1', fromAda('m1')), 'c')
@@ -142,7 +142,7 @@ function describeBlocks(open: OpenStore): void {
     }),
   )
   test(
-    'what nobody is to answer is kept as it is, also from who has blocked the agent',
+    'the store keeps a message for no agent as it is, also from a peer that blocks the agent',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('block', block), 'c')
       await store.admit(sketchIntake('m1', fromAda('m1', { disposition: 'keep', flags: ['read'] })), 'c')
@@ -162,7 +162,7 @@ function describeBlocks(open: OpenStore): void {
     }),
   )
   test(
-    'nothing is delivered any more to who has blocked the agent, not even what was waiting',
+    'a peer that blocks the agent gets nothing more, not even waiting deliveries',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const first = await leaseOnlyTurn(store)
@@ -181,7 +181,7 @@ function describeBlocks(open: OpenStore): void {
     }),
   )
   test(
-    'a block is about one agent: what another one says to that peer, or is asked by them, goes on',
+    'a block concerns one agent: others still talk with that peer',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const first = await leaseOnlyTurn(store)
@@ -199,7 +199,7 @@ function describeBlocks(open: OpenStore): void {
 
 function describeReopening(open: OpenStore): void {
   test(
-    'what was undone may be done again under its old id',
+    'a peer may repeat an undone activity under its old id',
     withStore(open, async ({ store }) => {
       const authorship = { author: ada, object: 'follow 1' }
       const follow = sketchIntake('follow 1', { ...effecting(relate(ada)), authorship })
@@ -226,7 +226,7 @@ function describeReopening(open: OpenStore): void {
 
 function describeListed(open: OpenStore): void {
   test(
-    'what everybody may read is counted and can be listed alone',
+    'the store counts public posts, and can list them alone',
     withStore(open, async ({ store }) => {
       const said = [true, false, true]
       for (const [at, isListed] of said.entries()) {

@@ -16,7 +16,7 @@ import {
 export function durabilityContract(open: OpenStore): void {
   describe('durability', () => {
     test(
-      'whatever was acknowledged is there after a crash, and begun work is taken up again',
+      'acknowledged messages survive a crash, and another worker takes up running turns',
       withStore(open, async under => {
         if (!under.reopen) return
         const before = await leaveWork(under.store)
@@ -29,13 +29,13 @@ export function durabilityContract(open: OpenStore): void {
         }
       }),
     )
-    test('close() may be called twice, and a closed store takes nothing', async () => {
+    test('close() works twice, and a closed store takes nothing', async () => {
       const { store } = await open()
       await store.close()
       await store.close()
       await expect(store.admit(sketchIntake('m1'), 'c')).rejects.toThrow('closed')
     })
-    test('close() lets what was asked for finish', async () => {
+    test('close() lets running calls finish', async () => {
       const { store, reopen }: StoreUnderTest = await open()
       const admitted = store.admit(sketchIntake('m1'), 'c')
       await store.close()

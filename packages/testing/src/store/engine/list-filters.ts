@@ -35,7 +35,7 @@ const cases: readonly (readonly [what: string, filter: Omit<MessagePage, 'limit'
 
 export function listFilterContract(open: OpenStore): void {
   describe('filtered lists', () => {
-    test.each(cases)('messages are found by %s', (_what, filter, ids) =>
+    test.each(cases)('listMessages() finds messages by %s', (_what, filter, ids) =>
       withStore(open, async ({ store }) => {
         await admitAll(store, sketchFour())
         const listed = await store.listMessages({ limit: 9, ...filter })
@@ -44,7 +44,7 @@ export function listFilterContract(open: OpenStore): void {
     )
     describeWindows(open)
     test(
-      'deliveries are found by agent, channel, words and time',
+      'listDeliveries() finds deliveries by agent, channel, words and time',
       withStore(open, async ({ store }) => {
         await store.admit(sketchIntake('m1'), 'c')
         const turn = await leaseOnlyTurn(store)
@@ -59,7 +59,7 @@ export function listFilterContract(open: OpenStore): void {
       }),
     )
     test(
-      'refusals are found by agent, channel, code, sender, words and time',
+      'listRefusals() finds refusals by agent, channel, code, sender, words and time',
       withStore(open, async ({ store }) => {
         const refused = {
           via: 'email',
@@ -86,7 +86,7 @@ export function listFilterContract(open: OpenStore): void {
 
 function describeWindows(open: OpenStore): void {
   test(
-    'a window begins and ends with its period, and is not the last while there are older rows',
+    'a page begins and ends with its period, and is not the last while there are older rows',
     withStore(open, async ({ store }) => {
       const hours = Array.from({ length: 20 }, (_, hour) => `2026-01-01T${String(hour).padStart(2, '0')}:00:00.000Z`)
       const numbers = await admitAll(

@@ -16,7 +16,7 @@ export function noticeContract(open: OpenStore): void {
     describeHints(open)
 
     test(
-      'the end of a turn tells of its task, if of one, as it can be looked up; a store may leave that to the listener',
+      'the end of a turn notifies its task, if it has one, in its final state; a store may leave the look-up to listeners',
       withStore(open, async ({ store }) => {
         const key = { owner: 'ada', id: 'task 1' }
         const { message } = await store.admit(sketchIntake('m1', { task: { ...key, context: 'ctx' } }), 'c')
@@ -68,7 +68,7 @@ function describeListening(open: OpenStore): void {
 
 function describeHints(open: OpenStore): void {
   test(
-    'whatever makes work ready notifies work',
+    'every call that makes work ready sends a notice of work',
     withStore(open, async ({ store, now, advance }) => {
       let hints = 0
       store.listen('work', () => {
@@ -96,7 +96,7 @@ function describeHints(open: OpenStore): void {
     }),
   )
   test(
-    'a committed turn notifies its message, once it can be read',
+    'a committed turn notifies its message, once readers can see it',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)

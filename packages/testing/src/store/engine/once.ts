@@ -3,9 +3,9 @@ import type { OpenStore } from '../setup/under-test.ts'
 import { withStore } from '../setup/under-test.ts'
 
 export function onceContract(open: OpenStore): void {
-  describe('what may be used once', () => {
+  describe('a single-use key', () => {
     test(
-      'is used once, and another key is another one',
+      'works once, and another key is another one',
       withStore(open, async ({ store, now }) => {
         expect(await store.consumeOnce('dpop a', now() + 1_000)).toBe(true)
         expect(await store.consumeOnce('dpop a', now() + 1_000)).toBe(false)
@@ -14,7 +14,7 @@ export function onceContract(open: OpenStore): void {
     )
 
     test(
-      'is used by one of many who come at the same time',
+      'works for one of many callers at the same time',
       withStore(open, async ({ store, now }) => {
         const taken = await Promise.all(Array.from({ length: 20 }, () => store.consumeOnce('dpop a', now() + 1_000)))
         expect(taken.filter(isFirst => isFirst)).toHaveLength(1)
@@ -22,7 +22,7 @@ export function onceContract(open: OpenStore): void {
     )
 
     test(
-      'may be used again once its time is over, not before; a later use does not make the time longer',
+      'works again once its time is over, not before, and a later use does not extend the time',
       withStore(open, async ({ store, now, advance }) => {
         const until = now() + 1_000
         await store.consumeOnce('dpop a', until)

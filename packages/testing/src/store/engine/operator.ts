@@ -62,7 +62,7 @@ function describeMessages(open: OpenStore): void {
     }),
   )
   test(
-    'findMessage() shows the first of several messages that claim one id, and any by its number',
+    'findMessage() shows the first of several messages with one id, and any by its number',
     withStore(open, async ({ store }) => {
       const first = await store.admit(sketchIntake('m1'), 'c1')
       const later = { ...sketchIntake('m1'), duplicateKey: 'another key' }
@@ -97,7 +97,7 @@ function describeMessages(open: OpenStore): void {
 
 function describeDeliveryPages(open: OpenStore): void {
   test(
-    'listDeliveries() shows the newest first, page by page; the id of a delivery is its place',
+    'listDeliveries() shows the newest first, page by page, and the id of a delivery is its cursor',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -155,7 +155,7 @@ function describeCounts(open: OpenStore): void {
 
 function describeFigures(open: OpenStore): void {
   test(
-    'listWaitingHosts() counts what is open by host, and by the domain of a mailbox, and says when the next is due',
+    'listWaitingHosts() counts open deliveries by host, or by the domain of a mailbox, with the next due time',
     withStore(open, async ({ store, now, advance }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -179,7 +179,7 @@ function describeFigures(open: OpenStore): void {
     }),
   )
   test(
-    'listTimings() says when messages came and how long they took, newest first, none from before',
+    'listTimings() gives times of arrival and durations, newest first, none from before',
     withStore(open, async ({ store, now, advance }) => {
       const cameAt = (id: string, via: 'a2a' | 'email', at: number) =>
         sketchIntake(id, inThread(id, { message: { received_via: via, received_at: isoTime(at) } }))

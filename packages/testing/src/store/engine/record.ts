@@ -37,14 +37,14 @@ const attemptsOf = async (store: Store, id: string) => (await store.findMessage(
 
 function describeWayIn(open: OpenStore): void {
   test(
-    'the way in is kept with the moment at which the message was stored',
+    'the record keeps the endpoint with the time at which the store took the message',
     withStore(open, async ({ store, now }) => {
       await store.admit(sketchIntake('m1', { trace, proofKeys: [key] }), 'c')
       expect(await traceOf(store, 'm1')).toEqual({ ...trace, admitted_at: now() })
     }),
   )
   test(
-    'a key is kept once, as it was, however many messages it proves',
+    'the record keeps a key once, in its own form, for any number of messages',
     withStore(open, async ({ store }) => {
       for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, { trace, proofKeys: [key] }), 'c')
       expect(await store.findProofKey('d1')).toEqual(key)
@@ -58,7 +58,7 @@ function describeWayIn(open: OpenStore): void {
 
 function describeTurns(open: OpenStore): void {
   test(
-    'each attempt at a turn is kept, those that were given back and the last',
+    'the record keeps each attempt at a turn, released ones and the last',
     withStore(open, async ({ store, now }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const first = await leaseOnlyTurn(store)
@@ -71,7 +71,7 @@ function describeTurns(open: OpenStore): void {
     }),
   )
   test(
-    'a turn that is tried without end keeps a bounded record, the newest attempt with it',
+    'the record of an endlessly repeated turn stays small, and has the newest attempt',
     withStore(open, async ({ store, now }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const error = { name: 'Error', message: 'x'.repeat(1_000) }
@@ -85,7 +85,7 @@ function describeTurns(open: OpenStore): void {
     }),
   )
   test(
-    'an attempt whose turn was broken off is noted beside it, unless its author has taken the message back',
+    'the record notes an attempt of an interrupted turn, unless the author has withdrawn the message',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', { authorship: ann }), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -98,7 +98,7 @@ function describeTurns(open: OpenStore): void {
     }),
   )
   test(
-    'a turn is read as a worker would take it, and is not taken by that',
+    'readTurn() gives a turn as a worker gets it, and leases nothing',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1'), 'c')
       expect(await store.readTurn(message)).toMatchObject({ message, attempt: 1, content: { id: 'm1' } })
@@ -107,7 +107,7 @@ function describeTurns(open: OpenStore): void {
     }),
   )
   test(
-    'what became of the entries that an agent was given is told',
+    'the record tells the present state of the entries in an agent’s input',
     withStore(open, async ({ store, now }) => {
       const { message: kept } = await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const { message: gone } = await store.admit(sketchIntake('m2', { ...inThread('t'), authorship: ann }), 'c')
@@ -127,7 +127,7 @@ function describeDeliveries(open: OpenStore): void {
     await store.commit(turn, { response: sketchResponse(turn, 'hi'), deliveries: [{ to: 'x', target: null }] })
   }
   test(
-    'each attempt at a delivery is a row; what was only put off is none',
+    'each attempt at a delivery is a row, and a postponement is none',
     withStore(open, async ({ store, now }) => {
       await answerOnce(store)
       const attempt = { at: now(), ms: 12, status: 503, reply_line: '503 Service Unavailable' }
@@ -148,7 +148,7 @@ function describeDeliveries(open: OpenStore): void {
     }),
   )
   test(
-    'of a delivery that an operator retries for ever the newest attempts are kept, and long answers are cut',
+    'the record of an endlessly retried delivery keeps the newest attempts, and cuts long answers',
     withStore(open, async ({ store, now }) => {
       await answerOnce(store)
       for (let count = 0; count < 60; count += 1) {
@@ -177,7 +177,7 @@ const refusal: Refusal = {
 
 function describeForgetting(open: OpenStore): void {
   test(
-    'what was refused says where, with what, and who it claims to be, at a bounded length',
+    'a refusal names its endpoint, its content and its claimed sender, at a bounded length',
     withStore(open, async ({ store }) => {
       store.refuse(refusal)
       store.refuse({ ...refusal, peer_id: 'x'.repeat(100_000), claimed_sender: 'y'.repeat(100_000) })
@@ -187,7 +187,7 @@ function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'keys of a person and what was refused in their name go with them, and nobody else’s',
+    'forgetting a person removes their keys and refusals in their name, and nobody else’s',
     withStore(open, async ({ store }) => {
       const bob = { ...key, digest: 'd2', owner: 'https://a.test/bob' }
       await store.admit(sketchIntake('m1', { authorship: ann, trace, proofKeys: [key, bob] }), 'c')

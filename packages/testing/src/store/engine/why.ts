@@ -64,7 +64,7 @@ function describeSubjects(open: OpenStore): void {
 
 function describeRecords(open: OpenStore): void {
   test(
-    'listWhyRecords() tells a turn in work from one behind it, in the order that was asked for',
+    'listWhyRecords() tells a running turn from one behind it, in the requested order',
     withStore(open, async ({ store, now }) => {
       await store.admit(
         sketchIntake('m1', inThread('t', { flags: ['odd'], trace: { received_at: 5, sent_at: 3, steps: [] } })),
@@ -132,7 +132,7 @@ function describeRecords(open: OpenStore): void {
 
 function describeRefusals(open: OpenStore): void {
   test(
-    'listWhyRefusals() finds what was refused by its id, its claimed sender and its agent, newest first',
+    'listWhyRefusals() finds refusals by id, claimed sender and agent, newest first',
     withStore(open, async ({ store }) => {
       const refuse = (reason: string, claims: Partial<Refusal>) =>
         store.refuse({ at: '2026-01-01T00:00:00.000Z', via: 'email', from: 'x', code: 'expired', reason, ...claims })
@@ -152,7 +152,7 @@ function describeRefusals(open: OpenStore): void {
 
 function describeRuns(open: OpenStore): void {
   test(
-    'a time in which no gateway ran is a downtime of the messages of then, and no other is',
+    'a time without a running gateway is a downtime for the messages of that time, and no other is',
     withStore(open, async ({ store, now, advance }) => {
       const start = now()
       await store.noteGatewayRun('one', 'begins')

@@ -69,7 +69,7 @@ function describeOrder(open: OpenStore): void {
     }),
   )
   test(
-    'it stands behind what was said before, answers among it, and before what waits',
+    'it stands behind the earlier messages and answers, and before waiting messages',
     withStore(open, async ({ store }) => {
       const first = await leaseNew(store, 'm1')
       await store.admit(sketchIntake('m2', inThread('t')), 'c')
@@ -84,7 +84,7 @@ function describeOrder(open: OpenStore): void {
     }),
   )
   test(
-    'both ends of a long thread are read in this order too',
+    'both ends of a long thread come in this order, too',
     withStore(open, async ({ store }) => {
       const turn = await leaseNew(store, 'm1')
       const ids = Array.from({ length: 30 }, (_, at) => `p${at}`)
@@ -101,7 +101,7 @@ function describeOrder(open: OpenStore): void {
 
 function describeKnown(open: OpenStore): void {
   test(
-    'what is there already is passed over: background, messages, answers, by whichever of their ids',
+    'the store skips what it already has by any id: background, messages and answers',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t', { aliases: ['object of m1'] })), 'c')
       const first = await leaseOnlyTurn(store)
@@ -119,7 +119,7 @@ function describeKnown(open: OpenStore): void {
     }),
   )
   test(
-    'what is known in another thread is new in this one',
+    'a post that another thread knows is new in this one',
     withStore(open, async ({ store }) => {
       const first = await leaseNew(store, 'm1', 't')
       await store.addBackground(first, [sketchBackground('p1')])
@@ -133,7 +133,7 @@ function describeKnown(open: OpenStore): void {
     }),
   )
   test(
-    'after a crash it is there once, and the turn that is taken up again may bring it once more',
+    'after a crash it is there once, and the repeated turn may bring it once more',
     withStore(open, async under => {
       if (!under.reopen) return
       const turn = await leaseNew(under.store, 'm1')
@@ -153,7 +153,7 @@ function describeKnown(open: OpenStore): void {
     }),
   )
   test(
-    'a turn whose lease is lost, or that is over, adds nothing: what an agent was shown stays as it was',
+    'a turn that is over, or has lost its lease, adds nothing: the recorded input of the agent stays',
     withStore(open, async ({ store, advance }) => {
       const lost = await leaseNew(store, 'm1')
       advance(leaseMs)
@@ -170,7 +170,7 @@ function describeNames(open: OpenStore): void {
   const replyTo = (id: string, agent = 'echo') =>
     sketchIntake(`reply to ${id}`, { agent, ...inThread('elsewhere', { thread: { references: [id] } }) })
   test(
-    'a later reply to it comes to its thread; a reply to what was only quoted does not',
+    'a later reply to it comes to its thread, and a reply to a mere quotation does not',
     withStore(open, async ({ store }) => {
       const turn = await leaseNew(store, 'm1')
       await store.addBackground(turn, [sketchBackground('p1'), sketchBackground('q1', { isQuoted: true })])
@@ -201,7 +201,7 @@ function describeTakenBack(open: OpenStore): void {
   const forget = (store: Store, author = bob, object = 'p1') =>
     store.withdraw('a2a', [{ kind: 'forget', author, object }])
   test(
-    'its author takes it back from every thread, and it does not come again',
+    'its author withdraws it from every thread, and it does not come again',
     withStore(open, async ({ store, advance }) => {
       const first = await leaseNew(store, 'm1', 't')
       await store.addBackground(first, [sketchBackground('p1'), sketchBackground('p2')])
@@ -219,7 +219,7 @@ function describeTakenBack(open: OpenStore): void {
     }),
   )
   test(
-    'what was taken back before it came is passed over',
+    'the store skips a post whose withdrawal came first',
     withStore(open, async ({ store }) => {
       await forget(store)
       const turn = await leaseNew(store, 'm1')
@@ -228,7 +228,7 @@ function describeTakenBack(open: OpenStore): void {
     }),
   )
   test(
-    'an author that is gone leaves none, however much there was; that of others stays',
+    'a deleted author leaves none, in any amount, and that of others stays',
     withStore(open, async ({ store }) => {
       const turn = await leaseNew(store, 'm1')
       const many = Array.from({ length: 450 }, (_, at) => sketchBackground(`p${at}`))

@@ -17,7 +17,7 @@ import {
 } from '../setup/under-test.ts'
 
 export function editContract(open: OpenStore): void {
-  describe('edits and deletes of what is not yet answered', () => {
+  describe('edits and deletes of unanswered messages', () => {
     describeEdits(open)
     describeMergedEdits(open)
     describeDeletes(open)
@@ -54,7 +54,7 @@ function forget(store: Store, object = 'note'): Promise<void> {
 
 function describeEdits(open: OpenStore): void {
   test(
-    'of a message that waits its agent reads the newest words, once, and no turn is added',
+    'an edit of a waiting message gives its agent the newest words, once, and adds no turn',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(byAda('m1', { flags: ['odd'] }), 'c')
       const edit = editOf('e1', 'better', { target: { answerTo: 'e1' }, flags: ['hidden_text'] })
@@ -75,7 +75,7 @@ function describeEdits(open: OpenStore): void {
     }),
   )
   test(
-    'of one that is being answered the run is broken off, and its turn comes again with the new words',
+    'an edit of a running message interrupts its run, and the turn comes again with the new words',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(byAda('m1'), 'c')
       const old = await leaseOnlyTurn(store)
@@ -94,7 +94,7 @@ function describeEdits(open: OpenStore): void {
     }),
   )
   test(
-    'of one that is answered it is a message of its own, whose words may change in turn',
+    'an edit of an answered message is a message of its own, whose words may change in turn',
     withStore(open, async ({ store }) => {
       await store.admit(byAda('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -109,7 +109,7 @@ function describeEdits(open: OpenStore): void {
     }),
   )
   test(
-    'nobody changes the words of others, and what is kept from the agent changes nothing',
+    'nobody can change the words of others, and an edit that the agent does not get changes nothing',
     withStore(open, async ({ store }) => {
       await store.admit(byAda('m1'), 'c')
       await store.admit({ ...editOf('forged', 'evil'), authorship: { author: 'mallory', object: 'note' } }, 'c')
@@ -120,7 +120,7 @@ function describeEdits(open: OpenStore): void {
     }),
   )
   test(
-    'a flood of edits breaks so many runs off and no more: the last one comes behind the answer',
+    'a flood of edits interrupts a limited number of runs, and the last edit comes behind the answer',
     withStore(open, async ({ store }) => {
       await store.admit(byAda('m1'), 'c')
       const runs: Turn[] = []
@@ -152,7 +152,7 @@ function describeEdits(open: OpenStore): void {
     }),
   )
   test(
-    'bytes of what was answered to the old words stay',
+    'files of an answer to the old words stay',
     withStore(open, async ({ store }) => {
       const [old, picture] = [blobOf('old'), blobOf('picture')]
       await store.admit(byAda('m1', { blobs: [old], message: { parts: [fileOf(old)] } }), 'c')
@@ -175,7 +175,7 @@ async function mergeThree(store: Store): Promise<Turn> {
 
 function describeMergedEdits(open: OpenStore): void {
   test(
-    'an edit of one of several messages that are answered together brings all of them again',
+    'an edit of one of several messages with a common answer brings all of them again',
     withStore(open, async ({ store }) => {
       const old = await mergeThree(store)
       await store.admit(editOf('e1', 'better', { lane }, 'm1'), 'c')
@@ -191,7 +191,7 @@ function describeMergedEdits(open: OpenStore): void {
     ['in the middle', 'm2', [['words of m1'], ['secret'], ['words of m3']]],
     ['at the beginning', 'm1', [['secret'], ['words of m2'], ['words of m3']]],
   ])(
-    'one %s that speaks before others now than it did is answered apart, and so is the turn that had begun',
+    'the store answers one %s apart that now has a smaller audience, and restarts its turn',
     async (_where, object, answered) => {
       await withStore(open, async ({ store }) => {
         await mergeThree(store)
@@ -210,7 +210,7 @@ function describeMergedEdits(open: OpenStore): void {
   test.each([
     ['first', 'm1', ['words of m2', 'words of m3']],
     ['last', 'm3', ['words of m1', 'words of m2']],
-  ])('when the %s of them is taken back, the others are answered without it', async (_which, object, left) => {
+  ])('after a withdrawal of the %s of them, the others get their answer without it', async (_which, object, left) => {
     await withStore(open, async ({ store }) => {
       const old = await mergeThree(store)
       await forget(store, object)
@@ -226,7 +226,7 @@ function describeMergedEdits(open: OpenStore): void {
 
 function describeDeletes(open: OpenStore): void {
   test(
-    'what is taken back while it waits is never given to its agent, its edits neither',
+    'an agent never gets a waiting message after its withdrawal, nor its edits',
     withStore(open, async ({ store }) => {
       await store.admit(byAda('m1'), 'c')
       await store.admit(editOf('e1', 'better'), 'c')

@@ -17,7 +17,7 @@ export function intakeContract(open: OpenStore): void {
     describeRaw(open)
     describeDispositions(open)
     test(
-      'refuse() never throws, and what it remembers is listed newest first and page by page',
+      'refuse() never throws, and the list has its records newest first and page by page',
       withStore(open, async ({ store }) => {
         const refusals = (['malformed', 'expired', 'forbidden'] as const).map(code => ({
           at: '2026-01-01T00:00:00.000Z',
@@ -127,7 +127,7 @@ function describeRaw(open: OpenStore): void {
     })(),
   )
   test(
-    'blobs are kept once by their digest and found by it',
+    'the store keeps blobs once by their digest and finds them by it',
     withStore(open, async ({ store }) => {
       const blob = { digest: 'ab'.repeat(32), bytes: Buffer.from('picture'), mime: 'image/png' }
       const [one, two] = ['m1', 'm2'].map(id => sketchIntake(id, { blobs: [blob] }))
@@ -142,7 +142,7 @@ function describeRaw(open: OpenStore): void {
 
 function describeDispositions(open: OpenStore): void {
   test(
-    'a message to keep is shown to the operator and to nobody else',
+    'only the operator sees a message that no agent gets',
     withStore(open, async ({ store }) => {
       const kept = sketchIntake('m1', { disposition: 'keep', flags: ['dmarc-quarantine'], message: { thread_id: 't' } })
       await store.admit(kept, 'c')
@@ -159,7 +159,7 @@ function describeDispositions(open: OpenStore): void {
     }),
   )
   test(
-    'handshakes go out with the acceptance itself, without a response, also for a message to keep',
+    'handshakes go out with the acceptance itself, without a response, also for a message without a turn',
     withStore(open, async ({ store }) => {
       const handshake = { disposition: 'keep' as const, deliveries: [toDeliveryPlan('https://peer.test/inbox')] }
       await store.admit(sketchIntake('follow', handshake), 'c1')

@@ -69,7 +69,7 @@ function describeHistory(open: OpenStore): void {
     }),
   )
   test(
-    'in a thread for everybody an answer to some only was given, but its words are not recalled',
+    'a public thread contains an answer to a few people, but no history shows its words to others',
     withStore(open, async ({ store }) => {
       const scopes = ['public', 'a.test'] as const
       const recalled: string[] = []
@@ -86,7 +86,7 @@ function describeHistory(open: OpenStore): void {
     }),
   )
   test(
-    'a failed answer was said, and a waiting message belongs to the past of the next one',
+    'a failed answer counts as said, and a waiting message belongs to the past of the next one',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -101,7 +101,7 @@ function describeHistory(open: OpenStore): void {
 
 function describeConversationOrder(open: OpenStore): void {
   test(
-    'an answer follows the message it answers, even if the next message was waiting already',
+    'an answer follows its message, even if the next message already waited',
     withStore(open, async ({ store }) => {
       for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t')), 'c')
       const first = await leaseOnlyTurn(store)
@@ -118,7 +118,7 @@ function describeConversationOrder(open: OpenStore): void {
 
 function describeSecrets(open: OpenStore): void {
   test(
-    'secret() is made once, whoever asks at the same time',
+    'secret() makes a value once for all callers at the same time',
     withStore(open, async ({ store }) => {
       let made = 0
       const make = async () => `secret ${++made}`
@@ -130,14 +130,14 @@ function describeSecrets(open: OpenStore): void {
     }),
   )
   test(
-    'secret() stores nothing when making fails, and can be asked again',
+    'secret() stores nothing when making fails, and works at the next call',
     withStore(open, async ({ store }) => {
       await expect(store.secret('key', () => Promise.reject(new Error('no entropy')))).rejects.toThrow('no entropy')
       expect(await store.secret('key', async () => 'second try')).toBe('second try')
     }),
   )
   test(
-    'hasSecret() tells which are stored, and makes none',
+    'hasSecret() tells which secrets exist, and makes none',
     withStore(open, async ({ store }) => {
       await store.secret('key', async () => 'made')
       expect([await store.hasSecret('key'), await store.hasSecret('other key')]).toEqual([true, false])
@@ -201,7 +201,7 @@ const context = { names: ['answer to m1'], limit: 9 }
 
 function describeResponseContext(open: OpenStore): void {
   test(
-    'readResponseContext() gives what a response answers, and what answers it with the answers everybody may read',
+    'readResponseContext() gives the message of a response, and its replies with all public answers',
     withStore(open, async ({ store }) => {
       await converse(store)
       await store.admit(sketchIntake('m4', authored('o4', { in_reply_to: 'answer to m2' })), 'c')
@@ -217,7 +217,7 @@ function describeResponseContext(open: OpenStore): void {
     }),
   )
   test(
-    'readResponseContext() gives the words of the latest edit, and nothing that was taken back or kept',
+    'readResponseContext() gives the words of the latest edit, and nothing withdrawn or kept back',
     withStore(open, async ({ store }) => {
       await converse(store)
       const parts: Part[] = [{ kind: 'text', mime: 'text/plain', content: 'reworded' }]

@@ -26,7 +26,7 @@ const other = (n: number) =>
 export function loopContract(open: OpenStore): void {
   describe('loops', () => {
     test(
-      'an agent that says the same for the fourth time in a thread is kept back; elsewhere it is not',
+      'the store holds back an agent that says the same for the fourth time in a thread, and not elsewhere',
       withStore(open, async ({ store, now }) => {
         const rule = createLoopRule(defaultLoopLimits)
         const received_at = new Date(now()).toISOString()
@@ -46,7 +46,7 @@ export function loopContract(open: OpenStore): void {
       }),
     )
     test(
-      'agents are kept back after so many turns without a person, until one speaks or days have gone',
+      'the store holds back agents after a number of turns without a person, until one speaks or days pass',
       withStore(open, async ({ store, advance, now }) => {
         const rule = createLoopRule({ ...defaultLoopLimits, turnsWithoutPerson: 3 })
         let count = 0
@@ -66,7 +66,7 @@ export function loopContract(open: OpenStore): void {
       }),
     )
     test(
-      'agents have so many turns of a thread in an hour, all of them together',
+      'all agents together have a limited number of turns of a thread in an hour',
       withStore(open, async ({ store, advance }) => {
         const rule = createLoopRule({ ...defaultLoopLimits, agentTurns: 2 })
         let count = 0
@@ -84,7 +84,7 @@ export function loopContract(open: OpenStore): void {
       }),
     )
     test(
-      'what a door has kept because its chain is too long is counted',
+      'the store counts a message that an endpoint keeps because its chain is too long',
       withStore(open, async ({ store }) => {
         await store.admit(sketchIntake('m1', { disposition: 'keep', flags: ['from_agent', 'hop_limit'] }), 'c')
         expect((await store.count()).stopped).toEqual({ loop_guard: 0, hop_limit: 1 })

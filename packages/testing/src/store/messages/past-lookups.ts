@@ -28,7 +28,7 @@ function forgetPost(store: Store, author = ada): Promise<void> {
 
 function describeTimes(open: OpenStore): void {
   test(
-    'each answer is found from its time on, until the next one',
+    'a look-up finds each answer from its time on, until the next one',
     withStore(open, async ({ store }) => {
       note(store)
       note(store, { at: 2_000, answer: { says: 'other words' } })
@@ -38,7 +38,7 @@ function describeTimes(open: OpenStore): void {
     }),
   )
   test(
-    'whoever asks at the same time finds what was just noted',
+    'a caller at the same time finds the new answer',
     withStore(open, async ({ store }) => {
       note(store)
       const found = await Promise.all([find(store), find(store), find(store)])
@@ -49,7 +49,7 @@ function describeTimes(open: OpenStore): void {
 
 function describeWithdrawals(open: OpenStore): void {
   test(
-    'answers that show a post go when its author takes it back, and stay for anybody else; those about others stay',
+    'a withdrawal removes the look-up answers that show its post, except for others; answers about other posts stay',
     withStore(open, async ({ store }) => {
       note(store, shown)
       note(store, { key: 'activity', ...shown })
@@ -63,7 +63,7 @@ function describeWithdrawals(open: OpenStore): void {
     }),
   )
   test(
-    'an answer that was on its way when its post was taken back, or that comes later, is not kept',
+    'the store does not keep an answer that arrives during or after the withdrawal of its post',
     withStore(open, async ({ store }) => {
       note(store, shown)
       await forgetPost(store)
@@ -76,7 +76,7 @@ function describeWithdrawals(open: OpenStore): void {
 
 function describeForgotten(open: OpenStore): void {
   test(
-    'answers go with a forgotten person, those on their way too, and are kept again when they come again',
+    'forgetting a person removes their answers, also those on their way, and later ones count again',
     withStore(open, async ({ store }) => {
       const addresses = [{ via: 'activitypub', address: '@ada@peer.test', subject: ada }]
       note(store, shown)

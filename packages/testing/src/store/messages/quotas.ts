@@ -21,7 +21,7 @@ export function quotaContract(open: OpenStore): void {
 
 function describeQuotas(open: OpenStore): void {
   test(
-    'what exceeds the quota of a thread is kept and flagged, until its time is over',
+    'the store keeps and flags messages beyond the quota of a thread, until its time is over',
     withStore(open, async ({ store, advance }) => {
       const quota = { turns: 2, withinMs: 1_000 }
       for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', { quota })), 'c')
@@ -57,7 +57,7 @@ function describeSwiftQuotas(open: OpenStore): void {
   const quota = { turns: 2, withinMs: 60_000, swiftMs: 3_000 }
   const swift = { quota, disposition: 'answer' } as const
   test(
-    'of a quota for the swift only what comes right after an answer counts',
+    'only messages right after an answer count for the rapid quota',
     withStore(open, async ({ store, advance }) => {
       await converse(store, 'first', 't')
       for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', swift)), 'c')
@@ -69,7 +69,7 @@ function describeSwiftQuotas(open: OpenStore): void {
     }),
   )
   test(
-    'many messages before the first answer, or some time after the last one, are not swift',
+    'many messages before the first answer, or some time after the last one, are not rapid',
     withStore(open, async ({ store, advance }) => {
       await converse(store, 'answered', 'u')
       advance(3_001)
@@ -81,7 +81,7 @@ function describeSwiftQuotas(open: OpenStore): void {
     }),
   )
   test(
-    'silence is no answer to be swift after',
+    'a message after a silent turn is not rapid',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('unanswered', inThread('t')), 'c')
       await store.commit(await leaseOnlyTurn(store), sayNothing())
@@ -90,7 +90,7 @@ function describeSwiftQuotas(open: OpenStore): void {
     }),
   )
   test(
-    'the swift get their quota back with its time',
+    'rapid senders get their quota back with its time',
     withStore(open, async ({ store, advance }) => {
       await converse(store, 'first', 't')
       for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', swift)), 'c')
@@ -112,7 +112,7 @@ function by(address: string, sketch: IntakeSketch): IntakeSketch {
 function describeSharedQuotas(open: OpenStore): void {
   const quota = { turns: 2, withinMs: 60_000 }
   test(
-    'a quota of a thread is shared by all who speak in it, one for the swift is each one’s own',
+    'all speakers share the quota of a thread, and each has a rapid quota alone',
     withStore(open, async ({ store }) => {
       const authors = ['@ada@peer.test', '@bob@peer.test', '@cid@peer.test']
       for (const [at, author] of authors.entries())
@@ -132,7 +132,7 @@ function describeSharedQuotas(open: OpenStore): void {
     }),
   )
   test(
-    'a quota of none lets nothing pass, and what comes at its last moment is swift',
+    'a quota of zero lets nothing pass, and a message at its last moment is rapid',
     withStore(open, async ({ store, advance }) => {
       await store.admit(sketchIntake('none', inThread('t', { quota: { turns: 0, withinMs: 1_000 } })), 'c')
       expect(await flagsOf(store, ['none'])).toEqual(['ignored loop_guard'])

@@ -44,7 +44,7 @@ function describeReferences(open: OpenStore): void {
     }),
   )
   test(
-    'a thread is known by its key, by the aliases of its messages, and by the ids of our answers',
+    'the store finds a thread by its key, by the aliases of its messages, and by the ids of our answers',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t1', { aliases: ['object of m1'] })), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -55,7 +55,7 @@ function describeReferences(open: OpenStore): void {
     }),
   )
   test(
-    'a thread id is compared with thread ids only, not with ids of messages',
+    'the store compares a thread id only with thread ids, not with ids of messages',
     withStore(open, async ({ store }) => {
       const first = await placeOf(store, '1', inThread('a'))
       expect(await placeOf(store, '2', inThread('1'))).toEqual({

@@ -38,7 +38,7 @@ function forget(store: Store, authorship: Authorship = note): Promise<void> {
 
 function describeForgetting(open: OpenStore): void {
   test(
-    'a message that is taken back keeps its ids and loses its content; its duplicate is still one',
+    'a withdrawn message keeps its ids and loses its content, and its duplicate is still one',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1', byAda()), 'c')
       await forget(store)
@@ -52,7 +52,7 @@ function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'its open turn is canceled, whoever holds it, and its thread goes on',
+    'the store cancels its open turn under any worker, and its thread goes on',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1', inThread('t', byAda())), 'c')
       await store.admit(sketchIntake('m2', inThread('t')), 'c')
@@ -70,7 +70,7 @@ function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'an answer to it that has not left yet never leaves; one that has is still there',
+    'an answer to it that still waits never leaves, and one that has left stays',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', byAda()), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -87,7 +87,7 @@ function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'it is taken back from every agent, with its edits; what others wrote under that name stays',
+    'every agent loses it with its edits; messages of others under that name stay',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', byAda()), 'c')
       await store.admit(sketchIntake('edit', byAda({ message: { kind: 'edit' } })), 'c')
@@ -108,7 +108,7 @@ function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'only what was said is recalled, not what merely happened',
+    'histories show only words, not events',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       await store.admit(sketchIntake('like', { message: { thread_id: 't', kind: 'reaction' } }), 'c')
@@ -156,7 +156,7 @@ function describeBytes(open: OpenStore): void {
 
 function describeParking(open: OpenStore): void {
   test.each(['answer', 'keep'] as const)(
-    'a message to %s that arrives after it was taken back leaves nothing but its ids, and nobody is called',
+    'a message to %s that arrives after its withdrawal leaves only its ids, and no agent runs',
     disposition =>
       withStore(open, async ({ store }) => {
         await forget(store)
@@ -218,7 +218,7 @@ function describePeers(open: OpenStore): void {
     }),
   )
   test(
-    'a peer whom nobody knows any more neither follows nor is followed; its words and its block stay',
+    'an unknown peer neither follows nor has followers; its words and its block stay',
     withStore(open, async ({ store }) => {
       const relations = ['follower', 'pending', 'following', 'blocked_by'] as const
       for (const peer of [ada, 'https://peer.test/bob']) {
@@ -236,7 +236,7 @@ function describePeers(open: OpenStore): void {
     }),
   )
   test(
-    'all of its messages are taken back, however many',
+    'the store withdraws all of its messages, in any number',
     withStore(open, async ({ store }) => {
       const ids = Array.from({ length: 450 }, (_, at) => `m${at}`)
       await Promise.all(ids.map(id => store.admit(sketchIntake(id, byAda({}, id)), 'c')))
@@ -249,7 +249,7 @@ function describePeers(open: OpenStore): void {
 
 function describeAuthored(open: OpenStore): void {
   test(
-    'findAuthored() gives what the author may change, for each agent, until it is taken back',
+    'findAuthored() gives the messages that the author may change, for each agent, until their withdrawal',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1', inThread('t', byAda())), 'c')
       await store.admit(

@@ -26,7 +26,7 @@ import {
 export function describeForgetting(open: OpenStore): void {
   const bytes = new TextEncoder().encode('a picture')
   test(
-    'all of a person’s addresses are forgotten by the agent, and nobody else’s words',
+    'the agent forgets all addresses of a person, and nobody else’s words',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       const blobs = [{ digest: 'd1', bytes }]
@@ -69,7 +69,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'whoever has had the account before cannot end a link of who has it now',
+    'an earlier owner of the account cannot end a link of the present one',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       await converse(store, 'm1', sketchFrom(adasMail, 'm1'))
@@ -117,7 +117,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'the message that asks for it is still answered, and numbers are not given again',
+    'the message that asks for it still gets an answer, and the store reuses no numbers',
     withStore(open, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       const { message } = await store.admit(sketchIntake('m2', sketchFrom(ada, 'm2')), 'c')
@@ -186,7 +186,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'what is still being delivered when it is forgotten settles nothing else, and no bounce of it hits anybody',
+    'a running delivery at that time settles nothing else, and its bounce concerns nobody',
     withStore(open, async ({ store }) => {
       const place = 'https://social.test/inbox'
       const send = async (id: string, sketch: IntakeSketch) => {
@@ -207,7 +207,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'what was brought into their conversation is gone with it, also when nothing came later',
+    'background in their conversation goes with it, also without a later message',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1')), 'c')
       const turn = await leaseOnlyTurn(store)

@@ -32,7 +32,7 @@ const listWaiting = async (store: Store) =>
 
 export function describeLinkEnding(open: OpenStore): void {
   test(
-    'with its link an address loses the copies that are still on their way to it, whatever they answer',
+    'with its link an address loses the copies that are still on their way to it, for any message',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       await store.act(
@@ -50,7 +50,7 @@ export function describeLinkEnding(open: OpenStore): void {
     }),
   )
   test(
-    'with its link an address loses the copies of what was answered to it, wherever they go',
+    'with its link an address loses the copies of answers to its messages, for any destination',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       await store.act(

@@ -37,7 +37,7 @@ const recall = async (store: Store, thread: number, reader?: string) =>
 
 export function describeOwnThreads(open: OpenStore): void {
   test(
-    'somebody’s own threads are those of them alone, whatever the channel, and those they began with others; the newest first',
+    'a person’s own threads are theirs alone, in any channel, and those they began with others, newest first',
     withStore(open, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await converse(store, 'm2', sketchFrom(adasMail, 'm2'))
@@ -88,7 +88,7 @@ export function describeOwnThreads(open: OpenStore): void {
     }),
   )
   test(
-    'what is said in a chat is part of the conversation it joins, and answered by its channel',
+    'words of a chat belong to the conversation that it joins, and get answers by its channel',
     withStore(open, async ({ store }) => {
       const { thread } = await converse(store, 'm1', sketchFrom(ada, 'm1', { target: { place: 1 } }))
       await store.admit(sketchIntake('c1', inChat('c1', thread)), 'c')
@@ -110,7 +110,7 @@ export function describeOwnThreads(open: OpenStore): void {
     }),
   )
   test(
-    'what was said in a chat is recalled for its author alone, whoever takes part',
+    'words of a chat come back to their author alone, with any other participants',
     withStore(open, async ({ store }) => {
       for (const place of [inPublic, sketchFrom]) {
         const first = `m ${place.name}`
@@ -130,7 +130,7 @@ export function describeOwnThreads(open: OpenStore): void {
     }),
   )
   test(
-    'a task that is to be new is opened once',
+    'a task opens once for several calls that want a new one',
     withStore(open, async ({ store }) => {
       const task = { owner: chat.subject, id: 'run-1', context: 't', isNew: true } as const
       await store.admit(sketchIntake('m1', sketchFrom(chat, 'm1', { task })), 'c')
@@ -141,7 +141,7 @@ export function describeOwnThreads(open: OpenStore): void {
     }),
   )
   test(
-    'who is forgotten has begun nothing',
+    'a forgotten person has begun nothing',
     withStore(open, async ({ store }) => {
       const { thread } = await converse(store, 'm1', inPublic(ada, 'm1'))
       await converse(store, 'm2', inPublic(account('bea'), 'm2', { thread: { references: ['m1'] } }))

@@ -103,7 +103,7 @@ function describeCodes(open: OpenStore): void {
   })
 
   test(
-    'nobody is flooded: three codes a day for one address, whoever asks and of whatever agent',
+    'nobody gets a flood: three codes a day for one address, for any person and any agent',
     withStore(open, async ({ store, advance }) => {
       const victim = mailbox('victim')
       const ask = (name: string, agent: string) => store.requestLink(sketchRequest(account(name), victim, { agent }))
@@ -121,7 +121,7 @@ function describeCodes(open: OpenStore): void {
     }),
   )
   test(
-    'nobody floods: five codes an hour for one who asks, a hundred a day for their host',
+    'nobody causes a flood: five codes an hour for one person, a hundred a day for their host',
     withStore(open, async ({ store, advance }) => {
       const ask = (asker: PersonIdentity, n: number) => store.requestLink(sketchRequest(asker, mailbox(`m${n}`)))
       for (let n = 0; n < 5; n += 1) expect(await ask(eveAccount, n)).toMatchObject({ outcome: 'sent' })
@@ -137,7 +137,7 @@ function describeCodes(open: OpenStore): void {
 
 function describeCeiling(open: OpenStore): void {
   test(
-    'all together five hundred codes leave in a day, from however many servers they are asked for',
+    'all together five hundred codes leave in a day, for any number of servers',
     withStore(open, async ({ store, advance }) => {
       const ask = (n: number) => {
         const asker = { via: 'activitypub', address: `@a@s${n}.test`, subject: `https://s${n}.test/a` } as const
@@ -165,7 +165,7 @@ function describeLinks(open: OpenStore): void {
     }),
   )
   test(
-    'who has got the account of a linked address is not that person',
+    'a new owner of a linked address is not that person',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       const successor = { ...ada, subject: 'https://social.test/another-ada' }
@@ -175,7 +175,7 @@ function describeLinks(open: OpenStore): void {
     }),
   )
   test(
-    'a new owner of an account who links a mailbox is not joined with what was the former owner’s',
+    'a new owner of an account who links a mailbox does not join the former owner’s threads',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       const successor = { ...ada, subject: 'https://social.test/another-ada' }

@@ -16,7 +16,7 @@ import { leaseOnlyTurn, sketchAnswer, sketchIntake, withStore } from '../setup/u
 
 export function describeSharing(open: OpenStore): void {
   test(
-    'the conversations of a person are one past, in the order of time, each marked by its way',
+    'the conversations of a person are one past, in the order of time, each with its channel',
     withStore(open, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await converse(store, 'm2', sketchFrom(adasMail, 'm2'))
@@ -48,7 +48,7 @@ export function describeSharing(open: OpenStore): void {
     }),
   )
   test(
-    'what the gateway said itself is not recalled, nor what it answered',
+    'the past leaves out words of the gateway itself, and the commands that they answer',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1')), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -58,7 +58,7 @@ export function describeSharing(open: OpenStore): void {
     }),
   )
   test(
-    'the conversation that goes on is part of it, however many newer ones there are',
+    'the present conversation is part of it, for any number of newer ones',
     withStore(open, async ({ store }) => {
       const { thread, message } = await converse(store, 'old', sketchFrom(ada, 'old'))
       const newer = Array.from({ length: 200 }, (_, n) => sketchIntake(`m${n}`, sketchFrom(adasMail, `m${n}`)))
@@ -72,7 +72,7 @@ export function describeSharing(open: OpenStore): void {
     }),
   )
   test(
-    'both ends are read, and nothing twice',
+    'a reader gets both ends, and nothing twice',
     withStore(open, async ({ store }) => {
       for (let n = 0; n < 9; n += 1) await converse(store, `m${n}`, sketchFrom(n % 2 ? ada : adasMail, `m${n}`))
       const texts = await listPersonTexts(store, 1_000_000, ada, adasMail)
@@ -82,7 +82,7 @@ export function describeSharing(open: OpenStore): void {
     }),
   )
   test(
-    'what an agent keeps of a person is written with its answer, follows the person when it grows, and goes when it is torn',
+    'the store writes a person’s state with the answer, carries it over when links grow, and drops it when they end',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       const keep = async (id: string, state: string) => {
@@ -102,7 +102,7 @@ export function describeSharing(open: OpenStore): void {
     }),
   )
   test(
-    'of two who are joined the one who asked keeps their own',
+    'when two people join, the one who asked keeps their own state',
     withStore(open, async ({ store }) => {
       const put = async (id: string, who: PersonIdentity) => {
         await store.admit(sketchIntake(id, sketchFrom(who, id)), 'c')
@@ -123,7 +123,7 @@ export function describeSharing(open: OpenStore): void {
     }),
   )
   test(
-    'who asks, and of whom nothing is kept, gets what is kept of the other',
+    'a person who asks and has no state gets the state of the other',
     withStore(open, async ({ store }) => {
       await link(store, eveAccount, mailbox('eve'))
       await store.admit(sketchIntake('m1', sketchFrom(eveAccount, 'm1')), 'c')
@@ -137,7 +137,7 @@ export function describeSharing(open: OpenStore): void {
     }),
   )
   test(
-    'a state that comes too late, when the person is torn, is not kept',
+    'the store drops a late state when the link of the person ends before it',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       const person = (await store.findPerson('echo', ada))?.id ?? ''

@@ -30,7 +30,7 @@ export function decisionContract(open: OpenStore): void {
 
 function describeDecisions(open: OpenStore): void {
   test(
-    'resolveRequirement() uses a requirement up and queues a turn of the same sender, in the same thread, by the same way',
+    'resolveRequirement() resolves a requirement and queues a turn of the same sender, in its thread and channel',
     withStore(open, async under => {
       const { store } = under
       const asked = await admitRequirement(under, 'd1', fromAda(inThread('talk', { target: { inbox: 'a' } })))
@@ -68,7 +68,7 @@ function describeDecisions(open: OpenStore): void {
     }),
   )
   test(
-    'the decision of an agent, or of a list, is not taken for a person’s word',
+    'the decision of an agent, or of a list, does not count as a person’s',
     withStore(open, async under => {
       const flags = ['from_agent', 'by_list', 'bulk']
       await admitRequirement(under, 'd1', fromAda(inThread('talk', { flags })))
@@ -96,7 +96,7 @@ function describeDecisions(open: OpenStore): void {
     }),
   )
   test(
-    'a decision of an unknown, expired or used requirement, or of another kind, is refused and changes nothing',
+    'the store refuses a decision of an unknown, expired, resolved or different requirement, and changes nothing',
     withStore(open, async under => {
       const { store } = under
       await admitRequirement(under, 'd1')
@@ -129,7 +129,7 @@ function describeDecisions(open: OpenStore): void {
       expect(again).toMatchObject({ outcome: 'refused', reason: 'receipt_used' })
     }),
   )
-  test('a decision is there after a crash, with the turn that follows from it', async () => {
+  test('a decision survives a crash, with its turn', async () => {
     const under = await open()
     await admitRequirement(under, 'd1')
     await under.store.resolveRequirement(sketchDecision('d1'), 'c')
@@ -150,7 +150,7 @@ function describeBroughtDecisions(open: OpenStore): void {
     violations: [{ field: 'message.metadata.mentionable.policy_resolution.in_reply_to_state', description }],
   })
   test(
-    'a message that decides a requirement uses it up with its admission; brought again it is a duplicate',
+    'a message that decides a requirement resolves it at its admission, and is a duplicate the next time',
     withStore(open, async under => {
       const { store } = under
       await admitRequirement(under, 'd1', inTask())
@@ -181,7 +181,7 @@ function describeBroughtDecisions(open: OpenStore): void {
       'is of another kind',
     ],
     ['of nothing that was required', inTask({ resolution: sketchDecision('d9') }), 'is not known'],
-  ])('a decision %s is refused; the message is not stored, and the requirement stays open', (_, sketch, description) =>
+  ])('the store refuses a decision %s; it keeps no message, and the requirement stays open', (_, sketch, description) =>
     withStore(open, async under => {
       const { store } = under
       await admitRequirement(under, 'd1', inTask())
@@ -194,7 +194,7 @@ function describeBroughtDecisions(open: OpenStore): void {
     })(),
   )
   test(
-    'who is not proven decides nothing, not even what was asked of the same name',
+    'an unproven sender decides nothing, not even a requirement of the same name',
     withStore(open, async under => {
       const { store } = under
       const { message } = inTask()
@@ -207,7 +207,7 @@ function describeBroughtDecisions(open: OpenStore): void {
     }),
   )
   test(
-    'a decision in another task of the same context is refused, one that opens a task there is not',
+    'the store refuses a decision in another task of the same context, but not one that opens a task there',
     withStore(open, async under => {
       const { store } = under
       await admitRequirement(under, 'd1', inTask())

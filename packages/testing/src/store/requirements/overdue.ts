@@ -28,7 +28,7 @@ async function requirement(
 export function overdueContract(open: OpenStore): void {
   describe('requirements that operators let go by', () => {
     test(
-      'are listed when their time is over, who has waited longest first; nobody else’s, and none that is decided',
+      'appear when their time is over, the longest waiting first, without those of others and decided ones',
       withStore(open, async under => {
         for (const id of ['d1', 'd2', 'd3']) {
           await requirement(under, id)
@@ -44,7 +44,7 @@ export function overdueContract(open: OpenStore): void {
       }),
     )
     test(
-      'end once, with a turn in their thread that says so; nothing decides them then',
+      'end once, with a turn in their thread that says so, and take no decision then',
       withStore(open, async under => {
         const { store } = under
         await requirement(under, 'd1')
@@ -74,7 +74,7 @@ export function overdueContract(open: OpenStore): void {
       }),
     )
     test(
-      'end without a turn where nobody is to be told',
+      'end without a turn where nobody has to hear of it',
       withStore(open, async under => {
         await requirement(under, 'd1')
         under.advance(hourMs)

@@ -58,7 +58,7 @@ const ofPerson = (name: string) => [personKeyOf('a2a', `@${name}@peer.test`)]
 export function rememberedContract(open: OpenStore): void {
   describe('remembered decisions', () => {
     test(
-      'E-39: what is to be remembered is kept with the decision, and only then',
+      'E-39: the store keeps a remembered decision with the decision, and only then',
       withStore(open, async under => {
         const { store, now } = under
         await decide(under, { id: 'd1' })
@@ -91,7 +91,7 @@ export function rememberedContract(open: OpenStore): void {
       }),
     )
     test(
-      'what a later decision has replaced does not count as the decision on the earlier requirement',
+      'a decision that a later one has replaced no longer counts for the earlier requirement',
       withStore(open, async under => {
         const first = await decide(under, { id: 'd1' }, 'always')
         const second = await decide(under, { id: 'd2' }, 'always')
@@ -104,7 +104,7 @@ export function rememberedContract(open: OpenStore): void {
       }),
     )
     test(
-      'the last word on a tool is the one that counts, and each reach, person and approver has its own',
+      'the latest decision on a tool counts, and each reach, person and approver has its own',
       withStore(open, async under => {
         const { store } = under
         await decide(under, { id: 'd1' }, 'always')
@@ -125,7 +125,7 @@ export function rememberedContract(open: OpenStore): void {
       }),
     )
     test(
-      'it is over in time, or when it is revoked, once, by its own agent',
+      'it ends with its time or a revocation, once, by its own agent',
       withStore(open, async under => {
         const { store, advance } = under
         await decide(under, { id: 'd1' }, 'always')
@@ -156,7 +156,7 @@ export function rememberedContract(open: OpenStore): void {
       }),
     )
     test(
-      'what counts for one conversation goes with it, and what always counts stays',
+      'a decision for one conversation goes with it, and one for always stays',
       withStore(open, async under => {
         const { store, now, advance } = under
         await decide(under, { id: 'd1', thread: 'one', task: 't1' }, 'conversation')
@@ -168,7 +168,7 @@ export function rememberedContract(open: OpenStore): void {
       }),
     )
     test(
-      'it goes when who it is about is forgotten',
+      'it goes when the store forgets its person',
       withStore(open, async under => {
         const { store } = under
         await decide(under, { id: 'd1' }, 'always')

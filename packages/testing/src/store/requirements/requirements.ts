@@ -77,7 +77,7 @@ function describeLife(open: OpenStore): void {
     }),
   )
   test(
-    'what is long over is forgotten when something new is required',
+    'the store forgets expired requirements when it gets a new one',
     withStore(open, async under => {
       await admitRequirement(under, 'old')
       under.advance(32 * 24 * requirementMs)
@@ -111,7 +111,7 @@ function describeEnds(open: OpenStore): void {
     }),
   )
   test(
-    'a requirement is over when its answer is taken back',
+    'a requirement ends when the agent withdraws its answer',
     withStore(open, async under => {
       const { store } = under
       const turn = await admitRequirement(under, 'd1')
@@ -122,7 +122,7 @@ function describeEnds(open: OpenStore): void {
     }),
   )
   test(
-    'nothing is required by an answer that was taken back before it was whole',
+    'an answer with a withdrawal before its end requires nothing',
     withStore(open, async ({ store, now }) => {
       await store.admit(sketchIntake('asked d1'), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -135,7 +135,7 @@ function describeEnds(open: OpenStore): void {
     }),
   )
   test(
-    'a requirement is gone with its message, whether that is taken back or removed',
+    'a requirement disappears with its message, by a withdrawal or a removal',
     withStore(open, async under => {
       const { store } = under
       const authorship = { author: 'ada', object: 'post 1' }

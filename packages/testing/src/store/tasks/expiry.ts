@@ -15,7 +15,7 @@ export function describeExpiry(open: OpenStore): void {
   const task = (id: string): TaskKey => ({ owner: 'ada', id })
 
   test(
-    'expireTasks() takes out what has ended before a time, with all that was said in it',
+    'expireTasks() removes the tasks that ended before a time, with all of their words',
     withStore(open, async ({ store, now, advance }) => {
       const before = await store.count()
       const blobs = [{ digest: 'b1', bytes: new Uint8Array([1]), mime: 'text/plain' }]
@@ -57,7 +57,7 @@ export function describeExpiry(open: OpenStore): void {
     }),
   )
   test(
-    'expireTasks() leaves what is open, what is still to be told, and the number of the newest entry',
+    'expireTasks() leaves open tasks, pending notifications, and the number of the newest entry',
     withStore(open, async ({ store, now, advance }) => {
       await admit(store, 'm1', task('open'))
       const key = { ...task('told'), context: 'told', watch: watch('a') }
@@ -76,7 +76,7 @@ export function describeExpiry(open: OpenStore): void {
     }),
   )
   test(
-    'expireTasks() takes abandoned questions; a task can be begun anew afterwards',
+    'expireTasks() removes abandoned questions, and a new task can begin afterwards',
     withStore(open, async ({ store, now, advance }) => {
       await admit(store, 'm1', adasTask)
       await answerTask(store, 'which one?', 'input_required')
@@ -120,7 +120,7 @@ export function describeExpiry(open: OpenStore): void {
     }),
   )
   test(
-    'a task that expireTasks() has taken out in part shows no answer any more',
+    'a task that expireTasks() has removed in part shows no answer any more',
     withStore(open, async ({ store, now, advance }) => {
       for (let at = 0; at < 201; at += 1) {
         await admit(store, `long ${at}`, task('long'), 'long')
@@ -150,7 +150,7 @@ export function describeExpiry(open: OpenStore): void {
     }),
   )
   test(
-    'expireTasks() of an owner keeps so many bytes, attachments included: the oldest tasks go, and no more than needed',
+    'expireTasks() keeps a number of bytes for an owner, with attachments and answers, and removes the oldest tasks first',
     withStore(open, async ({ store, now, advance }) => {
       const large = async (at: number, owner = 'ada') => {
         advance(1_000)

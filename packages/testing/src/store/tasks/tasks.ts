@@ -29,7 +29,7 @@ export function taskContract(open: OpenStore): void {
 
 function describeLife(open: OpenStore): void {
   test(
-    'a task is submitted, working, and then what its answer says; it holds all that was said',
+    'a task goes from submitted to working, then to the state of its answer, with all of its words',
     withStore(open, async ({ store, now, advance }) => {
       const admitted = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       expect(admitted.task).toEqual(adasTask)
@@ -88,7 +88,7 @@ function describeLife(open: OpenStore): void {
     }),
   )
   test(
-    'a message that reopens its task goes on with one that has ended, but not with one that was canceled',
+    'a message that reopens its task goes on with one that has ended, but not with a canceled one',
     withStore(open, async ({ store }) => {
       const { task, ...rest } = ofTask(adasTask)
       const reopen = (id: string) =>
@@ -132,7 +132,7 @@ function describeOwners(open: OpenStore): void {
 
 function describeCancel(open: OpenStore): void {
   test(
-    'cancelTask() ends an open task once; a later commit for it is refused and its thread goes on',
+    'cancelTask() ends an open task once; the store refuses a later commit for it, and its thread goes on',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')
@@ -150,7 +150,7 @@ function describeCancel(open: OpenStore): void {
     }),
   )
   test(
-    'cancelTask() of a waiting turn leaves the one before it with who works on it',
+    'cancelTask() of a waiting turn leaves the earlier turn with its worker',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', ofTask({ owner: 'ada', id: 'task 2' })), 'c')
       await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')

@@ -5,7 +5,7 @@ import { inThread, leaseDeliveries, sketchIntake, withStore } from '../setup/und
 
 export function describeWatches(open: OpenStore): void {
   test(
-    'who watches a task is told, in order, when a turn has ended and when it is canceled',
+    'a watcher of a task learns, in order, when a turn ends and when somebody cancels it',
     withStore(open, async ({ store, now }) => {
       const task = { ...adasTask, context: 'ctx', watch: watch('a') }
       await store.admit(sketchIntake('m1', inThread('ctx', { task })), 'c')
@@ -28,7 +28,7 @@ export function describeWatches(open: OpenStore): void {
     }),
   )
   test(
-    'a watch is replaced by one of its id, and ended; nobody is told any more then',
+    'a new watch of one id replaces the old one, and its end stops all notices',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       await store.watchTask(adasTask, watch('a'))
@@ -60,7 +60,7 @@ export function describeWatches(open: OpenStore): void {
 
 export function describeMost(open: OpenStore): void {
   test(
-    'an owner has no more open tasks than allowed; one that has ended makes room, and open ones go on',
+    'an owner has a limited number of open tasks; an ended one frees its slot, and open ones go on',
     withStore(open, async ({ store }) => {
       const task = (id: string, owner = 'ada') => ({ owner, id, context: id, most: 2 })
       const admit = (id: string, of: ReturnType<typeof task>) =>
@@ -76,7 +76,7 @@ export function describeMost(open: OpenStore): void {
     }),
   )
   test(
-    'of many who share one owner each has their own share of open tasks, and all together no more than the owner may',
+    'each of many callers under one owner has a limit of open tasks, and all together that of the owner',
     withStore(open, async ({ store }) => {
       const task = (id: string, name: string) => ({
         owner: 'anybody',

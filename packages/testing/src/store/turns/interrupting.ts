@@ -25,7 +25,7 @@ export function interruptContract(open: OpenStore): void {
 
 function describeInterrupting(open: OpenStore): void {
   test(
-    'a newer message of the same sender ends the running turn; its later answer is thrown away, its text stays in the history',
+    'a newer message of the same sender ends the running turn, whose text stays in the history without an answer',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(sketchQueued('m1', interruptMode), 'c')
       const old = await leaseOnlyTurn(store)
@@ -49,7 +49,7 @@ function describeInterrupting(open: OpenStore): void {
     }),
   )
   test(
-    'nobody ends the turn of anybody else, nor of what has no proven sender',
+    'nobody can end the turn of another sender, nor one without a proven sender',
     withStore(open, async ({ store }) => {
       const forged: IntakeSketch = {
         message: { sender: { ...provenAda, auth_method: 'none', verified: false, identities: [] } },
@@ -63,7 +63,7 @@ function describeInterrupting(open: OpenStore): void {
     }),
   )
   test(
-    'a flood interrupts so many runs and no more, and leaves one message waiting: the newest',
+    'a flood interrupts a limited number of runs, and leaves the newest message waiting',
     withStore(open, async ({ store }) => {
       const runs: Turn[] = []
       for (let at = 0; at < 50; at += 1) {
@@ -82,7 +82,7 @@ function describeInterrupting(open: OpenStore): void {
     }),
   )
   test(
-    'within a task only its own turn is interrupted, and the task goes on with the newer message',
+    'within a task a message interrupts only its own turn, and the task goes on with the newer one',
     withStore(open, async ({ store }) => {
       const task = { owner: 'ada', id: 'one', context: 't' }
       await store.admit(sketchQueued('m1', interruptMode, { task }), 'c')
@@ -104,7 +104,7 @@ function describeInterrupting(open: OpenStore): void {
 function describeShares(open: OpenStore): void {
   const request = { limit: 9, leaseMs, shares: { most: 9, mostOf: new Map([['echo', 2]]), taken: new Map() } }
   test(
-    'an agent with a share of its own has no more turns, whoever holds them',
+    'an agent with a limit of its own has no more turns, under any workers',
     withStore(open, async ({ store, advance }) => {
       await admitAll(
         store,

@@ -48,7 +48,7 @@ async function textsOf(store: Store, turn: Pick<Turn, 'thread'>): Promise<readon
 
 function describeKeeping(open: OpenStore): void {
   test(
-    'S-31: they are kept in their order, before the answer that comes with some of them',
+    'S-31: the store keeps them in order, before the answer that comes with some of them',
     withStore(open, async ({ store }) => {
       const turn = await leaseNew(store, 'm1')
       await store.note(turn, [sketchNote('call 1', 'one')])
@@ -62,7 +62,7 @@ function describeKeeping(open: OpenStore): void {
     }),
   )
   test(
-    'the newest are given, of turns before a message',
+    'a reader gets the newest, of turns before a message',
     withStore(open, async ({ store }) => {
       const messages: number[] = []
       for (const id of ['m1', 'm2', 'm3']) {
@@ -80,7 +80,7 @@ function describeKeeping(open: OpenStore): void {
     }),
   )
   test(
-    'who has lost the turn keeps nothing of it',
+    'a worker that has lost the turn stores none of them',
     withStore(open, async ({ store, advance }) => {
       const lost = await leaseNew(store, 'm1')
       advance(leaseMs + 1)
@@ -96,7 +96,7 @@ function describeKeeping(open: OpenStore): void {
 
 function describeRetrying(open: OpenStore): void {
   test(
-    'a turn that is tried again has each of its notes once, as it was made last',
+    'a repeated turn has each of its notes once, in its latest form',
     withStore(open, async ({ store, now }) => {
       const first = await leaseNew(store, 'm1')
       await store.note(first, [sketchNote('note 1', 'one'), sketchNote('call 1', 'asked'), sketchNote('note 2', 'old')])
@@ -109,7 +109,7 @@ function describeRetrying(open: OpenStore): void {
     }),
   )
   test(
-    'one that is another kind of line stands behind what was noted meanwhile',
+    'a note that changes its kind stands behind the notes in between',
     withStore(open, async ({ store }) => {
       const turn = await leaseNew(store, 'm1')
       await store.note(turn, [sketchNote('note 1', 'planned'), sketchNote('note 2', 'meanwhile')])
@@ -142,7 +142,7 @@ function describeNotRecalled(open: OpenStore): void {
     }),
   )
   test(
-    'what was noted for an answer to some only is not given in a thread for everybody',
+    'notes for an answer to a few do not appear in a public thread',
     withStore(open, async ({ store }) => {
       const answerAs = async (id: string, visibility?: 'direct') => {
         const turn = await leaseNew(store, id)
@@ -165,7 +165,7 @@ function describeGoing(open: OpenStore): void {
     return turn
   }
   test(
-    'they go when their message is taken back, and with its answer',
+    'they go with the withdrawal of their message, and with its answer',
     withStore(open, async ({ store }) => {
       const author = 'https://peer.test/ada'
       const authorship = { author, object: 'https://peer.test/notes/1' }
@@ -182,7 +182,7 @@ function describeGoing(open: OpenStore): void {
     }),
   )
   test(
-    'they go with each of the messages that were answered together',
+    'they go with each of the messages of a common answer',
     withStore(open, async ({ store }) => {
       const admit = (id: string) => {
         const authorship = { author: 'https://peer.test/ada', object: `https://peer.test/notes/${id}` }
@@ -234,7 +234,7 @@ function describeGoing(open: OpenStore): void {
       expect(await store.expireTasks({ owner: adasTask.owner, bytes: 55_000, limit: 9 })).toMatchObject({ removed: 2 })
     }),
   )
-  test('what is durable outlives the process, half of a turn too', async () => {
+  test('durable notes outlive the process, even of half a turn', async () => {
     const { store, reopen } = await open()
     const turn = await leaseNew(store, 'm1')
     await store.note(turn, [sketchNote('call 1', 'asked')])

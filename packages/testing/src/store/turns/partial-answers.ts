@@ -19,7 +19,7 @@ import {
 } from '../setup/under-test.ts'
 
 export function partialAnswerContract(open: OpenStore): void {
-  describe('what is said meanwhile', () => {
+  describe('interim words', () => {
     describePartialAnswer(open)
     describePartialAnswerTwice(open)
   })
@@ -44,7 +44,7 @@ function withFiles(response: NormalizedResponse, ...blobs: readonly Blob[]): Nor
 function describeFiles(open: OpenStore): void {
   const [picture, other, theirs] = [toBlob('picture'), toBlob('other'), toBlob('theirs')]
   test(
-    'bytes of an answer are there as long as something names them: the message, its answer, another message',
+    'bytes of an answer stay as long as a message or an answer names them',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', { blobs: [theirs], message: { parts: [toFile(theirs)] } }), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -87,7 +87,7 @@ function said(turn: Turn, text: string, places: readonly string[] = [], rest: Pa
 
 function describePartialAnswer(open: OpenStore): void {
   test(
-    'the final answer takes the place of what its turn said meanwhile: there is one response',
+    'the final answer replaces the interim words of its turn: there is one response',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -121,7 +121,7 @@ function describePartialAnswer(open: OpenStore): void {
     }),
   )
   test(
-    'a reply to what was said meanwhile comes to its thread',
+    'a reply to interim words comes to its thread',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -132,7 +132,7 @@ function describePartialAnswer(open: OpenStore): void {
     }),
   )
   test(
-    'a final answer that revises what never was said is said',
+    'a final answer that revises unknown words goes out in full',
     withStore(open, async ({ store }) => {
       const turn = await answerWith(store, 'm1', 'found', { isRevision: true, places: ['x'] })
       expect(await wordsIn(store, turn.thread)).toEqual(['words of m1', 'found'])
@@ -154,7 +154,7 @@ function describePartialAnswer(open: OpenStore): void {
 
 function describePartialAnswerTwice(open: OpenStore): void {
   test(
-    'who takes a turn up once more finds what was said in it, and revises it; the first holder says nothing any more',
+    'the next worker of a turn finds its interim words and revises them, and the first one can add none',
     withStore(open, async ({ store, advance }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const lost = await leaseOnlyTurn(store)
@@ -172,7 +172,7 @@ function describePartialAnswerTwice(open: OpenStore): void {
     }),
   )
   test(
-    'what was taken back while its turn went on stays so, and nothing is sent of it',
+    'interim words with a withdrawal during the turn stay withdrawn, and nothing of them leaves',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -187,7 +187,7 @@ function describePartialAnswerTwice(open: OpenStore): void {
     }),
   )
   test(
-    'a message taken back by its author takes with it what was being said to it',
+    'a withdrawn message takes its interim words along',
     withStore(open, async ({ store }) => {
       const authorship = { author: 'ada', object: 'note' }
       await store.admit(sketchIntake('m1', { authorship }), 'c')

@@ -23,7 +23,7 @@ export function queueModeContract(open: OpenStore): void {
 
 function describeMerging(open: OpenStore): void {
   test(
-    'what one sender says while a turn of the thread runs is one turn, answered once, to the last',
+    'messages of one sender during a turn of the thread are one turn with one answer, to the last',
     withStore(open, async ({ store }) => {
       await store.admit(sketchQueued('m1', mergeMode), 'c')
       const first = await leaseOnlyTurn(store)
@@ -67,7 +67,7 @@ function describeMerging(open: OpenStore): void {
     }),
   )
   test(
-    'what was merged stands once in the history, behind what was answered before it',
+    'a merged answer stands once in the history, behind the earlier answer',
     withStore(open, async ({ store }) => {
       await admitAll(
         store,
@@ -142,7 +142,7 @@ function describeMergeBounds(open: OpenStore): void {
     ['the same in a task', { task: { owner: 'o', id: 'task', context: 't' } }],
     ['the same, for an agent that takes each in its order', { lane: undefined }],
   ]
-  test.each(others)('%s is answered apart, and the order stays', async (_who, sketch) => {
+  test.each(others)('the store answers %s apart, and keeps the order', async (_who, sketch) => {
     await withStore(open, async ({ store }) => {
       await admitAll(store, [
         sketchQueued('m1', mergeMode),
@@ -160,7 +160,7 @@ function describeMergeBounds(open: OpenStore): void {
     })()
   })
   test(
-    'a turn answers only so many messages and so many bytes; what is left is the next one',
+    'a turn answers a limited number of messages and bytes, and the rest is the next turn',
     withStore(open, async ({ store }) => {
       const ids = Array.from({ length: mergeBounds.messages + 3 }, (_, at) => `m${at}`)
       await admitAll(
@@ -186,7 +186,7 @@ function describeMergeBounds(open: OpenStore): void {
 
 function describeMergedEnds(open: OpenStore): void {
   test(
-    'a merged turn whose worker died comes again whole; nothing joins it, nothing is answered twice',
+    'a merged turn of a dead worker comes again whole; nothing joins it, and nothing gets two answers',
     withStore(open, async ({ store, advance }) => {
       await admitAll(
         store,
@@ -204,7 +204,7 @@ function describeMergedEnds(open: OpenStore): void {
     }),
   )
   test(
-    'a merged turn that is given back waits whole',
+    'a released merged turn waits as a whole',
     withStore(open, async ({ store, now, advance }) => {
       await admitAll(
         store,
@@ -219,7 +219,7 @@ function describeMergedEnds(open: OpenStore): void {
     }),
   )
   test(
-    'messages of one task are merged, and canceling it ends all of them',
+    'the store merges messages of one task, and a cancel ends all of them',
     withStore(open, async ({ store }) => {
       const task = { owner: 'ada', id: 'task', context: 't' }
       await admitAll(

@@ -47,7 +47,7 @@ function describeLeases(open: OpenStore): void {
     }),
   )
   test(
-    'turns are leased oldest first, at most as many as asked for, and each to one worker',
+    'workers lease turns oldest first, at most the requested number, each one once',
     withStore(open, async ({ store }) => {
       await admitAll(
         store,
@@ -60,7 +60,7 @@ function describeLeases(open: OpenStore): void {
     }),
   )
   test(
-    'nextDue() is when the next turn may be taken up',
+    'nextDue() gives the time at which the next turn is ready',
     withStore(open, async ({ store, now, advance }) => {
       expect(await store.nextDue()).toBeUndefined()
       await admitAll(store, [sketchIntake('m1', inThread('t')), sketchIntake('m2', inThread('t'))])
@@ -105,7 +105,7 @@ function describeOrder(open: OpenStore): void {
 
 function describeFencing(open: OpenStore): void {
   test(
-    'an outlived lease is taken up by another, and its first holder can do nothing any more',
+    'another worker takes up a turn after its lease, and the first one can do nothing any more',
     withStore(open, async ({ store, now, advance }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const lost = await leaseOnlyTurn(store)
@@ -127,7 +127,7 @@ function describeFencing(open: OpenStore): void {
     }),
   )
   test(
-    'a turn is committed once, however often it is tried',
+    'a turn commits once, in any number of tries',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -168,7 +168,7 @@ function describeBusyAgents(open: OpenStore): void {
     }),
   )
   test(
-    'leaseTurns() takes of no agent more than its share, however many are due first',
+    'leaseTurns() takes only the share of each agent, in any number of due turns',
     withStore(open, async ({ store }) => {
       for (const id of ['m1', 'm2', 'm3', 'm4']) await store.admit(sketchIntake(id), 'c')
       await store.admit({ ...sketchIntake('m5'), agent: 'help' }, 'c')
@@ -181,7 +181,7 @@ function describeBusyAgents(open: OpenStore): void {
 
 function describeRelease(open: OpenStore): void {
   test(
-    'a released turn comes again at its time, and an attempt given back by a shutdown does not count',
+    'a released turn comes again at its time, and an attempt that a shutdown released does not count',
     withStore(open, async ({ store, now }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const first = await leaseOnlyTurn(store)
@@ -198,7 +198,7 @@ function describeRelease(open: OpenStore): void {
     }),
   )
   test(
-    'tries that ended without a word are counted until one is given back in order',
+    'the store counts tries that ended without a word, until a worker releases one in order',
     withStore(open, async ({ store, advance, now }) => {
       await store.admit(sketchIntake('m1'), 'c')
       for (const crashes of [0, 1, 2]) {
@@ -210,7 +210,7 @@ function describeRelease(open: OpenStore): void {
     }),
   )
   test(
-    'who gave a turn back cannot commit it',
+    'a worker that released a turn cannot commit it',
     withStore(open, async ({ store, now }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -222,7 +222,7 @@ function describeRelease(open: OpenStore): void {
 
 function describeStates(open: OpenStore): void {
   test(
-    'a message is received, working, and then answered, failed or ignored',
+    'a message goes from received to working, and then to answered, failed or ignored',
     withStore(open, async ({ store }) => {
       const stateOf = async (id: string) => (await store.findMessage(id))?.state
       await admitAll(
@@ -247,7 +247,7 @@ function describeStates(open: OpenStore): void {
     }),
   )
   test(
-    'the state of an agent is written with its answer, stays when unchanged, and is its own per thread',
+    'the store writes the state of an agent with its answer, and each thread has its own',
     withStore(open, async ({ store }) => {
       await admitAll(store, [sketchIntake('m1', inThread('t')), sketchIntake('m2', inThread('t')), sketchIntake('m3')])
       const [one, other] = await leaseTurns(store)
