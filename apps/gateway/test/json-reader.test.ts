@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, '../../..')
 const nativeReader = /\bJSON\s*\.\s*parse\b|\bJSON\s*\[|(?<!\bz)\.json\(\s*\)/
 const theReader = 'packages/core/src/format/parse-json-text.ts'
 
-test('JSON is read in one place', () => {
+test('the repository parses JSON in one module', () => {
   const files = globSync('{packages,apps}/*/src/**/*.ts', { cwd: root }).filter(
     file => !/\.test\.ts$|^packages\/(simulation|testing)\/|^apps\/bench\//.test(file),
   )

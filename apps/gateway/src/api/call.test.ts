@@ -12,7 +12,7 @@ test.each([
   ['', 'Cannot explain: id is empty'],
   ['.', 'Cannot explain: id is "."'],
   ['..', 'Cannot explain: id is ".."'],
-])('an id "%s" would be another path: it is refused before anything is asked', async (id, sentence) => {
+])('the command refuses an id "%s", which is another path, before it sends a request', async (id, sentence) => {
   await expect(explain(id)).rejects.toThrow(sentence)
 })
 

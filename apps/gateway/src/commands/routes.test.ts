@@ -33,7 +33,7 @@ const routes = createOperatorRoutes({
 })
 
 test.each(['https://evil.test/a%2Fb', '100%', 'a%zz', 'https://evil.test/?x=1#y', 'mail+tag@x.test', 'ümlaut'])(
-  'a message is shown under its own id, "%s", and no other',
+  'the route shows a message under its own id, "%s", and no other',
   async id => {
     const headers = { authorization: 'Bearer operator-token' }
     const answer = await routes.request(`/operator/api/messages/${encodeURIComponent(id)}`, { headers })
@@ -68,7 +68,7 @@ describe('POST /operator/api/keys/rotate', () => {
   test.each([
     ['whose connection is cut', () => new ReadableStream({ pull: c => c.error(new Error('aborted')) }), 400],
     ['that is larger than any that an operator sends', () => ' '.repeat(65_537), 413],
-  ])('a body %s is refused and no bug', async (_, write, status) => {
+  ])('answers a body %s with a refusal, not with a bug', async (_, write, status) => {
     const headers = { authorization: 'Bearer operator-token' }
     const init = { method: 'POST', headers, body: write(), duplex: 'half' } as RequestInit
     const answer = await app.request('/operator/api/keys/rotate', init)

@@ -36,14 +36,14 @@ test('the rules stand in one order: queue modes, access, rate limits, loops', ()
   expect(openRules().map(({ name }) => name)).toEqual(['queue modes', 'access', 'rate limits', 'loops'])
 })
 
-test('whoever may not write to an agent is told so however often they write, and uses up no limit', () => {
+test('a sender without access gets the same refusal however often they write, and uses up no limit', () => {
   const rules = openRules()
   expect([take('desk', 'calls', rules), take('desk', 'calls', rules)]).toEqual(['forbidden', 'forbidden'])
   expect(take('open', 'calls', rules)).toMatchObject({ agent: 'open' })
   expect(take('open', 'calls', rules)).toBe('rate_limited')
 })
 
-test('a message that is only kept waits in its mode, and takes no turn that a loop limit counts', () => {
+test('a message for the operator alone waits in its mode, and counts as no turn for a loop limit', () => {
   expect(take('desk', 'letters')).toMatchObject({ disposition: 'keep', lane: expect.anything() })
   expect(take('desk', 'letters')).not.toHaveProperty('loop')
   expect(take('open', 'letters')).toMatchObject({ disposition: 'answer', loop: expect.anything() })

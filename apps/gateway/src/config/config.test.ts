@@ -91,7 +91,7 @@ describe('a file that says "dev"', () => {
     ['127.0.0.1', []],
     ['localhost', []],
     ['::1', []],
-  ])('is refused by start where it listens on %s: %j', (host, keys) => {
+  ])('fails at start where it listens on %s: %j', (host, keys) => {
     const config = parseConfig({ ...smallest, dev: true, listen: { host } })
     expect(findUnsafeSettings(config).map(({ key }) => key)).toEqual(keys)
   })
@@ -279,7 +279,7 @@ describe('readConfigFile()', () => {
     expect(tree).toEqual({ origin: 'https://a.example/*x*/', data: 'a"//b' })
   })
 
-  test('refuses a named file that is not there, and one that cannot be read', async () => {
+  test('refuses a named file that is missing, or that it cannot read', async () => {
     await expect(readConfigFile({ path: 'no.json', environment: {}, workingDir })).rejects.toThrow(
       new ConfigError('--config', 'there is no file "no.json"', 'Correct the path.'),
     )

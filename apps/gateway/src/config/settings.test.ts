@@ -3,7 +3,7 @@ import { configSchema } from './schema.ts'
 import { resolveSecrets } from './secrets.ts'
 import { defineConfig } from './settings.ts'
 
-test('what defineConfig() allows is what the schema reads, with references in place of texts', () => {
+test('defineConfig() allows the values that the schema reads, with references in place of texts', () => {
   const settings = defineConfig({
     $schema: './node_modules/postern/schemas/config.json',
     origin: 'https://agents.example',

@@ -16,11 +16,11 @@ test.each([
   ['is no JSON', () => '{'],
   ['names an agent that is no text', () => '{"via":"email","to":{"trim":1},"text":"x"}'],
   ['is cut', () => new ReadableStream({ pull: controller => controller.error(new Error('aborted')) })],
-])('a request to the simulation that %s is refused and no bug', async (_, write) => {
+])('a request to the simulation that %s gets a refusal, not a bug', async (_, write) => {
   expect((await send(write())).status).toBe(400)
 })
 
-test('a request to the simulation goes there as it was said', async () => {
+test('a request reaches the simulation in its own words', async () => {
   const request = { via: 'email', to: 'echo', text: 'hello' }
   expect(await (await send(JSON.stringify(request))).json()).toEqual({ request, expected: { outcome: 'answered' } })
 })

@@ -77,13 +77,13 @@ test('the page shows what the agent does in public', async () => {
   expect(icon.headers.get('content-type')).toBe('image/svg+xml')
 })
 
-test('search engines are kept out unless the agent wants them', async () => {
+test('robots.txt keeps search engines out unless the agent wants them', async () => {
   const noindex = '<meta name="robots" content="noindex">'
   expect(await (await openRoutes().request('/agents/echo')).text()).toContain(noindex)
   expect(await (await openRoutes({ isIndexable: true }).request('/agents/echo')).text()).not.toContain(noindex)
 })
 
-test('a picture is served under its own name only, as what it is', async () => {
+test('the gateway serves a picture under its own name only, with its real type', async () => {
   const app = openRoutes()
   const answer = await app.request('/agents/echo/icon/0123.png')
   expect(new Uint8Array(await answer.arrayBuffer())).toEqual(bytes)
@@ -102,7 +102,7 @@ test('the page of an agent that is no more is gone', async () => {
   expect((await openRoutes().request('/agents/nobody')).status).toBe(404)
 })
 
-test.each([[true], [false]])('MN-1.4: mail is offered where it can come in: %s', async isOffered => {
+test.each([[true], [false]])('MN-1.4: discovery offers mail where it can come in: %s', async isOffered => {
   const app = openRoutes({}, isOffered ? [mail] : [{ ...mail, isAnnounced: undefined }])
   for (const path of ['/.well-known/webfinger?resource=acct:echo@agents.example', '/agents/echo']) {
     expect((await (await app.request(path)).text()).includes('mailto:')).toBe(isOffered)
@@ -113,7 +113,7 @@ test.each([[true], [false]])('MN-1.4: mail is offered where it can come in: %s',
   expect(directory.includes('"email":"echo@agents.example"')).toBe(isOffered)
 })
 
-test('MN-1.5: what an agent is called cannot end the block of data in the page', async () => {
+test('MN-1.5: the name of an agent cannot end the block of data in the page', async () => {
   const page = await (
     await openRoutes({ displayName: '</script><script>alert(1)</script>' }).request('/agents/echo')
   ).text()

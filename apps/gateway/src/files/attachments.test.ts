@@ -34,7 +34,7 @@ function openRecords(...kept: readonly (readonly [text: string, mime?: string | 
 }
 
 describe('storeFiles()', () => {
-  test('takes bytes out of files and artifacts, to be kept under their digest', () => {
+  test('takes bytes out of files and artifacts, and stores them under their digest', () => {
     const { attachments } = openRecords()
     const bytes = Buffer.from('picture')
     const ref = { kind: 'inline', data_base64: bytes.toString('base64') } as const
@@ -57,7 +57,7 @@ describe('storeFiles()', () => {
 })
 
 describe('an address of stored bytes', () => {
-  test('gives them to who has it: never to be shown, guessed at or run under our origin', async () => {
+  test('gives them to its holder as a download, never as a page under our origin', async () => {
     const { attachments, digests, fetchFrom } = openRecords(['<script>', 'text/html'])
     const answer = await fetchFrom(attachments.fileAddress(digests[0] ?? ''))
     expect(answer.status).toBe(200)
@@ -145,7 +145,7 @@ describe('an address of stored bytes', () => {
     }
   })
 
-  test('of what is gone is not found', async () => {
+  test('does not exist for deleted bytes', async () => {
     const { attachments, fetchFrom } = openRecords()
     const answer = await fetchFrom(attachments.fileAddress('ab'.repeat(32)))
     expect(answer.status).toBe(404)
@@ -170,7 +170,7 @@ describe('readAttachment()', () => {
     await expect(reading).rejects.toThrow(new Undeliverable('Cannot fetch attachment: its host answered 404'))
   })
 
-  test('MN-4.1: bytes that are fetched are what their digest promises, or none', async () => {
+  test('MN-4.1: the reader returns bytes that fit their digest, or none', async () => {
     const attachments = createPublishedAttachments({
       store: { findBlob: async () => undefined } as unknown as PublishedAttachmentsOptions['store'],
       origin,

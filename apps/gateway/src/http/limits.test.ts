@@ -55,7 +55,7 @@ test('all addresses of one IPv6 network are one peer', () => {
   expect(() => limits.takeAddress('2001:db8:0:1::1')).not.toThrow()
 })
 
-test('whoever claims a name without proof does not use up what its owner may send', () => {
+test('a sender who claims a name without proof does not use up the limit of its owner', () => {
   const { count } = openRule({ per_identity: 1, per_unverified: 1 })
   const alice = { address: '@alice@good.test' }
   expect(count({ ...alice, verified: false })).toBe('taken')
@@ -64,7 +64,7 @@ test('whoever claims a name without proof does not use up what its owner may sen
   expect(count(alice)).toBe(fromSender(60))
 })
 
-test('senders who prove nothing have less, and made-up names help them no more than made-up addresses of one network', () => {
+test('senders who prove nothing have a smaller limit, and made-up names help no more than made-up addresses of one network', () => {
   const { countMany, count } = openRule({ per_identity: 9, per_unverified: 3 })
   const made = countMany(6, at => ({ address: `@m${at}@m${at}.test`, verified: false, from: `2001:db8::${at}` }))
   expect(made).toEqual(['taken', 'taken', 'taken', fromSender(20), fromSender(20), fromSender(20)])
@@ -72,7 +72,7 @@ test('senders who prove nothing have less, and made-up names help them no more t
   expect(countMany(9, () => ({ address: '@alice@good.test', from: '2001:db8::1' }))).toEqual(Array(9).fill('taken'))
 })
 
-test('a refusal takes nothing of any bucket: who is let in by the next one still is', () => {
+test('a refusal takes nothing from any bucket, and the next one still admits its sender', () => {
   const { clock, count, countMany } = openRule({ per_host: 2, per_identity: 1 })
   expect(count({ address: '@alice@good.test' })).toBe('taken')
   expect(new Set(countMany(5, () => ({ address: '@alice@good.test' })))).toEqual(new Set([fromSender(60)]))
@@ -82,7 +82,7 @@ test('a refusal takes nothing of any bucket: who is let in by the next one still
   expect(count({ address: '@carol@good.test' })).toBe('taken')
 })
 
-test('a message to several agents counts once for its sender, once for each agent, and is taken whole or not at all', () => {
+test('a message to several agents counts once for its sender and for each agent, and passes whole or not at all', () => {
   const { count } = openRule({ per_identity: 2, per_agent: 2 })
   expect(count({ address: '@alice@good.test', agents: ['echo', 'help'] })).toBe('taken')
   expect(count({ address: '@bob@good.test', agents: ['echo'] })).toBe('taken')
@@ -90,7 +90,7 @@ test('a message to several agents counts once for its sender, once for each agen
   expect(count({ address: '@alice@good.test', agents: ['help'] })).toBe('taken')
 })
 
-test('a flood of made-up names neither locks out those who prove who they are nor grows without end', () => {
+test('a flood of made-up names neither locks out proven senders nor grows without end', () => {
   const { count, countMany } = openRule({})
   const flood = (at: number) => ({
     address: `@${at}${'x'.repeat(50)}@h${at}.test`,
@@ -113,7 +113,7 @@ test('limits hold by default, but for dev mode', () => {
   expect(production.slice(29)).toEqual(['taken', fromSender(2)])
 })
 
-test('people who chat do not use up each other\u2019s share as if they were one host', () => {
+test('people who chat do not use up each other’s limit as if they were one host', () => {
   const { count } = openRule({ per_host: 1, per_identity: 2 }, { via: 'web' })
   const [ann, bob] = ['@ann@web.agents.test', '@bob@web.agents.test'].map(address => ({ address })) as [Sketch, Sketch]
   expect([count(ann), count(ann), count(bob)]).toEqual(['taken', 'taken', 'taken'])

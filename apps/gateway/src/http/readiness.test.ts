@@ -10,7 +10,7 @@ function open(checkWrites: () => Promise<void>, sleep: (ms: number) => Promise<v
   return readiness
 }
 
-test('isReady() is true while work goes on and something can be written', async () => {
+test('isReady() is true while work goes on and the store takes writes', async () => {
   const readiness = createReadiness({ checkWrites: async () => {}, sleep: sleepLong, log })
   expect(await readiness.isReady()).toBe(false)
   readiness.open()
@@ -19,7 +19,7 @@ test('isReady() is true while work goes on and something can be written', async 
   expect(await readiness.isReady()).toBe(false)
 })
 
-test('isReady() is false for as long as nothing can be written, and says so once', async () => {
+test('isReady() is false as long as the store takes no writes, and logs that once', async () => {
   const checkWrites = vi.fn().mockRejectedValueOnce(new Error('full')).mockRejectedValueOnce(new Error('full'))
   const { isReady } = open(checkWrites.mockResolvedValue(undefined))
   log.warn.mockClear()
@@ -31,7 +31,7 @@ test('isReady() is false for as long as nothing can be written, and says so once
   expect(log.warn.mock.calls[0]?.[0]).toEqual({ err: new Error('full') })
 })
 
-test('isReady() does not wait for a database that is silent, and asks it nothing more until it answers', async () => {
+test('isReady() does not wait for a silent database, and sends no further query before the answer', async () => {
   let answer = () => {}
   const checkWrites = vi.fn(() => new Promise<void>(resolve => (answer = resolve)))
   const waits: number[] = []

@@ -38,16 +38,16 @@ function drip(port: number, bytes: number): Promise<string> {
 
 const echoSize = () => new Hono().post('/', async c => c.text(`took ${(await c.req.arrayBuffer()).byteLength}`))
 
-test('a body that trickles in is cut with 408', async () => {
+test('the server cuts a slow body with 408', async () => {
   expect(await drip(await listen(echoSize()), 1)).toMatch(/^HTTP\/1\.1 408 /)
 })
 
-test('a body of which nothing comes is cut with 408, also where nobody reads it', async () => {
+test('the server cuts a body that does not come with 408, even where no handler reads it', async () => {
   const deaf = new Hono().post('/', () => new Promise<Response>(() => undefined))
   for (const app of [echoSize(), deaf]) expect(await drip(await listen(app), 0)).toMatch(/^HTTP\/1\.1 408 /)
 })
 
-test('a body that comes fast enough is read to its end', async () => {
+test('the server reads a fast enough body to its end', async () => {
   expect(await drip(await listen(echoSize()), 5_000)).toContain('took 100000')
 })
 
@@ -59,7 +59,7 @@ test('a body that has come waits for us as long as we like', async () => {
   expect(await drip(await listen(app), 100_000)).toContain('took 100000')
 })
 
-test('a connection that is kept is not cut for the request before', async () => {
+test('the server does not cut a kept connection for its earlier request', async () => {
   const server = createServer((incoming, outgoing) => void incoming.resume().on('end', () => outgoing.end('ok')))
   cutSlowBodies(server, pace)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

@@ -15,7 +15,7 @@ test('createLogOutput() writes lines in company, and soon', async () => {
   expect(String(write.mock.calls[0]?.[1])).toBe('one\ntwo\n')
 })
 
-test('createLogOutput() lets a reader that has gone away go, and keeps what a slow one has not taken yet', async () => {
+test('createLogOutput() forgets a reader that has gone, and keeps the lines that a slow one has not read yet', async () => {
   const errors = ['EAGAIN', 'EPIPE']
   const written: string[] = []
   const write = (_: number, octets: NodeJS.ArrayBufferView) => {

@@ -14,7 +14,7 @@ async function render(meter: ReturnType<typeof createTokenMeter>): Promise<reado
   return (await metrics.render()).split('\n').filter(line => line.startsWith('postern_tokens'))
 }
 
-test('what agents spend is counted by agent, model and kind; what is a part of it is counted apart', async () => {
+test('the meter counts tokens by agent, model and kind, and a partial kind apart', async () => {
   const meter = createTokenMeter()
   meter.count('desk', [{ model: 'large', input_tokens: 10, output_tokens: 4, total_tokens: 14, reasoning_tokens: 3 }])
   meter.count('desk', [{ model: 'large', input_tokens: 1, cached_input_tokens: 1 }])

@@ -51,7 +51,7 @@ test('openLocalFetch() keeps to the bounds of the request', async () => {
   await expect(endpoint.fetch('https://agents.test/a2a/big', { signal: controller.signal })).rejects.toThrow('enough')
 })
 
-test('openLocalFetch() waits no longer than the request does, for the answer or for its end, and reads no more than it may', async () => {
+test('openLocalFetch() waits no longer than the request for the answer and its end, and reads no more than its limit', async () => {
   leaves.mockClear()
   const late = new Unavailable('Cannot fetch: no answer in time')
   await expect(endpoint.fetch('https://agents.test/a2a/never', { timeoutMs: 20 })).rejects.toThrow(late)

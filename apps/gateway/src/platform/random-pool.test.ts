@@ -11,7 +11,7 @@ test('no two ids from the pool are alike, across its refills too', () => {
   expect(ids.every(id => /^[0-9a-f]{32}$/.test(id) && !/^0+$/.test(id))).toBe(true)
 })
 
-test('every byte of the generator is handed out once, is the caller’s own, and is wiped from the pool', () => {
+test('the pool hands out every byte once, to one caller, and wipes it', () => {
   const filled: Uint8Array[] = []
   const made: string[] = []
   const take = createRandomPool(count => {
@@ -25,7 +25,7 @@ test('every byte of the generator is handed out once, is the caller’s own, and
   expect(filled.map(toHex).join('')).toMatch(/^0+$/)
 })
 
-test('what is large is made for itself', () => {
+test('the pool makes a large value separately', () => {
   const asked: number[] = []
   const take = createRandomPool(count => {
     asked.push(count)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { maskSecrets } from './config-print.ts'
 
-test('what is secret is not printed, neither by its name nor as the password of a URL', () => {
+test('the print hides secrets, by their names and as passwords of URLs', () => {
   const config = {
     operator_token: 'x',
     store: 'postgres://me:p%2Fss@db.example:5432/house?sslmode=require',
@@ -30,11 +30,11 @@ test.each([
   ['SMTPS://me:pass@mail.example', 'SMTPS://(set)@mail.example'],
   ['https://agents.example/@me', 'https://agents.example/@me'],
   ['no URL?token=x', 'no URL?token=x'],
-])('of the URL %s the secrets are not printed', (url, printed) => {
+])('the print hides the secrets of the URL %s', (url, printed) => {
   expect(maskSecrets({ url, urls: [url] })).toEqual({ url: printed, urls: [printed] })
 })
 
-test('lists that are named as secrets, and values of headers are not printed', () => {
+test('the print hides lists with the name of a secret, and values of headers', () => {
   expect(maskSecrets({ api_keys: ['a', 'b'], headers: { Authorization: 'Bearer x', accept: 'y' } })).toEqual({
     api_keys: ['(set)', '(set)'],
     headers: { Authorization: '(set)', accept: '(set)' },

@@ -40,7 +40,7 @@ describe('the memory saver', () => {
 
   test.each([
     ['stays off in a small process', [120, 160, 204], []],
-    ['goes on in a large process, and is told once', [160, 230, 260, 240], ['--memory-saver-mode']],
+    ['goes on in a large process, with one line in the log', [160, 230, 260, 240], ['--memory-saver-mode']],
     ['stays on until the process is much smaller', [230, 200, 180], ['--memory-saver-mode']],
     ['goes off again', [230, 170, 200], ['--memory-saver-mode', '--no-memory-saver-mode']],
     [

@@ -7,14 +7,14 @@ import { toTerminalOutput } from './text.ts'
 const hostile = 'a\u001b]0;x\u0007\u007f\u009b31m\u0085\u202eb\u2028\u2066c\td\ne\r\u0000 ü 💬 👩‍🚀'
 const unseen = /[^\P{Cc}\n]|[\u200e\u200f\u2028-\u202e\u2066-\u2069]/u
 
-test('toTerminalOutput() leaves nothing in JSON that moves a cursor or turns a line, and JSON reads it back as the same', () => {
+test('toTerminalOutput() leaves no cursor control and no change of direction in JSON, which still parses to the same value', () => {
   const value = { [hostile]: [hostile, { text: hostile }] }
   const printed = toTerminalOutput(JSON.stringify(value, null, 2))
   expect(printed).not.toMatch(unseen)
   expect(JSON.parse(printed)).toEqual(value)
 })
 
-test('toTerminalOutput() keeps what is seen as it is, lines and columns too', () => {
+test('toTerminalOutput() keeps visible text as it is, lines and columns too', () => {
   const shown = 'name\tü 💬 👩‍🚀\nnext'
   expect(toTerminalOutput(shown)).toBe(shown)
 })

@@ -302,7 +302,7 @@ describe('reasonOf()', () => {
     expect(reasonOf(facts(given)).code).toBe(code)
   })
 
-  test('a plain error is quoted without its class', () => {
+  test('the reason quotes a plain error without its class', () => {
     const attempts = [
       { attempt: 1, leased_at: 1, ended_at: 2, outcome: 'failed' as const, error: { name: 'Error', message: 'x' } },
     ]
@@ -317,14 +317,14 @@ describe('reasonOf()', () => {
     expect(reasonOf(facts({ turn: ended, deliveries: [sent], downtimes })).code).toBe('answered')
   })
 
-  test('what addresses may hold of secrets is not quoted', () => {
+  test('the reason does not quote the parts of addresses that may be secret', () => {
     const error = 'Cannot fetch https://user:word@a.test/b?token=t#f (or http://[bad)'
     expect(reasonOf(facts({ turn: failed(error) })).sentence).toContain(
       '(Cannot fetch https://a.test/b (or an address))',
     )
   })
 
-  test('what others have written is cut and stays on one line', () => {
+  test('the reason cuts foreign text and keeps it on one line', () => {
     const { sentence } = reasonOf(facts({ turn: failed(`one\ntwo\r\n${'x'.repeat(10_000)}`) }))
     expect(sentence).toContain('(one two xxx')
     expect(sentence.length).toBeLessThan(500)

@@ -48,7 +48,7 @@ async function say(text: string): Promise<string> {
   return (await answer.json()).result.task.status.message?.parts[0].text
 }
 
-test('agents that all wait for each other are answered: who waits for an agent takes nobody a slot', async () => {
+test('agents that all wait for each other get their answers: a waiting agent takes no slot', async () => {
   const storm = Array.from({ length: 90 }, () => say('@relay@a.test @relay@a.test'))
   const answers = await Promise.all(storm)
   expect(answers.filter(answer => answer.split('\n').length !== 3)).toEqual([])

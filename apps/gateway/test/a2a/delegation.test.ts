@@ -89,7 +89,7 @@ describe('S-31: a call of an agent to another', () => {
     expect(turn_id).toMatch(/^store-\d+$/)
   })
 
-  test('side by side: each observation is of its own delegation, in every format that has ids for calls', async () => {
+  test('side by side: each observation belongs to its own delegation, in every format with ids for calls', async () => {
     const { id, rows } = await work([
       [
         { ask: '@one@agents.test', say: 'apples' },
@@ -114,7 +114,7 @@ describe('S-31: a call of an agent to another', () => {
     ])
   })
 
-  test('of an agent that is elsewhere itself, and of a worker that calls on, each in its caller’s own thread', async () => {
+  test('of an agent on another gateway, and of a worker that calls on, each in its caller’s own thread', async () => {
     const { rows } = await work([
       { ask: '@two@agents.test', say: JSON.stringify([{ ask: '@one@agents.test', say: 'x' }]) },
     ])
@@ -176,7 +176,7 @@ describe('S-31: a call of an agent to another', () => {
     expect(await exportThread(id, 'jsonl')).toEqual(before)
   })
 
-  test('is gone with its message: a post that is deleted takes along what was done for it', async () => {
+  test('disappears with its message: a deleted post takes its actions along', async () => {
     const { fediverse } = gateway.simulation
     const text = `@manager@agents.test ${JSON.stringify([{ ask: '@one@agents.test', say: 'the secret word' }])}`
     const { objectId } = await fediverse.deliver({ to: '@manager@agents.test', text })
@@ -193,7 +193,7 @@ describe('S-31: a call of an agent to another', () => {
 describe('notes of a webhook', () => {
   const post = (reply: object) => gateway.simulation.send({ via: 'a2a', to: 'hook', text: JSON.stringify(reply) })
 
-  test('are kept with its answer, or without one', async () => {
+  test('stay with its answer, or without one', async () => {
     const notes = [
       { type: 'action', tool: 'count', args: { what: 'words' }, step: 1 },
       { type: 'observation', content: [1, { two: 2 }] },
@@ -207,7 +207,7 @@ describe('notes of a webhook', () => {
     expect((await exportThread(silent.id)).slice(1)).toMatchObject(kept)
   })
 
-  test('that are none fail its turn, and the operator is told which member', async () => {
+  test('that are invalid fail its turn, and the operator sees which member is wrong', async () => {
     const { id, reply } = await post({ text: 'three', notes: [{ type: 'action', tool: 'count' }] })
     expect(reply?.text).toMatch(/^Sorry, this could not be answered\./)
     expect((await gateway.show(id)).error).toBe(
@@ -217,7 +217,7 @@ describe('notes of a webhook', () => {
   })
 })
 
-test('what an agent has noted before it fails is kept, with the failure', async () => {
+test('that precede a failure stay, with the failure', async () => {
   const { rows } = await work([{ note: { type: 'error', content: 'out of paper' } }, { fail: 'broken' }])
   expect(rows.map(({ type, content }) => [type, String(content).slice(0, 12)]).slice(1)).toEqual([
     ['error', 'out of paper'],

@@ -153,7 +153,7 @@ describe('a call with a credential', () => {
     expect((await say({ mentionable })).text).toBe(`a stranger; none; ${caller()}`)
   })
 
-  test('sent again by a caller who heard nothing is the same message, answered as the first time', async () => {
+  test('from a caller who heard nothing is the same message, and gets the first answer again', async () => {
     const call = vouch(randomUUID())
     const first = await say(call)
     expect((await say(call)).text).toBe(first.text)
@@ -221,7 +221,7 @@ function isStored(text: string): boolean {
 }
 
 describe('allow and deny', () => {
-  test('A2A: who is not on the list is refused, and the operator sees it', async () => {
+  test('A2A: the gateway refuses a caller outside the list, and the operator sees it', async () => {
     const { status, error, messageId } = await say({ to: 'club' })
     expect([status, error]).toEqual([403, 'Cannot take message: its sender may not speak to this agent'])
     const { items: refusals } = await gateway.ask<{ items: { code: string; reason: string }[] }>('/refusals?limit=5')
@@ -229,7 +229,7 @@ describe('allow and deny', () => {
     expect((await gateway.messages()).some(({ id }) => id === messageId)).toBe(false)
   })
 
-  test('A2A: who has a credential of the one trusted issuer gets in, unless they are denied (MN-6.3)', async () => {
+  test('A2A: a caller with a credential of the one trusted issuer gets in, unless a rule denies them (MN-6.3)', async () => {
     const domain = '@club@agents.test'
     expect((await say({ to: 'club', ...vouch(randomUUID(), { domain }) })).text).toContain('a member')
     const banned = vouch(randomUUID(), { domain, subject: 'slack:T123/BANNED' })
@@ -238,7 +238,7 @@ describe('allow and deny', () => {
     expect((await say({ to: 'club', ...attested })).status).toBe(403)
   })
 
-  test('MN-8.4: who acts on behalf of somebody denied is denied', async () => {
+  test('MN-8.4: a denial also concerns those who act on behalf of the denied person', async () => {
     const draft = { domain: '@club@agents.test', subject: 'slack:T123/BOT', assurance: 'delegated' }
     const forMember = vouch(randomUUID(), { ...draft, onBehalfOf: ['slack:T123/U456'] })
     expect((await say({ to: 'club', ...forMember })).text).toContain('a member')
@@ -246,7 +246,7 @@ describe('allow and deny', () => {
     expect((await say({ to: 'club', ...forBanned })).status).toBe(403)
   })
 
-  test.each(['activitypub', 'email'] as const)('%s: the message is kept, and no agent gets it', async via => {
+  test.each(['activitypub', 'email'] as const)('%s: the store keeps the message, and no agent gets it', async via => {
     for (const to of ['club', 'blocking']) {
       const { id } = await gateway.simulation.send({ via, to, text: `let me in, ${to}`, timeoutMs: 50 })
       const record = await eventually(() => gateway.show(id).catch(() => undefined))
@@ -269,7 +269,7 @@ describe('allow and deny', () => {
 })
 
 describe('MN-8.1 mention_relay', () => {
-  test('is overridden by a caller whom the operator has named as a connector (MN-1.1)', async () => {
+  test('does not count for a caller that the operator names as a connector (MN-1.1)', async () => {
     const { text } = await say({ sub: 'slack-connector', mentionable: { mention_relay: { kind: 'inline' } } })
     expect(text).toMatch(/^a stranger; inline; slack-connector by /)
   })
@@ -278,7 +278,7 @@ describe('MN-8.1 mention_relay', () => {
     ['somebody else', 'bob', { kind: 'inline' }],
     ['a connector, with a kind that nobody knows', 'slack-connector', { kind: 'telepathy' }],
     ['a connector, with no object', 'slack-connector', 'inline'],
-  ])('by %s is ignored', async (_, sub, mention_relay) => {
+  ])('by %s does not count', async (_, sub, mention_relay) => {
     expect((await say({ sub, mentionable: { mention_relay } })).text).toMatch(/^a stranger; none; /)
   })
 
@@ -290,7 +290,7 @@ describe('MN-8.1 mention_relay', () => {
   })
 })
 
-test('the agent cards say which identities are understood, and a call that names them is told so', async () => {
+test('the agent cards name the supported identities, and the answer to a call that names them says so', async () => {
   const wanted = ['v0.1', 'v0.2'].map(version => `https://mentionable.dev/ns/identity/${version}`)
   const read = async (path: string) =>
     (await (await fetch(gateway.url() + path)).json()) as Card & { readonly a2a: Card }

@@ -51,7 +51,7 @@ afterAll(() => tokens.close())
 
 const isOpen = async () => JSON.parse((await ask(history(), mintFor('ann'))).text).messages.at(-1).metadata.requirements
 
-test('a stolen bound token neither reads conversations over A2A in the chat nor grants what was asked there', async () => {
+test('a stolen bound token neither reads A2A conversations in the chat nor grants their requirements', async () => {
   for (const endpoint of [threads, history(), look(), grant()]) {
     expect(await ask(endpoint, stolen)).toMatchObject({ status: 401, error: 'invalid_dpop_proof' })
   }
@@ -88,12 +88,12 @@ test('a token that may neither read nor send reaches nothing of the chat; one th
   expect(await ask(cancel, lacking)).toMatchObject({ ...refused, scope: 'a2a:task.cancel' })
 })
 
-test('what somebody else was asked nobody grants, whatever their token allows', async () => {
+test('nobody can grant a requirement of another person, whatever their token allows', async () => {
   expect(await ask(grant(), limited('a2a:task.read a2a:message.send', 'bob'))).toMatchObject({ status: 404 })
   expect(await isOpen()).toHaveLength(1)
 })
 
-test('a token that may read and send grants what its holder was asked over A2A', async () => {
+test('a token that may read and send grants the A2A requirements of its holder', async () => {
   const granted = await ask(grant(), limited('a2a:task.read a2a:message.send'))
   expect(granted.text).toContain('decided: consent_required granted')
 })

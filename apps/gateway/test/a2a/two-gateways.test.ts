@@ -84,11 +84,11 @@ const firstHops = [
   'signed @relay@b.test heard @relay@a.test by a2a-jwt at hop 3',
 ]
 
-test('agents of two gateways call each other three hops deep, over signed cards and tokens of their gateways', async () => {
+test('agents of two gateways call each other three hops deep, with signed cards and tokens of their gateways', async () => {
   expect(await say('@relay@b.test @relay@a.test @relay@b.test')).toEqual(firstHops)
 })
 
-test('A2A-C10 the fourth hop is refused', async () => {
+test('A2A-C10 the gateway refuses the fourth hop', async () => {
   expect(await say('@relay@b.test @relay@a.test @relay@b.test @relay@a.test')).toEqual([
     ...firstHops,
     'Rejection: Cannot call agent: agent chain is longer than 3 hops',
@@ -109,7 +109,7 @@ test('A2A-C10 nor is it let in when it comes', async () => {
   ])
 })
 
-test('S-31: a worker on another host: the delegation stands in the caller’s thread, and what came of it, in one turn', async () => {
+test('S-31: the thread of the caller has the delegation to a worker on another host, and its result, in one turn', async () => {
   await say('@relay@b.test end')
   const operate = async (path: string) => {
     const headers = { authorization: `Bearer ${'x'.repeat(20)}` }

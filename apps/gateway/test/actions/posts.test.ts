@@ -39,7 +39,7 @@ function awaitActivity(type: string, text: string): Promise<ReceivedActivity> {
   return setup.simulation.fediverse.awaitActivity(matches, 30_000)
 }
 
-test('a post reaches who follows the agent, is changed, and is taken back', async () => {
+test('a post reaches the followers of the agent, then an edit, then a withdrawal', async () => {
   const printed = await perform({ act: 'post', parts: says('We are *open* again.') })
   const [, id = ''] = /^post: ([0-9a-f]{32})$/.exec(printed) ?? []
   const created = await awaitActivity('Create', 'open')
@@ -63,7 +63,7 @@ test('a post reaches who follows the agent, is changed, and is taken back', asyn
   expect((await fetch(`${setup.url()}/agents/echo/posts/${id}`, { headers })).status).toBe(410)
 })
 
-test('a post goes out though it was made while no gateway was running', async () => {
+test('a post goes out though the operator wrote it while no gateway ran', async () => {
   await setup.gateway().stop()
   const printed = await perform({ act: 'post', parts: says('Written in the dark.') })
   await setup.restart()
@@ -72,7 +72,7 @@ test('a post goes out though it was made while no gateway was running', async ()
   await eventually(async () => (await setup.deliveries()).every(({ state }) => state === 'sent'))
 })
 
-test('what cannot be done is said in one line', async () => {
+test('the command says in one line what it cannot do', async () => {
   const parts = says('…')
   await expect(perform({ act: 'post', parts }, 'nobody')).rejects.toThrow(
     new CommandError('Cannot act: there is no such agent'),

@@ -25,7 +25,7 @@ async function sendErrand(): Promise<void> {
 const findNews = (number: number) =>
   eventually(async () => gateway.simulation.mail.received.find(({ text }) => text?.includes(`News ${number}.`)))
 
-test('one click on what an agent wrote unasked ends it, over the wire and for good', async () => {
+test('one click on an unasked mail ends such mails, over the wire and for good', async () => {
   await sendErrand()
   const { octets } = await findNews(1)
   const [field = ''] = readMail(octets).headers.get('list-unsubscribe') ?? []

@@ -37,7 +37,7 @@ async function postToInbox(activity: object): Promise<Response> {
 }
 
 describe('E-41: an own message that comes back', () => {
-  test('through the fediverse is taken without a word, and nobody answers it', async () => {
+  test('through the fediverse gets a silent acceptance, and no answer', async () => {
     const { id } = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'say it' })
     const create = gateway.simulation.fediverse.received.findLast(({ activity }) => activity.type === 'Create')
     const before = await takeStock(id)
@@ -51,7 +51,7 @@ describe('E-41: an own message that comes back', () => {
     expect(await takeStock(id)).toEqual({ ...before, refused: before.refused + 1 })
   })
 
-  test('by mail is taken without a word, and nobody answers it', async () => {
+  test('by mail gets a silent acceptance, and no answer', async () => {
     const { mail } = await gateway.simulation.mail.deliver({ to: 'echo@agents.test', subject: 'Say', text: 'it' })
     const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
     const before = await eventually(async () => {
@@ -70,7 +70,7 @@ describe('E-41: an own message that comes back', () => {
 })
 
 describe('E-42: the same external message twice', () => {
-  test('through the fediverse is handled once, and answered once', async () => {
+  test('through the fediverse takes effect once, and gets one answer', async () => {
     const { id } = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'once' })
     const { message } = await gateway.show(id)
     const before = await takeStock(id)
@@ -80,7 +80,7 @@ describe('E-42: the same external message twice', () => {
     expect((await gateway.show(id)).duplicates).toBe(1)
   })
 
-  test('by mail is handled once, and answered once', async () => {
+  test('by mail takes effect once, and gets one answer', async () => {
     const { mail } = await gateway.simulation.mail.deliver({ to: 'echo@agents.test', subject: 'Once', text: 'once' })
     await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
     const before = await takeStock(mail.messageId)
@@ -135,7 +135,7 @@ test('W-32: a thread whose name has characters of a path stays in its own', asyn
   expect((await ask('GET', '/api/v1/agent/history?threadId=a')).status).toBe(200)
 })
 
-test('E-33: whoever reads in a call without its result, or a result without its call, is told which', async () => {
+test('E-33: an import of a call without its result, or a result without its call, names it', async () => {
   const query = new URLSearchParams({ owner, thread: 'copy:halves', format: 'swarm' })
   const call = (id: string) => ({ id, type: 'function', function: { name: 'look', arguments: {} } })
   const common = { agentName: 'desk', mode: 'tool' }

@@ -157,7 +157,7 @@ async function countOf({ store }: Line, state: 'sent' | 'later' | 'dead', to: st
 
 const patience = { timeout: 30_000, interval: 20 }
 
-test('a dead host costs five connections and one each time it is tried again; back again it gets everything, in order', async () => {
+test('a dead host costs five connections and one at each later try; after its return it gets everything, in order', async () => {
   const [dead, healthy] = [await openSink(), await openSink()]
   const line = await openLine({ 'dead.test': dead, 'healthy.test': healthy })
   dead.fall()
@@ -192,7 +192,7 @@ function opened({ logged }: Line): readonly unknown[] {
   return logged.filter(([text]) => text === 'host left alone: it does not answer').map(([, fields]) => fields.opened)
 }
 
-test('what waits for a dead host dies with a reason when its time is over', async () => {
+test('a delivery that waits for a dead host dies with a reason when its time is over', async () => {
   const dead = await openSink()
   const line = await openLine({ 'dead.test': dead }, { giveUpAfterMs: 20 * minute })
   dead.fall()

@@ -133,7 +133,7 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('MN-9.2, %s:
   test('id is the protocol’s own', () => expect([first.id, reply.id]).toEqual([sent.id, answer.id]))
   test('thread_id is the conversation’s, for all of it', () =>
     expect([first.thread_id, reply.thread_id]).toEqual([sent.thread, answer.thread]))
-  test('in_reply_to is there when something is answered', () =>
+  test('in_reply_to names the message that this one answers', () =>
     expect([first.in_reply_to, reply.in_reply_to]).toEqual([undefined, answer.inReplyTo]))
   test('sender.address is the verified sender’s', () => expect(first.sender.address).toMatch(column.address))
   test('auth_method names the proof', () => expect(column.auth_method).toContain(first.sender.auth_method))
@@ -146,14 +146,14 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('MN-9.2, %s:
     expect(first.recipient_capabilities.mention_relay).toEqual(column.mention_relay)
     expect(reply.recipient_capabilities.mention_relay).toEqual(column.mention_relay)
   })
-  test('received_via names the door', () => expect(first.received_via).toBe(via))
+  test('received_via names the endpoint', () => expect(first.received_via).toBe(via))
   test('raw is what arrived, without credentials', () => {
     const text = typeof first.raw === 'string' ? first.raw : JSON.stringify(first.raw)
     const marks = { activitypub: '"type":"Create"', a2a: '"messageId":"first"', email: 'Subject: Mentionable' }
     expect(text).toContain(marks[via])
     expect(text).not.toMatch(/Bearer |"authorization"|"signature":/i)
   })
-  test('MN-9.1: the door checked the credential, minted evidence of it, and gave the history (MN-1.1, MN-2.1)', () => {
+  test('MN-9.1: the endpoint checked the credential, minted evidence of it, and gave the history (MN-1.1, MN-2.1)', () => {
     const { sender } = reply
     expect(sender.verified).toBe(true)
     const [evidence] = sender.identities ?? []
@@ -175,7 +175,7 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('MN-9.2, %s:
   })
 })
 
-test('MN-5: the gateway trims by the agent’s policy, before the agent is called (MN-2.4)', async () => {
+test('MN-5: the gateway trims by the agent’s policy, before it calls the agent (MN-2.4)', async () => {
   const heard: NormalizedMessage[] = []
   for (const text of ['one', 'two', 'three']) {
     void call({ messageId: `trim ${text}`, contextId: 'trim' })
@@ -186,7 +186,7 @@ test('MN-5: the gateway trims by the agent’s policy, before the agent is calle
   expect(heard[2]?.history?.map(({ id, role }) => (role === 'user' ? id : role))).toEqual(['trim two', 'assistant'])
 })
 
-test('MN-4.2, MN-3: a streamed tool call is told twice under one id, begun and ended; words about tools are words', async () => {
+test('MN-4.2, MN-3: a streamed tool call comes twice under one id, at its beginning and its end; words about tools are words', async () => {
   const { a2a } = gateway.simulation
   const client = await a2a.client(`${gatewayOrigin}/agents/tools/.well-known/agent-card.json`, await a2a.token())
   const told: { type: string; toolCallId: string }[] = []
@@ -205,7 +205,7 @@ test('MN-4.2, MN-3: a streamed tool call is told twice under one id, begun and e
   expect((await readNext()).parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'calling search(...)' }])
 })
 
-test('MN-1.3: every document of discovery is at the root of the domain, by https addresses only', async () => {
+test('MN-1.3: every discovery document is at the root of the domain, with https addresses only', async () => {
   for (const path of [
     '/.well-known/webfinger?resource=acct:desk@agents.test',
     '/.well-known/agent-card/desk',
@@ -218,7 +218,7 @@ test('MN-1.3: every document of discovery is at the root of the domain, by https
   }
 })
 
-test('MN-1.3: the legacy relation and the legacy addresses of specifications are never written (MN-1.6)', async () => {
+test('MN-1.3: the gateway never writes the legacy relation and the legacy addresses of specifications (MN-1.6)', async () => {
   for (const path of ['/.well-known/webfinger?resource=acct:desk@agents.test', '/.well-known/agent-card/desk']) {
     const text = await (await fetch(`${gateway.url()}${path}`)).text()
     expect(text).not.toMatch(/mentionable\.dev\/(agent-card|spec\/)/)

@@ -64,7 +64,7 @@ describe('the answers table, through real sockets', () => {
   })
 
   test.each(['activitypub', 'a2a', 'email'] as const)(
-    '%s: a key host that does not answer is no verdict: the peer is asked to come back',
+    '%s: without an answer of a key host there is no verdict, and the peer has to come back',
     async via => {
       const before = (await gateway.messages()).length
       expect(await sendFaulty(via, 'key_host_down')).toBe(via === 'email' ? 451 : 503)
@@ -73,7 +73,7 @@ describe('the answers table, through real sockets', () => {
   )
 })
 
-describe('the door', () => {
+describe('the endpoint', () => {
   test('refuses more header fields than any honest peer sends', async () => {
     const { hostname, port } = new URL(gateway.url())
     const socket = connect(Number(port), hostname)

@@ -66,13 +66,13 @@ describe.each(expectations)('a message by $via', ({ via, sender, method, evidenc
     record = await showSettled(first.id)
   })
 
-  test('is answered by the agent with what it heard, the sender and the proof (MN-9.1, MN-3)', () => {
+  test('gets an answer with its text, the sender and the proof (MN-9.1, MN-3)', () => {
     expect(first.reply?.text).toContain('hello from outside')
     expect(first.reply?.text).toContain(record.message.sender.address)
     expect(first.reply?.text).toContain(record.message.sender.auth_method)
   })
 
-  test('is shown to the operator as the contract has it', () => {
+  test('appears to the operator in the form of the contract', () => {
     const { message, state, duplicates, response } = record
     expect(() => normalizedMessageSchema.parse(message)).not.toThrow()
     expect(message).toMatchObject({
@@ -118,7 +118,7 @@ describe.each(expectations)('a message by $via', ({ via, sender, method, evidenc
     expect(JSON.stringify(message.history?.[0]?.parts)).toContain('hello from outside')
   })
 
-  test('is found again after a restart', async () => {
+  test('is there again after a restart', async () => {
     await gateway.restart()
     expect((await gateway.show(first.id)).response?.id).toBe(record.response?.id)
   })

@@ -70,7 +70,7 @@ const textOf = (events: readonly BaseEvent[]) =>
   events.map(event => ('delta' in event && event.type === 'TEXT_MESSAGE_CONTENT' ? event.delta : '')).join('')
 
 describe.each(['0.0.36', '0.0.47', '0.0.59', '1.0.0'])('the AG-UI client %s', version => {
-  test.each(runs)('follows a run of %s that is told "%s" to its end', async (agent, text, end) => {
+  test.each(runs)('follows a run of %s with the client "%s" to its end', async (agent, text, end) => {
     const current = await runClient(await openClient('1.0.0', agent), text)
     const events = await runClient(await openClient(version, agent), text)
     expect(events.at(-1)?.type).toBe(end)
@@ -91,7 +91,7 @@ describe.each(['0.0.36', '0.0.47', '0.0.59', '1.0.0'])('the AG-UI client %s', ve
   })
 })
 
-test('what clients of 0.0.x do not know comes as custom events of the same names', async () => {
+test('events that clients of 0.0.x do not know come as custom events of the same names', async () => {
   const types = async (version: string) => {
     const events = await runClient(await openClient(version, 'manager'), delegating)
     return events.map(event => (event.type === 'CUSTOM' ? (event as unknown as { name: string }).name : event.type))
@@ -100,7 +100,7 @@ test('what clients of 0.0.x do not know comes as custom events of the same names
   expect(await types('1.0.0')).toEqual(expect.arrayContaining(['SUBAGENT_STARTED', 'ACTIVITY_SNAPSHOT']))
 })
 
-test.each(['0.0.36', '0.0.59'])('a run that is cancelled is no success for the client %s', async version => {
+test.each(['0.0.36', '0.0.59'])('a cancelled run is no success for the client %s', async version => {
   const [runId, client] = [uniqueName('run'), await openClient(version, 'chat')]
   const running = runClient(client, 'wait', { runId })
   const cancel = () => web.call(`/api/v1/agents/chat/runs/${runId}/cancel`, { method: 'POST' })

@@ -58,28 +58,31 @@ describe('C-30: an account that two people have one after the other', () => {
   })
 })
 
-test.each(['desk', 'quiet'])('C-30: a run of who is unlinked while it waits is given no past: %s', async agent => {
-  const from = 'bob@mastodon.test'
-  await gateway.dm('the safe is behind the picture', { from, to: agent })
-  await gateway.linkAccount(from, { agent })
-  const own = (await gateway.threads('ann', agent)).find(({ via }) => via === 'activitypub')
-  const threadId = own?.threadId ?? ''
-  const ask = (content: string) =>
-    gateway.postRun(
-      { threadId, runId: uniqueName('run'), messages: [{ id: uniqueName('msg'), role: 'user', content }] },
-      'ann',
-      agent,
-    )
-  const held = await ask('hold')
-  const waiting = await ask('where is the safe?')
-  expect([held.status, waiting.status]).toEqual([200, 200])
-  const { text } = await gateway.dm('unlink @ann@web.agents.test', { from, to: agent })
-  expect(text).toContain('is not linked with this address any more')
-  await gateway.chat('go', { as: 'bob', agent })
-  // It had its past when it began.
-  expect(await readAnswer(held)).toContain('behind the picture')
-  expect(await readAnswer(waiting)).toBe('{"past":[],"kept":[],"knows":[]}')
-})
+test.each(['desk', 'quiet'])(
+  'C-30: a waiting run of a person gets no past after the end of their link: %s',
+  async agent => {
+    const from = 'bob@mastodon.test'
+    await gateway.dm('the safe is behind the picture', { from, to: agent })
+    await gateway.linkAccount(from, { agent })
+    const own = (await gateway.threads('ann', agent)).find(({ via }) => via === 'activitypub')
+    const threadId = own?.threadId ?? ''
+    const ask = (content: string) =>
+      gateway.postRun(
+        { threadId, runId: uniqueName('run'), messages: [{ id: uniqueName('msg'), role: 'user', content }] },
+        'ann',
+        agent,
+      )
+    const held = await ask('hold')
+    const waiting = await ask('where is the safe?')
+    expect([held.status, waiting.status]).toEqual([200, 200])
+    const { text } = await gateway.dm('unlink @ann@web.agents.test', { from, to: agent })
+    expect(text).toContain('is not linked with this address any more')
+    await gateway.chat('go', { as: 'bob', agent })
+    // It had its past when it began.
+    expect(await readAnswer(held)).toContain('behind the picture')
+    expect(await readAnswer(waiting)).toBe('{"past":[],"kept":[],"knows":[]}')
+  },
+)
 
 async function readAnswer(run: Response): Promise<string> {
   const events = (await run.text()).split('\n\n').filter(line => line.startsWith('data: '))

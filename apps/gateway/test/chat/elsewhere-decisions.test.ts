@@ -35,7 +35,7 @@ const noted = (words: string) =>
     }),
   ).size
 
-test('C-30, C-24: is decided in the chat, and the answer goes to both, once', async () => {
+test('C-30, C-24: a person decides it in the chat, and the answer goes to both, once', async () => {
   const asked = await gateway.chat('may I do it?', { threadId })
   const [interrupt] = outcomeOf(asked.events).interrupts ?? []
   const resume = [{ interruptId: interrupt?.id, status: 'resolved', payload: { approved: true } }]
@@ -50,7 +50,7 @@ test('C-30, C-24: is decided in the chat, and the answer goes to both, once', as
   expect((await gateway.postRun(body)).status).toBe(409)
 })
 
-test('C-18: a run there is cancelled like any other, and nothing of it leaves', async () => {
+test('C-18: a person cancels a run there like any other, and nothing of it leaves', async () => {
   const asked = await gateway.chat('may I do it slowly?', { threadId })
   const [interrupt] = outcomeOf(asked.events).interrupts ?? []
   const resume = [{ interruptId: interrupt?.id, status: 'resolved', payload: { approved: true } }]
@@ -63,7 +63,7 @@ test('C-18: a run there is cancelled like any other, and nothing of it leaves', 
   expect(noted('decided: granted')).toBe(1)
 })
 
-test('C-30: messages that come from both sides at the same time are each answered, in order', async () => {
+test('C-30: messages from both sides at the same time each get an answer, in order', async () => {
   const [fromThere, fromHere] = await Promise.all([gateway.dm('from there'), gateway.chat('from here', { threadId })])
   expect(fromThere.text).toContain('heard: from there')
   expect(fromHere.text).toBe('heard: from here')

@@ -40,7 +40,7 @@ describe('a thread that began on the fediverse', () => {
     expect(text).toContain('Done: @alice@mastodon.test is linked with this address.')
   })
 
-  test('C-30: is listed for its owner, and shown with its messages in order, each with the way it came', async () => {
+  test('C-30: appears to its owner with its messages in order, each with its channel', async () => {
     const thread = (await gateway.threads()).find(({ via }) => via === 'activitypub')
     expect(thread).toMatchObject({
       beginning: 'my order is late',
@@ -55,7 +55,7 @@ describe('a thread that began on the fediverse', () => {
     expect(messages[0]?.content).toBe('my order is late')
   })
 
-  test('C-30: a web reply is streamed to the chat and delivered to the fediverse, once, as a reply to its author alone', async () => {
+  test('C-30: streams a web reply to the chat and delivers it to the fediverse, once, to its author alone', async () => {
     const { text, events } = await gateway.chat('is it on its way?', { threadId })
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
     expect(readConfided(text).past).toContain('activitypub: my order is late')
@@ -68,7 +68,7 @@ describe('a thread that began on the fediverse', () => {
     expect(notesTo(alice, 'activitypub: my order is late')).toHaveLength(1)
   })
 
-  test('C-30: the next word by either way finds all that was said before, and C-27: a reload shows all of it in order', async () => {
+  test('C-30: the next message by either channel finds all earlier words, and C-27: a reload shows them in order', async () => {
     const { text } = await gateway.chat('and by train?', { threadId })
     expect(readConfided(text).past).toEqual(['activitypub: my order is late', 'activitypub: is it on its way?'])
     const shown = await gateway.read(threadId)
@@ -79,7 +79,7 @@ describe('a thread that began on the fediverse', () => {
     expect(shown[2]).toMatchObject({ role: 'user', content: 'is it on its way?' })
   })
 
-  test('C-26: a run of one id is run once, in whichever thread', async () => {
+  test('C-26: starts a run of one id once, whatever the thread', async () => {
     const body = {
       threadId,
       runId: uniqueName('run'),
@@ -117,7 +117,7 @@ describe('a thread that began on the fediverse', () => {
     })
   })
 
-  test('C-30: what is unlinked is gone from the chat, and comes back with the link', async () => {
+  test('C-30: leaves the chat with the end of a link, and comes back with the link', async () => {
     await gateway.dm('unlink @ann@web.agents.test')
     expect((await gateway.threads()).filter(({ via }) => via === 'activitypub')).toEqual([])
     expect((await gateway.history(threadId)).status).toBe(404)
@@ -132,7 +132,7 @@ describe('a thread that began on the fediverse', () => {
     expect((await gateway.read(threadId)).slice(0, 2).map(({ seq }) => seq)).toEqual([1, 2])
   })
 
-  test('is read in stretches, and deleted by nobody from the chat', async () => {
+  test('comes in pages, and nobody can delete it from the chat', async () => {
     const page = await gateway.call(`/api/v1/agent/history?threadId=${threadId}&limit=2`)
     const { messages, next_before_seq } = (await page.json()) as { messages: readonly Shown[]; next_before_seq: number }
     expect(messages.map(({ seq }) => seq)).toEqual([next_before_seq, next_before_seq + 1])
@@ -145,7 +145,7 @@ describe('a thread that began on the fediverse', () => {
     expect(await gateway.read(threadId)).not.toEqual([])
   })
 
-  test('C-30: a later owner of the account sees what was said from there, not what another said in a chat', async () => {
+  test('C-30: shows a later owner of the account the words from there, not those of another person in a chat', async () => {
     await gateway.dm('unlink @ann@web.agents.test')
     await gateway.linkAccount('alice@mastodon.test', { as: 'bob' })
     const contents = (await gateway.read(threadId, 'bob')).map(({ content }) => content).join('\n')
@@ -170,7 +170,7 @@ test('threads are listed page by page, the newest first, each once', async () =>
   expect((await fetch(`${gateway.gateway.url()}/api/v1/agent/threads`)).status).toBe(401)
 })
 
-describe('a thread before everybody', () => {
+describe('a public thread', () => {
   const actor = 'https://mastodon.test/users/bob'
   const bob = 'bob@mastodon.test'
   let threadId = ''
@@ -194,7 +194,7 @@ describe('a thread before everybody', () => {
     expect((await gateway.threads()).filter(({ shared }) => shared)).toEqual([])
   })
 
-  test('C-30: what is said there in a chat is answered to its author alone', async () => {
+  test('C-30: answers a message from the chat to its author alone', async () => {
     const { text } = await gateway.chat('my secret is durian', { threadId, as: 'bob' })
     expect(text).not.toBe('')
     const note = await eventually(async () => notesTo(actor, 'who knows the way?').at(-1))
@@ -236,7 +236,7 @@ describe('a thread that began as mail', () => {
     expect(readConfided(later.text).past.join()).toContain('by 7 euros')
   })
 
-  test('C-30: with others in it, it belongs to the person who began it; an answer in the chat is mailed to them alone', async () => {
+  test('C-30: belongs to the person who began it; an answer in the chat goes by mail to them alone', async () => {
     const sent = await gateway.gateway.simulation.mail.deliver({
       to: 'desk@agents.test',
       cc: ['friend@alice.test'],
@@ -256,7 +256,7 @@ describe('a thread that began as mail', () => {
 })
 
 describe('a conversation over A2A', () => {
-  test('C-30: is in the chat of a caller with a token of the same issuer; it goes on with their client alone', async () => {
+  test('C-30: is in the chat of a caller with a token of the same issuer, and goes on with their client alone', async () => {
     const { a2a, send } = gateway.gateway.simulation
     await send({ via: 'a2a', to: 'desk', text: 'called by a program', from: 'dora' })
     const token = await a2a.token({ sub: 'dora', audience: 'chat' })

@@ -42,7 +42,7 @@ async function metadataOf(words: string): Promise<Record<string, unknown>> {
 const sign = ({ bucket, path }: Place, as: 'ann' | 'bob' = 'ann') =>
   gateway.call(`/api/v1/agent/attachments/signed-url?${new URLSearchParams({ bucket, path })}`, { as })
 
-test('a picture of a post has bucket, path and type, no address; its owner reads its bytes, nobody else does', async () => {
+test('a picture of a post has bucket, path and type, no address; only its owner reads its bytes', async () => {
   await post('look at apple', [file(png)])
   const metadata = await metadataOf('look at apple')
   const place = metadata.user_message_attachments as Place
@@ -74,7 +74,7 @@ test('a picture of a post has bucket, path and type, no address; its owner reads
   ])
 })
 
-test('several files are all listed; what is no file of these kinds, or too large, stays where it is', async () => {
+test('several files are all in the list; a file of another kind, or a large one, stays where it is', async () => {
   const other = Buffer.concat([png, Buffer.from('more')])
   await post('look at both', [file(png), file(other, 'The same cat, asleep')])
   const both = await metadataOf('look at both')

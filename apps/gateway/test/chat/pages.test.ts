@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => web.close())
 
-test('a page of a named origin may read files by their signed addresses, and when to come again', async () => {
+test('a page of a named origin may read files by their signed addresses, and the time to come again', async () => {
   const { url } = await web.upload(jpeg)
   const read = (origin: string) => fetch(web.local(url), { headers: { origin } })
   const own = await read(page)
@@ -31,7 +31,7 @@ test('a page of a named origin may read files by their signed addresses, and whe
   expect(told.headers.get('access-control-expose-headers')).toBe('retry-after, www-authenticate, dpop-nonce')
 })
 
-test('a caller without proof is told what would prove them', async () => {
+test('a caller without proof learns which proof to bring', async () => {
   const ask = (headers: Record<string, string>) => fetch(web.local('https://agents.test/v1/usage'), { headers })
   const [without, wrong] = [await ask({}), await ask({ authorization: 'Bearer wrong' })]
   expect([without.status, without.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="postern"'])
@@ -48,7 +48,7 @@ test('a page may send headers of its own', async () => {
   expect(told.headers.get('access-control-allow-credentials')).toBeNull()
 })
 
-test('a history with what was done is read in stretches by places of its own, without holes', async () => {
+test('a history with actions comes in pages by positions of its own, without gaps', async () => {
   const threadId = uniqueName('thread')
   for (let count = 0; count < 3; count++) await web.say('tool', { threadId })
   const whole = await web.readHistory(threadId, '&include=trace')
@@ -67,7 +67,7 @@ test('a history with what was done is read in stretches by places of its own, wi
 })
 
 test.each(['ftp://x.test/a', 'file:///etc/passwd', 'javascript:alert(1)', 'https://ann:secret@x.test/a'])(
-  'an address that nobody may follow (%s) is left out, and the page is told so',
+  'the answer leaves out an address that nobody may follow (%s), and the page learns of it',
   async value => {
     const events = await web.say([{ type: 'image', source: { type: 'url', value } }])
     const warning = 'an address that is no plain http or https URL was left out'
@@ -75,7 +75,7 @@ test.each(['ftp://x.test/a', 'file:///etc/passwd', 'javascript:alert(1)', 'https
   },
 )
 
-test('a foreign address loses its query before it is stored', async () => {
+test('a foreign address loses its query before the gateway stores it', async () => {
   const threadId = uniqueName('thread')
   const value = 'https://files.test/picture.png?token=hidden-credential#part'
   await web.say(
@@ -110,7 +110,7 @@ async function askOnly(head: string, body = ''): Promise<Socket> {
   return socket
 }
 
-test('answers that nobody takes are few: a person who leaves them waits for more, and nobody else does', async () => {
+test('answers that nobody collects are few: a person who leaves them waits for more, and nobody else does', async () => {
   const path = `/api/v1/agent/history?threadId=${threadId}`
   const taken = await web.call(path)
   expect((await taken.text()).length).toBeGreaterThan(12_000_000)
@@ -130,7 +130,7 @@ test('answers that nobody takes are few: a person who leaves them waits for more
   }
 })
 
-test('a run that is over counts until it is taken: who leaves many unread has no more of them', async () => {
+test('a finished run counts until its reader takes it: a person with many unread ones gets no more', async () => {
   const open = () => web.postRun({ threadId, runId: uniqueName('run'), messages: [] })
   const body = () => JSON.stringify({ threadId, runId: uniqueName('run'), messages: [] })
   const left = await Promise.all([0, 1].map(() => askAndWait('POST /api/v1/agent/runs', body())))
@@ -154,7 +154,7 @@ test('a run that is over counts until it is taken: who leaves many unread has no
   expect(again).toContain('RUN_FINISHED')
 })
 
-test('files that are asked for and not taken are few: others of that network wait until one of them is', async () => {
+test('files that nobody collects are few: others of that network wait until one of them is free', async () => {
   const bytes = new Uint8Array(10_000_000).fill(0x78)
   const { url } = await web.upload(bytes)
   const { pathname, search } = new URL(url)

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 describe('a person who chats', () => {
-  test('links a mailbox by a code that is mailed and comes back by the chat', async () => {
+  test('links a mailbox by a code that comes by mail and returns by the chat', async () => {
     const { client, text } = await gateway.chat('link ann@alice.test')
     expect(text).toBe(
       'I have sent a code to ann@alice.test. Write it to me here within 15 minutes: "confirm" and the code.',
@@ -29,7 +29,7 @@ describe('a person who chats', () => {
     expect((await gateway.chat('linked', { client })).text).toBe('Linked with this address: ann@alice.test.')
   })
 
-  test('finds commands and answers in the chat again, and no agent is told of them', async () => {
+  test('finds commands and answers in the chat again, and no agent sees them', async () => {
     const { client, text } = await gateway.chat('hello', { threadId: uniqueName('plain') })
     expect(readConfided(text).past).toEqual([])
     await gateway.chat('linked', { client })
@@ -46,12 +46,12 @@ describe('a person who chats', () => {
     expect(answer.knows).toEqual(['email @ann@alice.test', 'web @ann@web.agents.test'])
   })
 
-  test('cannot be linked from a mailbox: nothing can be sent to a chat', async () => {
+  test('cannot link from a mailbox, since no mail reaches a chat', async () => {
     const { text } = await gateway.write('link @bob@web.agents.test', { from: 'eve@alice.test' })
     expect(text).toContain('Nothing can be sent to a chat. Ask there')
   })
 
-  test('is unlinked from the mailbox by the address that "linked" shows', async () => {
+  test('loses the link from the mailbox by the address that "linked" shows', async () => {
     expect((await gateway.write('linked', { from: 'ann@alice.test' })).text).toContain('@ann@web.agents.test')
     const { text } = await gateway.write('unlink @ann@web.agents.test', { from: 'ann@alice.test' })
     expect(text).toContain('Done: @ann@web.agents.test is not linked with this address any more.')
@@ -108,7 +108,7 @@ describe('"forget me" in a chat', () => {
   })
 })
 
-test('a person whom the operator forgets by the key of their chats is no longer linked with anybody', async () => {
+test('when the operator forgets a person by the key of their chats, their links end', async () => {
   await gateway.linkMailbox('ann3@alice.test')
   const headers = { authorization: `Bearer ${operatorToken}` }
   const body = JSON.stringify({ owner: 'web:["https://agents.test","ann"]' })

@@ -51,12 +51,12 @@ test('MN-8.3: on the final hop the dispatcher refuses, and the agent can catch i
   ])
 })
 
-test('what was stopped is counted for the operator', async () => {
+test('the operator sees the number of stopped messages', async () => {
   const metrics = await (await fetch(`${gateways.url('c.test')}/metrics`)).text()
   expect(metrics).toContain('postern_stopped_total{flag="hop_limit"} 1')
 })
 
-test('the answer to a letter comes back to the thread it was written in', async () => {
+test('the answer to a mail comes back to the thread of the mail', async () => {
   const [, first, second] = await gateways.records('b.test', 'two')
   expect(first?.thread).toBe(second?.thread)
   const sent = gateways.simulation.mail.received.find(mail => mail.envelope.to.includes('three@c.test'))

@@ -25,7 +25,7 @@ afterAll(() => gateways.close())
 
 const streamedAt = (who: string, hop: number) => `${who} heard host@a.test by a2a at hop ${hop} of 5`
 
-test('MN-8.1 none: over A2A the gateway calls whom an answer mentions, here and elsewhere, and writes one joint answer; who is down is named', async () => {
+test('MN-8.1 none: over A2A the gateway calls each mentioned agent, here and elsewhere, and its joint answer names unreachable ones', async () => {
   const parts = await gateways.say(
     'a.test',
     'host',
@@ -64,7 +64,7 @@ test('MN-8.3: the final hop asks nobody, and says so', async () => {
   ])
 })
 
-test('MN-8.3: a chain that comes too long is refused', async () => {
+test('MN-8.3: the gateway refuses a chain that is too long', async () => {
   const metadata = { mentionable: { agent_chain: { hop: 6, max_hops: 9 } } }
   await expect(gateways.say('a.test', 'near', 'Hello', { metadata })).rejects.toThrow()
   expect(await gateways.records('a.test', 'near')).toHaveLength(2)
@@ -83,7 +83,7 @@ test('joint answers of conveners that all mention each other end by the hop ceil
   expect(Math.max(...turns.map(({ message }) => message.recipient_capabilities.agent_chain?.hop ?? 0))).toBe(5)
 })
 
-test('who watches an answer as it comes hears the siblings, too, and gets the same in the end', async () => {
+test('a listener of a streamed answer also hears the other local agents, and gets the same at the end', async () => {
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'Ask @near@a.test.' }] }
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: { message } })
   const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': 'the-key-of-the-tests' }

@@ -11,7 +11,7 @@ async function countStopped(host: string): Promise<number> {
   return (await gateways.at(host).store.count()).stopped.loop_guard
 }
 
-test('MN-8.1 addressing: agents of one gateway that mention each other on the fediverse are woken with all proof, and stop within the budget', async () => {
+test('MN-8.1 addressing: local agents that mention each other on the fediverse wake with all proof, and stop within the budget', async () => {
   gateways = await openGateways({ 'a.test': { agents: { one: parrot, two: parrot } } })
   const wake = { via: 'activitypub', to: 'one', text: 'wake @two@a.test please', timeoutMs: 60_000 } as const
   const sent = await gateways.simulation.send(wake)
@@ -79,7 +79,7 @@ test('EM-64: two echo agents that mail each other across two gateways stop at th
   expect(toAlice).toHaveLength(1)
 })
 
-test('EM-64: with room for many hops they stop by what they say', async () => {
+test('EM-64: with quota for many hops they stop by their words', async () => {
   await letParrotsWrite({ limits: { loop: { max_hops: 60 } } })
   const lines = [
     ...describeRecords(await gateways.records('a.test', 'polly')),
@@ -103,7 +103,7 @@ test('EM-64: and whatever they say, by the turns that agents have in an hour', a
   expect(lines.filter(line => line.includes('loop_guard'))).toHaveLength(1)
 })
 
-test('agents that call each other in a circle are ended by the hop ceiling', async () => {
+test('the hop ceiling ends a circle of agents that call each other', async () => {
   gateways = await openGateways({ 'a.test': { agents: { relay: { use: '../agents/calling/relay.ts' } } } })
   const circle = Array(9).fill('@relay@a.test').join(' ')
   const lines = (await gateways.say('a.test', 'relay', circle)).join('\n').split('\n')
@@ -111,7 +111,7 @@ test('agents that call each other in a circle are ended by the hop ceiling', asy
   expect(lines.at(-1)).toBe('Rejection: Cannot call agent: agent chain is longer than 5 hops')
 })
 
-test('agents that begin a new thread each time are stopped by what they have with each other in an hour', async () => {
+test('the hourly limit of a pair stops agents that begin a new thread each time', async () => {
   const poster = { use: '../agents/calling/poster.ts' }
   gateways = await openGateways({
     'a.test': { agents: { one: poster, two: poster }, limits: { loop: { pair_turns_per_hour: 6 } } },
@@ -126,7 +126,7 @@ test('agents that begin a new thread each time are stopped by what they have wit
   expect(ofAgents.filter(({ flags }) => flags.includes('loop_guard'))).toHaveLength(1)
 })
 
-test('agents of one gateway wake each other also where it lets in few and shows its documents only to who signs', async () => {
+test('local agents wake each other also where the gateway admits few and shows its documents only to signed requests', async () => {
   gateways = await openGateways({
     'a.test': {
       agents: { one: parrot, two: { use: 'builtin:echo' } },

@@ -29,7 +29,7 @@ async function wiresTo(host: string, to: string): Promise<readonly Record<string
 
 const text = 'Please wake @two@a.test and wake @far@b.test and wake @one@a.test and wake @third@b.test'
 
-test('MN-8.1 addressing: both halves go out to all, and those who are mentioned are woken, here and elsewhere', async () => {
+test('MN-8.1 addressing: both halves go out to all, and mentioned agents wake, here and elsewhere', async () => {
   const sent = await gateways.simulation.send({ via: 'activitypub', to: 'one', text })
   expect(sent.status).toBe('answered')
   const { object } = (sent.reply as { readonly raw: unknown }).raw as {
@@ -60,7 +60,7 @@ test('MN-8.1 addressing: both halves go out to all, and those who are mentioned 
   }
 })
 
-test('MN-8.1 recipient-field: To and Cc of the reply; agents of our own get a turn in the thread of the mail', async () => {
+test('MN-8.1 recipient-field: To and Cc of the reply; our own agents get a turn in the thread of the mail', async () => {
   const { mail } = await gateways.simulation.mail.deliver({ from: 'Alice <alice@alice.test>', to: 'one@a.test', text })
   const reply = await gateways.simulation.mail.awaitReply(mail.messageId, 30_000)
   expect(reply.headers.get('to')?.[0]).toBe('Alice <alice@alice.test>, far@b.test')
@@ -101,7 +101,7 @@ test('MN-8.1 none: over A2A each part of the joint answer says whose it is', asy
   expect(parts[0]).toContain('I heard: Please wake')
 })
 
-test('agents of one gateway reach each other out of the box in production mode, where the gateway cannot find itself', async () => {
+test('local agents reach each other without configuration in production mode, where the gateway cannot find itself', async () => {
   const data = mkdtempSync(join(tmpdir(), 'postern-production-'))
   const port = await findFreePort()
   const key = 'a-key-of-the-tests'

@@ -39,7 +39,7 @@ afterAll(async () => {
   await passing.close()
 })
 
-test('W-24: a hand-over to an agent on another host is a call by A2A, one hop further, answered by the same address', async () => {
+test('W-24: a hand-over to an agent on another host is an A2A call, one hop further; the same address answers', async () => {
   const sent = await gateways.simulation.send({ via: 'activitypub', to: 'desk', text: 'Hello there' })
   expect(sent.reply?.text).toContain('two@b.test heard desk@a.test by a2a at hop 1 of 5')
   const again = await gateways.simulation.send({

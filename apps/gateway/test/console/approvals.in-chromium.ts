@@ -20,7 +20,7 @@ const openPage = (options?: BrowserContextOptions) => {
   return openSignedIn(browser, { url: gateway.url(), code: gateway.gateway().makeSignInCode() }, options)
 }
 
-test('what waits for an operator is counted, and allowed with other arguments', async () => {
+test('the screen counts waiting calls, and the operator allows one with other arguments', async () => {
   const { page, show, faults } = await openPage()
   await operator.askForRefund('shop')
   await expect.poll(() => page.getByRole('link', { name: /^Waiting/ }).textContent()).toBe('Waiting1')
@@ -38,7 +38,7 @@ test('what waits for an operator is counted, and allowed with other arguments', 
   await page.context().close()
 })
 
-test('what is declined never runs', async () => {
+test('a declined call never runs', async () => {
   const { page, show } = await openPage()
   await operator.askForRefund('shop')
   await show('waiting')
@@ -48,7 +48,7 @@ test('what is declined never runs', async () => {
   await page.context().close()
 })
 
-test('what an agent asks of a human is answered in the browser, and the person gets the answer', async () => {
+test('an operator answers a question of an agent in the browser, and the person gets the answer', async () => {
   const { page, show, faults } = await openPage()
   const { fediverse } = operator.swarm.gateway.simulation
   const { objectId } = await fediverse.deliver({
@@ -70,7 +70,7 @@ test('what an agent asks of a human is answered in the browser, and the person g
   await page.context().close()
 })
 
-test('what waits keeps WCAG 2.2 AA and the width of a phone, in light and dark', async () => {
+test('the list of waiting calls keeps WCAG 2.2 AA and the width of a phone, in light and dark', async () => {
   await operator.askForRefund('shop')
   await operator.swarm.gateway.simulation.fediverse.deliver({
     to: '@desk@agents.test',

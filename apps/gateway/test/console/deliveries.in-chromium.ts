@@ -34,7 +34,7 @@ async function findListed(host: string): Promise<ListedHost | undefined> {
   return ((await answer.json()) as { hosts: ListedHost[] }).hosts.find(each => each.host === host)
 }
 
-test('a host that asks for time is shown with the instant that it named, and with what waits for it', async () => {
+test('the screen shows a host that asks for time with the named instant, and the deliveries that wait for it', async () => {
   const host = 'gotosocial.test'
   const busy = { answer: { status: 503, headers: { 'retry-after': '3600' } }, method: 'POST' }
   const endBusy = gateway.simulation.fediverse.disturb(host, busy)
@@ -50,7 +50,7 @@ test('a host that asks for time is shown with the instant that it named, and wit
   endBusy()
 })
 
-test('a host that does not answer is left alone, and the screen says until when', async () => {
+test('the gateway leaves a silent host alone, and the screen says until when', async () => {
   const host = 'rfc9421.test'
   const endSilence = gateway.simulation.fediverse.disturb(host, { ...disturbances.down, method: 'POST' })
   for (let count = 0; count < 6; count += 1) await post(host)
@@ -61,7 +61,7 @@ test('a host that does not answer is left alone, and the screen says until when'
   endSilence()
 })
 
-test('an address that gets no mail is listed with the reason, and gets mail again when that is lifted', async () => {
+test('the list names an address without mail and the reason, and the operator lifts the suppression', async () => {
   const refusal = { code: 550, message: '5.1.1 no such user', at: 'rcpt', times: 1 } as const
   const endRefusal = gateway.simulation.mail.refuse(refusal)
   await gateway.simulation.send({ via: 'email', to: 'desk', text: 'Are you there?', timeoutMs: 1 })

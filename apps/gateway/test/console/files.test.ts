@@ -10,7 +10,7 @@ afterAll(() => gateway.close())
 
 const read = (path: string, headers = {}) => fetch(`${gateway.url()}${path}`, { headers, redirect: 'manual' })
 
-test('the console is served as it is in the repository, under a policy without inline scripts', async () => {
+test('the gateway serves the console from the repository, under a policy without inline scripts', async () => {
   const page = await read('/operator/')
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
   const policy = page.headers.get('content-security-policy') ?? ''
@@ -20,7 +20,7 @@ test('the console is served as it is in the repository, under a policy without i
   expect(await page.text()).not.toMatch(/<script(?![^>]* src=)|<style|\son\w+=/)
 })
 
-test('an unchanged file is not sent again', async () => {
+test('the gateway does not send an unchanged file again', async () => {
   const first = await read('/operator/app/main.js')
   const etag = first.headers.get('etag') ?? ''
   expect([first.status, first.headers.get('content-type')]).toEqual([200, 'text/javascript; charset=utf-8'])
@@ -38,7 +38,7 @@ test.each([
   expect((await read(path)).status).toBe(404)
 })
 
-test('the chat for other pages is read from anywhere, and the console is not', async () => {
+test('pages of any origin may read the chat for other pages, and none the console', async () => {
   const chat = await read('/postern-chat.js')
   expect([chat.status, chat.headers.get('access-control-allow-origin')]).toEqual([200, '*'])
   const own = await read('/operator/app/main.js')

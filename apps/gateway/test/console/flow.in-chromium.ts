@@ -23,7 +23,7 @@ test('with nothing to show, Flow says what to do next', async () => {
   await page.getByRole('link', { name: 'Compose a message' }).waitFor()
 })
 
-test('messages of all four channels appear while one looks, each with its proof and what became of it', async () => {
+test('messages of all four channels appear on the open screen, each with its proof and its outcome', async () => {
   const { simulation } = gateway
   await simulation.send({ via: 'activitypub', to: 'desk', text: 'from the fediverse' })
   await simulation.send({ via: 'a2a', to: 'desk', text: 'from an agent' })
@@ -52,7 +52,7 @@ test('refusals stand among the messages, in grey, with their reason', async () =
   expect(grey).not.toBe(plain)
 })
 
-test('a channel of the strip filters, and filters that are typed become chips that can be taken away', async () => {
+test('a channel of the strip filters, and typed filters become removable chips', async () => {
   await page.getByRole('button', { name: /^email/ }).click()
   await expect.poll(() => page.locator('.rows .chan').allTextContents()).toEqual(['email'])
   expect(new URL(page.url()).hash).toBe('#/flow?channel=email')
@@ -68,7 +68,7 @@ test('a channel of the strip filters, and filters that are typed become chips th
   await expect.poll(() => rows().count()).toBe(6)
 })
 
-test('the figures above the rows are of all messages of the last hour, whatever the rows are filtered by', async () => {
+test('the figures above the rows cover all messages of the last hour, under any filter', async () => {
   await opened.show('flow?state=failed')
   await expect.poll(() => rows().count()).toBe(1)
   const strip = page.locator('.strip > button')
@@ -83,7 +83,7 @@ test('the figures above the rows are of all messages of the last hour, whatever 
   await opened.show('flow')
 })
 
-test('a filter that is no filter is told with what would be right', async () => {
+test('the screen explains an invalid filter with a valid one', async () => {
   await opened.show('flow?since=yesterday')
   await expect.poll(() => page.getByRole('alert').textContent()).toContain('since')
   await opened.show('flow')
@@ -123,7 +123,7 @@ test('nothing moves under somebody who is about to click: new rows wait above', 
   await rowOf('while you look').waitFor()
 })
 
-test('held rows stay as they are until they are resumed', async () => {
+test('held rows stay as they are until the operator resumes them', async () => {
   await page.mouse.move(5, 5)
   await page.getByRole('button', { name: /^Hold/ }).click()
   const count = await rows().count()
@@ -135,7 +135,7 @@ test('held rows stay as they are until they are resumed', async () => {
   expect(opened.faults).toEqual([])
 })
 
-test('a refusal that names no message is explained, too, with what to do', async () => {
+test('the screen also explains a refusal without a message, with the fix', async () => {
   await gateway.simulation.send({ via: 'email', to: 'nobody', text: 'Is there anybody?', timeoutMs: 1 })
   await page.locator('.rows .refused').filter({ hasText: 'no such agent' }).first().click()
   const why = page.getByRole('region', { name: 'Why' })

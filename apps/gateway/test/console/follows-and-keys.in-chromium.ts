@@ -21,7 +21,7 @@ const listFollowers = async () =>
 const answersTo = (type: string) =>
   gateway.simulation.fediverse.received.filter(({ activity }) => activity.type === type).length
 
-test('who asks to follow waits for the operator, and is told of the decision', async () => {
+test('a new follower waits for the operator, and learns of the decision', async () => {
   await opened.show('waiting')
   await page.getByText('Nothing waits for you').waitFor()
   await follow('alice@mastodon.test')
@@ -38,7 +38,7 @@ test('who asks to follow waits for the operator, and is told of the decision', a
   await expect.poll(() => [answersTo('Accept'), answersTo('Reject')]).toEqual([1, 1])
 })
 
-test('keys are rotated after a question, and the new ones stand in the list', async () => {
+test('the operator rotates keys after a question, and the new ones are in the list', async () => {
   await opened.show('settings')
   await page.getByRole('tab', { name: 'keys' }).click()
   const panel = page.getByRole('region', { name: 'Public keys' })
@@ -58,7 +58,7 @@ test('keys are rotated after a question, and the new ones stand in the list', as
   expect(status).toBe('answered')
 })
 
-test('keys that somebody else has are taken back at once', async () => {
+test('the operator revokes stolen keys at once', async () => {
   const panel = page.getByRole('region', { name: 'Public keys' })
   const before = await panel.locator('.item code').allTextContents()
   await page.getByRole('button', { name: 'Somebody has a key: revoke' }).click()

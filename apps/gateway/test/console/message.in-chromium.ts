@@ -24,7 +24,7 @@ const numberOf = async (text: string) => {
 }
 const why = () => page.getByRole('region', { name: 'Why' })
 
-test('the sentence says what became of it, and the waterfall each stage from the bytes to the delivery', async () => {
+test('the sentence names the outcome, and the waterfall each stage from the bytes to the delivery', async () => {
   await opened.show(`message/${await numberOf('open')}`)
   await expect.poll(() => why().textContent()).toMatch(/^Answered/)
   const order = [
@@ -48,7 +48,7 @@ test('an agent that failed is named with its error and the fix', async () => {
   await expect.poll(() => why().locator('.fix').textContent()).toMatch(/agent/)
 })
 
-test('one answer is shown as mail, post, task and chat, as the gateway writes each; the tabs move by the arrows', async () => {
+test('the screen shows one answer as mail, post, task and chat, as the gateway writes each; arrows move the tabs', async () => {
   await opened.show(`message/${await numberOf('open')}`)
   const before = (await gateway.gateway.store.listDeliveries({ limit: 50 })).length
   const tabs = page.getByRole('tablist', { name: 'The answer by channel' })
@@ -115,7 +115,7 @@ test('a command for curl sends the very bytes of a mail, to whom they came', asy
   )
 })
 
-test('a command for curl sends a request with its signature, and runs nothing that stands in it', async () => {
+test('a command for curl sends a request with its signature, and runs nothing inside the request', async () => {
   const text = `it's "$HOME" $(echo run) \`echo run\` \\`
   await gateway.simulation.send({ via: 'activitypub', to: 'desk', text })
   const { words } = await runShell(await copyCurl("it's"))
@@ -126,7 +126,7 @@ test('a command for curl sends a request with its signature, and runs nothing th
   expect(words).toContain(`${gateway.url}/agents/desk/inbox`)
 })
 
-test('the raw mail is shown byte for byte', async () => {
+test('the screen shows the raw mail byte for byte', async () => {
   await opened.show(`message/${await numberOf('When are you open')}`)
   await page.getByRole('tab', { name: 'raw .eml' }).click()
   await expect

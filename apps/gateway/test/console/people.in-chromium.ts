@@ -36,7 +36,7 @@ async function exportPerson(address: string): Promise<Exported> {
   return JSON.parse(readFileSync(await download.path(), 'utf8')) as Exported
 }
 
-test('an export has every message of a person, however many there are, and none of anybody else', async () => {
+test('an export has every message of a person, whatever their number, and none of anybody else', async () => {
   const { store } = people.gateway.gateway()
   const many = 520
   for (let at = 0; at < many; at += 1) await store.admit(sketchIntake(`m${at}`, { disposition: 'keep' }), `c${at}`)

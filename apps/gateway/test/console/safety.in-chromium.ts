@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-test('a link signs in once, leaves no code in the address, and the token works where it does not', async () => {
+test('a link signs in once, leaves no code in the address, and the token works where the link does not', async () => {
   const page = await (await gateway.browser.newContext()).newPage()
   const code = gateway.gateway.makeSignInCode()
   await page.goto(`${gateway.url}/operator/#${code}`)
@@ -83,7 +83,7 @@ test('a page of another site can neither read nor change anything with the sessi
   await page.context().close()
 })
 
-test('no page can show the console in a frame, and none that it opens can reach back', async () => {
+test('no page can show the console in a frame, and no page that it opens can reach back', async () => {
   const { page } = await gateway.openPage()
   const site = await serveForeignSite((_, response) =>
     response
@@ -166,7 +166,7 @@ test('nothing that a peer writes runs or becomes markup, in any field and on any
 const hostileMail =
   '<base href="https://evil.test/"><meta http-equiv="refresh" content="0;url=https://evil.test/refresh"><link rel="stylesheet" href="https://evil.test/style"><style>@import "https://evil.test/import";p{background:url(https://evil.test/background)}</style><p>hello</p><img src="https://evil.test/pixel.png"><script>parent.hacked=1</script><form action="https://evil.test"><input></form><a href="https://evil.test" target="_top">out</a>'
 
-test('mail with scripts, forms and pictures elsewhere is shown without any of them', async () => {
+test('the screen shows mail with scripts, forms and foreign pictures without any of them', async () => {
   const context = await gateway.browser.newContext()
   const page = await context.newPage()
   const asked: string[] = []

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-test('a composed message is sent, and what became of it opens beside it', async () => {
+test('the composer sends a message, and its outcome opens beside it', async () => {
   await opened.show('compose')
   await page.getByRole('combobox', { name: 'Channel' }).selectOption('email')
   await page.getByRole('combobox', { name: 'To' }).selectOption('desk')
@@ -24,7 +24,7 @@ test('a composed message is sent, and what became of it opens beside it', async 
   await expect.poll(() => result.getByRole('tabpanel').last().textContent()).toContain('Re: Are you open today?')
 })
 
-test('a message with one fault is refused, and the composer says by what', async () => {
+test('the gateway refuses a message with one fault, and the composer names the fault', async () => {
   await page.getByRole('combobox', { name: 'Channel' }).selectOption('activitypub')
   await page.getByRole('button', { name: 'forged' }).click()
   const result = page.getByRole('region', { name: 'Result' })
@@ -34,7 +34,7 @@ test('a message with one fault is refused, and the composer says by what', async
   await expect.poll(() => page.getByRole('region', { name: 'Facts' }).textContent()).toContain('signature_invalid')
 })
 
-test('a person has all that they said on a page, and is forgotten by one button', async () => {
+test('the screen shows all words of a person on a page, and one button forgets the person', async () => {
   await opened.show('people')
   await page.getByRole('link', { name: /@alice@alice\.test/ }).click()
   await page.getByRole('link', { name: /Are you open today/ }).waitFor()
@@ -46,7 +46,7 @@ test('a person has all that they said on a page, and is forgotten by one button'
   )
 })
 
-test('what a host refuses for now waits with its reason, and is sent at once when asked', async () => {
+test('a delivery that a host defers waits with its reason, and goes out at once on request', async () => {
   const { mail } = gateway.simulation
   const endRefusal = mail.refuse({ code: 451, message: '4.7.1 greylisted', at: 'rcpt' })
   await gateway.simulation.send({ via: 'email', to: 'desk', text: 'will you wait?', timeoutMs: 1 })
@@ -58,7 +58,7 @@ test('what a host refuses for now waits with its reason, and is sent at once whe
   await page.getByText('Everything is delivered').waitFor()
 })
 
-test('dead letters are chosen, and dismissed or tried again together', async () => {
+test('the operator chooses dead letters, and dismisses or retries them together', async () => {
   const { mail } = gateway.simulation
   const endRefusal = mail.refuse({ code: 550, message: '5.7.1 not by us', at: 'rcpt' })
   for (const text of ['one', 'two', 'three']) {
@@ -93,21 +93,21 @@ test('the chat of an agent answers in the session of the console', async () => {
   await expect.poll(() => page.locator('postern-chat .message').count()).toBe(2)
 })
 
-test('an agent is paused and resumed', async () => {
+test('the operator pauses and resumes an agent', async () => {
   await page.getByRole('button', { name: 'Pause' }).click()
   await page.getByRole('link', { name: /^desk.*paused/ }).waitFor()
   await page.getByRole('button', { name: 'Resume' }).click()
   await expect.poll(() => page.getByRole('link', { name: /paused/ }).count()).toBe(0)
 })
 
-test('the checks of going live are listed with their fixes, and records can be copied', async () => {
+test('the screen lists the checks of going live with their fixes, and the operator can copy records', async () => {
   await opened.show('go-live')
   await page.getByRole('region', { name: 'Checks' }).waitFor({ timeout: 60_000 })
   await expect.poll(() => page.getByRole('region', { name: 'Checks' }).locator('.item').count()).toBeGreaterThan(20)
   await page.getByRole('region', { name: 'DNS records' }).getByText('_domainkey.agents.test').first().waitFor()
 })
 
-test('an address is looked up as a peer would', async () => {
+test('the screen looks up an address as a peer does', async () => {
   await opened.show('look-up')
   await page.getByRole('textbox', { name: 'Address' }).fill('@desk@agents.test')
   await page.keyboard.press('Enter')

@@ -40,7 +40,7 @@ async function signIn(): Promise<string> {
 const isListed = async (cookie: string) =>
   (await fetch(`${gateway.url()}/operator/api/messages`, { headers: { cookie } })).status
 
-test('the operator token becomes a cookie that scripts and other sites do not get, and that opens the API', async () => {
+test('the operator token becomes a cookie that opens the API, out of reach of scripts and other sites', async () => {
   const answer = await askAsPage('/operator/session', { body: { token: operatorToken } })
   const cookie = answer.headers.get('set-cookie') ?? ''
   expect(cookie).toMatch(/^postern_operator=[\w-]{43}; Max-Age=43200; Path=\/operator; HttpOnly; SameSite=Strict$/)
@@ -49,7 +49,7 @@ test('the operator token becomes a cookie that scripts and other sites do not ge
   expect(await isListed('')).toBe(401)
 })
 
-test('where the console is read over https, the cookie is never sent without it', async () => {
+test('where people read the console over https, browsers never send the cookie without it', async () => {
   const headers = { origin: 'https://agents.test' }
   const answer = await askAsPage('/operator/session', { body: { token: operatorToken }, headers })
   expect(answer.headers.get('set-cookie')).toContain('; Secure;')
@@ -110,7 +110,7 @@ test.each(foreign)('nobody signs in by a request %s', async (_, headers) => {
   expect([answer.status, answer.headers.get('set-cookie')]).toEqual([403, null])
 })
 
-test('a wrong token beside a session is refused: nobody is let in by the other', async () => {
+test('the gateway refuses a wrong token beside a session: neither helps the other', async () => {
   const cookie = await signIn()
   const headers = { cookie, authorization: 'Bearer wrong' }
   expect((await fetch(`${gateway.url()}/operator/api/messages`, { headers })).status).toBe(401)

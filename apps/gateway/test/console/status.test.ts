@@ -22,7 +22,7 @@ test('the status says what runs and how much waits', async () => {
   expect(status.uptime_ms).toBeGreaterThanOrEqual(0)
 })
 
-test('messages of a paused agent wait, those of others do not, and it answers them when it is resumed', async () => {
+test('messages of a paused agent wait, while those of others do not, and the agent answers them after it resumes', async () => {
   const { fediverse } = gateway.simulation
   expect(await post('/agents/echo/pause')).toEqual({ status: 200, body: { agent: 'echo', is_paused: true } })
   const paused = await fediverse.deliver({ to: '@echo@agents.test', text: 'while you are away' })

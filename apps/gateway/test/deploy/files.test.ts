@@ -57,7 +57,7 @@ describe('the images', () => {
     expect(find('COPY').filter(words => words.includes('--chown'))).toEqual([])
   })
 
-  test('a build is given the sources, and no tests, secrets, data or installed packages', () => {
+  test('a build gets the sources, and no tests, secrets, data or installed packages', () => {
     const isTaken = createContextFilter(root)
     for (const path of [
       'package.json',

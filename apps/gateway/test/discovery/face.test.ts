@@ -69,7 +69,7 @@ test('a browser that opens a post of the agent sees it, and the page of the agen
   expect(feed.body.toString()).toContain(`<id>${post}</id>`)
 })
 
-test('who is suspended on the list is refused, and who is only silenced is not', async () => {
+test('the gateway refuses a suspended domain of the list, and not one that the list only limits', async () => {
   const send = (from: string) => gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'hello', from })
   expect(await send('mallory@evil.test')).toMatchObject({ status: 'refused', refusal: { answer: 403 } })
   expect(await send('alice@snac.test')).toMatchObject({ status: 'answered' })

@@ -20,7 +20,7 @@ test.each([`acct:echo@agents.test`, `${gatewayOrigin}/agents/echo`])('WebFinger 
   expect((await answerOf(`/.well-known/webfinger?resource=${resource}`)).status).toBe(410)
 })
 
-test.each(['acct:nobody@agents.test', 'acct:echo@other.test'])('WebFinger of %s is not found', async resource => {
+test.each(['acct:nobody@agents.test', 'acct:echo@other.test'])('WebFinger does not know %s', async resource => {
   expect((await answerOf(`/.well-known/webfinger?resource=${resource}`)).status).toBe(404)
 })
 

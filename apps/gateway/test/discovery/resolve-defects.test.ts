@@ -49,7 +49,7 @@ const faultsOf = async (address?: string) =>
 /** What a plain Mentionable node has not, and need not have. */
 const expected = ['warning a2a.agent_signature', 'warning a2a.host_card']
 
-test('a server without fault: only what it may leave out is noted', async () => {
+test('a server without fault: the report notes only the optional members that it leaves out', async () => {
   const { outcome, found, address } = await resolve()
   expect(await faultsOf()).toEqual(expected)
   expect({ outcome, found, address }).toEqual({
@@ -188,7 +188,7 @@ describe('one defect, one finding', () => {
 })
 
 describe('MN-1.3: redirects of WebFinger', () => {
-  test('one, to https on another host, is followed; the subject still counts', async () => {
+  test('one, to https on another host, works; the subject still counts', async () => {
     pages[webfinger] = { status: 302, location: `https://other.test${webfinger}?resource=x` }
     elsewhere[webfinger] = { type: 'application/jrd+json', body: agent.jrd }
     expect(await faultsOf()).toEqual(expected)
@@ -201,7 +201,7 @@ describe('MN-1.3: redirects of WebFinger', () => {
     ['http', { status: 302, location: 'http://other.test/' }, 'it redirects to an address without https'],
     ['a private address', { status: 302, location: 'https://10.0.0.1/' }, 'Cannot fetch: address is not public'],
     ['nothing', { status: 302, location: 'https://' }, 'it redirects to what is no address'],
-  ])('%s is refused', async (what, answer, reason) => {
+  ])('%s fails', async (what, answer, reason) => {
     pages[webfinger] = what === 'a second one' ? { status: 302, location: `https://other.test${webfinger}` } : answer
     elsewhere[webfinger] = answer
     const { outcome, findings } = await resolve()
@@ -227,14 +227,14 @@ test('MN-1.3: links without https are named, and not followed', async () => {
 test.each([
   ['nobody there', { status: 404 }, 'WebFinger answers 404 at'],
   ['no JSON', { type: 'application/jrd+json', body: '<html>' }, 'is no JSON object'],
-])('%s is unresolved', async (_, answer, message) => {
+])('%s does not resolve', async (_, answer, message) => {
   pages[webfinger] = answer
   const { outcome, findings } = await resolve()
   expect(outcome).toBe('unresolved')
   expect(findings.find(({ id }) => id === 'webfinger.answer')?.message).toContain(message)
 })
 
-test('an address inside is not asked', async () => {
+test('the command sends no request to an address inside', async () => {
   const { outcome, findings } = await resolve('@bot@printer.local')
   expect(outcome).toBe('unresolved')
   expect(findings.find(({ id }) => id === 'webfinger.answer')?.message).toBe(
@@ -242,7 +242,7 @@ test('an address inside is not asked', async () => {
   )
 })
 
-test('what is no address is refused with the reason (MN-1.2)', async () => {
+test('the command refuses an invalid address with the reason (MN-1.2)', async () => {
   expect(await resolve('@bot@localhost')).toMatchObject({
     outcome: 'unresolved',
     findings: [

@@ -29,7 +29,7 @@ describe('postern resolve', () => {
       expect(ids).toContain(id)
   })
 
-  test('a fediverse server is looked at as one', async () => {
+  test('the command recognizes a fediverse server', async () => {
     const { outcome, found, findings } = await resolve('@alice@mastodon.test')
     expect(outcome).toBe('ok')
     expect(found.inbox).toBe('https://mastodon.test/users/alice/inbox')
@@ -77,13 +77,13 @@ describe('postern resolve', () => {
     expect(formatResolved(resolved, { columns: 80, hasColour: true })).toContain('\u001b[31m✗\u001b[0m webfinger.links')
   })
 
-  test('without an address it is refused', async () => {
+  test('the command fails without an address', async () => {
     await expect(gateway.ask('/resolve')).rejects.toThrow('400')
   })
 })
 
 describe('what we publish', () => {
-  test('MN-1.3: only the relations that are asked for (RFC 7033 §4.3)', async () => {
+  test('MN-1.3: holds only the relations that the request names (RFC 7033 §4.3)', async () => {
     const answer = await ask('/.well-known/webfinger?resource=acct:echo@agents.test&rel=self&rel=mailto')
     const { links } = JSON.parse(answer.body.toString())
     expect(links.map(({ rel }: { rel: string }) => rel)).toEqual(['self', 'mailto'])

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 test.each([`@echo@${handleHost}`, '@echo@agents.test'])(
-  'another server resolves %s, confirms the actor and is answered',
+  'another server resolves %s, confirms the actor and gets an answer',
   async address => {
     const sent = await gateway.simulation.send({ via: 'activitypub', to: address, text: `hello ${address}` })
     expect(sent).toMatchObject({ status: 'answered', reply: { text: expect.stringContaining('hello') } })
@@ -70,7 +70,7 @@ test.each([
   expect((await gateway.simulation.loopback.request(url)).status).toBe(404)
 })
 
-test('a server that looks up the name of whoever reads there is answered, and its proof checked', async () => {
+test('a server that looks up the name of its reader gets an answer, and the gateway checks its proof', async () => {
   const from = 'alice@gotosocial.test'
   const sent = await gateway.simulation.send({
     via: 'activitypub',
@@ -88,7 +88,7 @@ test('host-meta says where WebFinger is', async () => {
   expect(answer.body.toString()).toContain(`template="${gatewayOrigin}/.well-known/webfinger?resource={uri}"`)
 })
 
-test('a message that names an agent by the host of its actor is read without that name', async () => {
+test('the agent gets a message that names it by the host of its actor without that name', async () => {
   const text = '@echo@agents.test: which one are you?'
   const sent = await gateway.simulation.send({ via: 'activitypub', to: `@echo@${handleHost}`, text })
   const { message } = await gateway.show(sent.id)

@@ -49,7 +49,7 @@ describe('agents in the docs', () => {
     expect(reply?.text).toContain(words)
   })
 
-  it('the one that asks for consent goes on when it is given', async () => {
+  it('the one that asks for consent goes on after it', async () => {
     const asked = await askShop(gateway, 'one cake')
     const { state } = policyOf(asked)
     const resolution = { in_reply_to_state: state, outcome: 'granted' }

@@ -73,12 +73,12 @@ describe('commands in the docs', () => {
     expect(await runBlock(`npx ${program} ${command} --help`)).toContain('mcp')
   })
 
-  it('what traces need can be installed by its names', () => {
+  it('a reader can install the packages for traces by their names', () => {
     const [, , ...names] = codeOf('telemetry').trim().split(' ')
     expect(names.map(name => import.meta.resolve(name))).toHaveLength(4)
   })
 
-  it('the chat answers in a stream, and its conversation is exported; one by message is imported again', async () => {
+  it('the chat answers in a stream; commands export its conversation and import one by message', async () => {
     const send = 'npx postern send --via activitypub --to echo "hello"\n'
     const [first = '', second = '', third = ''] = codeOf('export').trim().split('\n')
     expect(await runBlock(`${codeOf('chat')}\n${send}`)).toContain('"type":"RUN_FINISHED"')
@@ -108,7 +108,7 @@ describe('commands in the docs', () => {
     expect(ended).toBe(code)
   })
 
-  it('what the web server of another domain redirects is answered by the gateway', async () => {
+  it('the gateway answers the requests that the web server of another domain redirects', async () => {
     const paths = [...codeOf('redirect').matchAll(/^location = (\S+) /gm)].map(([, path]) => path)
     expect(paths).toHaveLength(2)
     for (const path of paths) {
@@ -118,7 +118,7 @@ describe('commands in the docs', () => {
   })
 })
 
-it('an agent is called over A2A', async () => {
+it('the command calls an agent over A2A', async () => {
   const gateway = await openTestGateway()
   try {
     const here = codeOf('call').replace('https://agents.example', gateway.url())

@@ -16,7 +16,7 @@ const placeOf = ({ page, line }: CodeBlock) => `${page}:${line}`
 const ofLanguage = (language: string) => blocks.filter(block => block.language === language)
 
 describe('TypeScript in the guides', () => {
-  it('has the types of the package, and a module that is wrong is noticed', { timeout: 300_000 }, () => {
+  it('has the types of the package, and the test notices a wrong module', { timeout: 300_000 }, () => {
     const modules = ofLanguage('ts')
     const wrong = "import { defineAgent } from 'postern'\nexport default defineAgent({ handle: () => 3 })\n"
     const faults = findTypeFaults([...modules.map(({ code }) => `${code}\nexport {}\n`), wrong])

@@ -12,7 +12,7 @@ it('every code block of the README and the docs has a test that runs it', () => 
   expect(listUntested().map(({ page, line }) => `${page}:${line}`)).toEqual([])
 })
 
-it('a block of a language that no test knows is found on every page', () => {
+it('the test finds a block in an unknown language on every page', () => {
   const block = { page: 'docs/guides/new.md', line: 3, language: 'ruby', code: 'puts 1\n' }
   const record = { ...block, page: 'docs/decisions/0001-libraries.md', language: 'ts' }
   expect(listUntested([block, record])).toEqual([block, record])
@@ -48,13 +48,13 @@ const { shop } = parseBlock(findBlock(['docs/guides/swarm.md', '"use": "swarm"']
 
 describe('configuration in the docs', () => {
   const named = configBlocks.map(([page, mark, place]) => ({ page, mark, place }))
-  it.each(named)('$page with $mark is taken as it stands', async ({ page, mark, place }) => {
+  it.each(named)('$page with $mark works as it stands', async ({ page, mark, place }) => {
     const part = parseBlock(asObject(findBlock([page, mark]).code))
     await expectValid(fillAll(place ? { agents: { shop: { ...shop, ...part } } } : part, rest))
   })
 
   it.each(listGuideConfigs().map(({ page, line, code }) => [`${page}:${line}`, code] as const))(
-    'the part of a configuration at %s is taken as it stands',
+    'the part of a configuration at %s works as it stands',
     async (_, code) => expectValid(fillAll(parseBlock(code), rest)),
   )
 })
@@ -84,14 +84,14 @@ function listStrange(example: unknown, real: unknown, path = ''): readonly strin
 }
 
 describe('JSON on the wire in the docs', () => {
-  it.each(wireBlocks)('%s with %s is JSON once its gaps are filled', (page, mark) => {
+  it.each(wireBlocks)('%s with %s is JSON without its gaps', (page, mark) => {
     const { code } = findBlock([page, mark])
     const [head, ...body] = code.split('\n\n')
     const json = body.length > 0 ? body.join('\n\n') : (head ?? '')
     expect(Object.keys(parseBlock(json)).length).toBeGreaterThan(0)
   })
 
-  it('the message that the guide to webhooks shows has no member that an agent does not get', async () => {
+  it('the message in the guide to webhooks has no member that an agent does not get', async () => {
     const gateway = await openTestGateway()
     try {
       await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'hello' })

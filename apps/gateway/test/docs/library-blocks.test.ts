@@ -66,7 +66,7 @@ async function catchWebhook(secret: string): Promise<CaughtWebhook> {
 }
 
 describe('libraries in the docs', () => {
-  it('what one codec reads another writes', async () => {
+  it('one codec reads the output of another', async () => {
     const code = codeOf('codecs').replace('aguiCodec.write(entries)', 'const written = aguiCodec.write(entries)')
     expect(await runProgram(`${givenToCodecs}${code}console.log(written[0].content)`)).toBe('hello\n')
   })

@@ -24,12 +24,9 @@ test('there are forty checks or more, each with an installation where it fails a
   expect(cases.flatMap(each => Object.keys(each)).toSorted()).toEqual(ids.toSorted())
 })
 
-test.each(allChecks.map(check => [check.id, check] as const))(
-  '%s says what it asks and how it is mended',
-  (id, check) => {
-    expect(checkGroups).toContain(check.group)
-    expect(id).toMatch(new RegExp(`^${check.group}\\.[a-z0-9_]+$`))
-    expect(check.what).toMatch(/^.{20,160}\.$/)
-    expect(check.fix).toMatch(/^\S.{10,160}\.$/)
-  },
-)
+test.each(allChecks.map(check => [check.id, check] as const))('%s says what it asks and how to fix it', (id, check) => {
+  expect(checkGroups).toContain(check.group)
+  expect(id).toMatch(new RegExp(`^${check.group}\\.[a-z0-9_]+$`))
+  expect(check.what).toMatch(/^.{20,160}\.$/)
+  expect(check.fix).toMatch(/^\S.{10,160}\.$/)
+})

@@ -16,25 +16,28 @@ afterAll(async () => {
 })
 
 describe('what peers meet', () => {
-  test.each(['channels.inbox', 'channels.calls'])('%s is told of when a forged call is taken', async id => {
-    const answers: Readonly<Record<string, { readonly status: number; readonly body: string }>> = {
-      'channels.inbox': { status: 202, body: '' },
-      'channels.calls': {
-        status: 200,
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code: -32001, message: 'none' } }),
-      },
-    }
-    const answer = (url: string) => (/\/inbox$|\/a2a$/.test(url) ? answers[id] : undefined)
-    expectFault(await askPublic(id, { answer }), 'a call with a forged proof is not refused')
-  })
+  test.each(['channels.inbox', 'channels.calls'])(
+    '%s appears in the report when the gateway takes a forged call',
+    async id => {
+      const answers: Readonly<Record<string, { readonly status: number; readonly body: string }>> = {
+        'channels.inbox': { status: 202, body: '' },
+        'channels.calls': {
+          status: 200,
+          body: JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code: -32001, message: 'none' } }),
+        },
+      }
+      const answer = (url: string) => (/\/inbox$|\/a2a$/.test(url) ? answers[id] : undefined)
+      expectFault(await askPublic(id, { answer }), 'a call with a forged proof is not refused')
+    },
+  )
 
-  test('a key set from a cache without our key is told of', async () => {
+  test('the report names a key set from a cache without our key', async () => {
     const answer = (url: string) =>
       url.includes('jwks') ? { status: 200, body: '{"keys":[{"kid":"old"}]}' } : undefined
     expectFault(await askPublic('discovery.jwks', { answer }), 'does not have our key')
   })
 
-  test('a proxy that names no clients is told of', async () => {
+  test('the report names a proxy that names no clients', async () => {
     const changeHeaders = ({ 'x-forwarded-for': _, ...headers }: Record<string, unknown>) => headers as never
     expectFault(await askPublic('network.client_address', { changeHeaders }), 'does not say who its clients are')
   })
@@ -48,13 +51,13 @@ describe('what peers meet', () => {
     heal()
   })
 
-  test('a certificate for another host, and one that has expired, are told of', async () => {
+  test('the report names a certificate for another host, and an expired one', async () => {
     expectFault(await examineTls('tls.chain', { certificate: makeCertificate('other.test') }), 'do not believe')
     const now = () => Date.parse('2049-02-01T00:00:00Z')
     expectFault(await examineTls('tls.expiry', { now }), 'has expired 31 days ago')
   })
 
-  test('a host that speaks no TLS is told of once', async () => {
+  test('the report names a host without TLS once', async () => {
     const deps = openDoctorBench()
     expectFault(await examine('tls.chain', deps), 'does not speak TLS')
     for (const id of ['tls.expiry', 'tls.versions'])
@@ -73,19 +76,19 @@ describe('what peers meet', () => {
 describe('mail', () => {
   const secure = { secure: true }
 
-  test('a smarthost with TLS from the first byte is believed by its certificate', async () => {
+  test('the check believes a smarthost with TLS from the first byte by its certificate', async () => {
     expectContent(await examineSmarthost('mail.smarthost_tls', { isSecure: true }, secure), 'certificate that holds')
     const certificate = makeCertificate('other.test')
     const wrong = await examineSmarthost('mail.smarthost_tls', { isSecure: true, certificate }, secure)
     expectFault(wrong, 'the certificate of mx.agents.test:587 does not hold')
   })
 
-  test('a host of the MX record where nobody answers is told of', async () => {
+  test('the report names a host of the MX record where nobody answers', async () => {
     const records = { [ownHost]: { MX: [{ priority: 10, exchange: mxHost }] } }
     expectFault(await examineZone('mail.mx_host', records), `${mxHost}:25 is no mail server`)
   })
 
-  test('a listener that should speak LMTP and does not is told of', async () => {
+  test('the report names a listener that should speak LMTP and does not', async () => {
     const port = await serveMail({ extensions: ['SIZE 1'] })
     const settings = { email: { listen: { port, protocol: 'lmtp' } } }
     const deps = openDoctorBench({ settings, ports: { [`127.0.0.1:${port}`]: port }, deps: { isRunning: true } })
@@ -93,7 +96,7 @@ describe('mail', () => {
     expectFault(await examine('mail.listener', deps), '502')
   })
 
-  test('where mail neither comes nor goes its DNS records are skipped', async () => {
+  test('where mail neither comes nor goes the check skips its DNS records', async () => {
     const [outcome] = await examine('mail.spf', openDoctorBench())
     expect(outcome).toMatchObject({ verdict: 'skipped', message: expect.stringContaining('neither comes nor goes') })
   })

@@ -6,6 +6,6 @@ import { closeShared } from './setup/opened.ts'
 afterAll(closeShared)
 
 describe.each(Object.entries(mailCases))('%s', (_id, { fails, holds }) => {
-  test('says what is wrong and how it is mended', async () => expectFault(await fails.examine(), fails.says))
+  test('says what is wrong and how to fix it', async () => expectFault(await fails.examine(), fails.says))
   test('is content where nothing is wrong', async () => expectContent(await holds.examine(), holds.says))
 })

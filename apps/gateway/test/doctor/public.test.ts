@@ -10,6 +10,6 @@ afterAll(closePublic)
 const cases = Object.entries({ ...networkCases, ...tlsCases, ...discoveryCases, ...channelCases })
 
 describe.each(cases)('%s', (_id, { fails, holds }) => {
-  test('says what is wrong and how it is mended', async () => expectFault(await fails.examine(), fails.says))
+  test('says what is wrong and how to fix it', async () => expectFault(await fails.examine(), fails.says))
   test('is content where nothing is wrong', async () => expectContent(await holds.examine(), holds.says))
 })

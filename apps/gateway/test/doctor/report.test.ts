@@ -21,7 +21,7 @@ const report = (findings: readonly DoctorFinding[]): DoctorReport => ({
 })
 const plain = { columns: 80, hasColour: false }
 
-test('each finding of the operator API has its id, group, subject, verdict and sentence, and what is wrong its fix', async () => {
+test('each finding of the operator API has its id, group, subject, verdict and sentence, and a fault has its fix', async () => {
   const gateway = await openShared()
   const { findings, counts, ...rest } = await gateway.ask<DoctorReport>('/doctor')
   expect(rest).toMatchObject({ gateway: 'running', checked_at: expect.stringMatching(/^\d{4}-.*Z$/) })
@@ -34,7 +34,7 @@ test('each finding of the operator API has its id, group, subject, verdict and s
   expect(Object.values(counts).reduce((sum, count) => sum + count)).toBe(findings.length)
 })
 
-test('a run of the checks writes to nobody: no message comes to an agent, and no peer gets one', async () => {
+test('the checks send no message: neither an agent nor a peer gets one', async () => {
   const gateway = await openShared()
   const { simulation } = gateway
   const count = () => [simulation.fediverse.received.length, simulation.mail.received.length]
@@ -45,7 +45,7 @@ test('a run of the checks writes to nobody: no message comes to an agent, and no
   expect(count()).toEqual(before)
 })
 
-test('only the groups that are asked for are checked; another word is refused with the list of them', async () => {
+test('doctor checks only the named groups, and refuses an unknown one with the list of all', async () => {
   const gateway = await openShared()
   const { findings } = await gateway.ask<DoctorReport>('/doctor?only=tls,work')
   expect(new Set(findings.map(({ group }) => group))).toEqual(new Set(['tls', 'work']))
@@ -55,7 +55,7 @@ test('only the groups that are asked for are checked; another word is refused wi
   expect(refused.status).toBe(401)
 })
 
-test('without a gateway what asks one is skipped with the reason, and the rest is checked', async () => {
+test('without a gateway doctor skips the checks that need one, with the reason, and runs the rest', async () => {
   const { gateway, findings } = await runChecks(openDoctorBench({ settings: { store: 'sqlite' } }), [
     'machine',
     'network',
@@ -70,7 +70,7 @@ test('without a gateway what asks one is skipped with the reason, and the rest i
   expect(of('machine.node')).toMatchObject([{ verdict: 'ok' }])
 })
 
-test('a public address where nobody answers is told of once', async () => {
+test('the report names a public address where nobody answers once', async () => {
   const deps = openDoctorBench({ deps: { gateway: await describeOpened(), isRunning: true } })
   const { findings } = await runChecks(deps, ['network', 'discovery', 'channels'])
   const told = findings.filter(
@@ -82,7 +82,7 @@ test('a public address where nobody answers is told of once', async () => {
   )
 })
 
-test('a configuration that cannot be read leaves the machine to be checked, and names each fault once', async () => {
+test('with an unreadable configuration doctor still checks the machine, and names each fault once', async () => {
   const faults = await examineFile('{ "origin": "x", "agnets": {} }', 'configuration.valid')
   expect(faults.map(({ subject }) => subject).toSorted()).toEqual(['agnets', 'origin'])
   const [skipped] = await examineFile('{ "origin": "x" }', 'configuration.safe')
@@ -93,7 +93,7 @@ test('a configuration that cannot be read leaves the machine to be checked, and 
   expect(isConfigFault(new Error('something else'))).toBe(false)
 })
 
-test('a check that gets no answer ends in time, and the others are told all the same', async () => {
+test('a check without an answer ends in time, and the report still has the others', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const never = new Promise<never>(() => undefined)
   const deps = openDoctorBench({ outside: { resolveDns: () => never } })
@@ -126,7 +126,7 @@ test('a terminal of 80 columns has every line whole, with the fix below its find
   expect(lines.at(-1)).toBe('1 failed, 0 warnings, 0 ok, 0 skipped, in 1.2 s. The gateway is running.')
 })
 
-test('checks that are skipped for one reason are one line', () => {
+test('the report puts skipped checks with one reason in one line', () => {
   const skipped = { ...finding, verdict: 'skipped', subject: '', message: 'dev mode' } as const
   const text = formatFindings(report([skipped, { ...skipped, id: 'mail.mx' }, { ...skipped, id: 'mail.ptr' }]), plain)
   expect(text.split('\n')[1]).toBe('  – spf, mx, ptr: dev mode')

@@ -35,7 +35,7 @@ test('the fuzz run finds nothing at a server without a fault', async () => {
   expect(sent).toBeGreaterThan(1)
 })
 
-test('one seed makes the same requests again, and a kept request is read as it was', () => {
+test('one seed makes the same requests again, and a stored request reads the same', () => {
   const seeds = readSeeds()
   const routes = [{ method: 'POST', path: '/inbox' }]
   const endpoints = listEndpoints({ http: 1, smtp: 2, grpc: 3, routes }, seeds)

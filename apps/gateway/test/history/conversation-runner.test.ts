@@ -61,7 +61,7 @@ const envelope = { schema: 'agents-api.message', version: 1, payload: {}, metada
 const said = (content: string) => ({ ...envelope, type: 'text', role: 'assistant', content })
 
 describe('a runtime that speaks envelopes', () => {
-  test('E-28, E-31, E-44: is given the conversation as canonical envelopes; whatever mix it answers with is kept as such', async () => {
+  test('E-28, E-31, E-44: gets the conversation as canonical envelopes, and may answer with any mix of rows and envelopes', async () => {
     const threadId = uniqueName('thread')
     answerWith = ({ messages }) => ({
       messages: [
@@ -151,7 +151,7 @@ describe('a runtime that speaks envelopes', () => {
     ['E-29: says nothing', { messages: [] }, 'answered nothing'],
   ]
   test.each(unusable)(
-    '%s: the run fails, the conversation has what was said to it, and nothing is kept as an answer',
+    '%s: the run fails, and the conversation keeps the message but no answer',
     async (_, result, reason) => {
       const threadId = uniqueName('thread')
       answerWith = () => result
@@ -187,7 +187,7 @@ describe('a runtime that speaks envelopes', () => {
   })
 })
 
-describe('a session as a provider of models is sent it', () => {
+describe('a session in the form for a provider of models', () => {
   const callRow = {
     role: 'assistant',
     content: '',
@@ -232,13 +232,13 @@ describe('a session as a provider of models is sent it', () => {
     expect(messages[0].metadata).toEqual({ type: 'tool_call', tool_name: 'm', tool_call_id: 'c1', turn: 1 })
   })
 
-  test('E-27: what is stored as it was given back projects to the same', async () => {
+  test('E-27: a stored answer projects to the same again', async () => {
     const { path, messages } = await project([callRow, resultRow, { role: 'user', content: ['a', 'b'] }])
     await web.ask('PUT', path, { messages: (await web.ask('GET', path)).json.messages })
     expect((await web.ask('GET', `${path}/provider`)).json.messages).toEqual(messages)
   })
 
-  test('E-32: neighbours of one role are one message where the provider refuses them; the list stays as it is', async () => {
+  test('E-32: neighbours of one role become one message where the provider refuses them, and the list stays as it is', async () => {
     const text = { role: 'assistant', content: 'Let me look.' }
     const { path, messages } = await project(
       [{ role: 'user', content: 'hi' }, text, callRow, resultRow],
@@ -249,7 +249,7 @@ describe('a session as a provider of models is sent it', () => {
     expect((await web.ask('GET', path)).json.messages).toHaveLength(4)
   })
 
-  test('E-33: calls and results that stand alone are left out and named; the list keeps them', async () => {
+  test('E-33: the projection leaves out single calls and results and names them; the list keeps them', async () => {
     const other = { ...resultRow, metadata: { ...resultRow.metadata, tool_name: 'other' } }
     const { path, messages, findings } = await project([{ role: 'user', content: 'hi' }, callRow, other])
     expect(messages).toEqual([{ role: 'user', content: 'hi' }])

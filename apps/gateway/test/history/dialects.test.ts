@@ -54,7 +54,7 @@ const catalogue: Readonly<Record<string, readonly [group: string, required: stri
   injected_context: ['context', 'content'],
 }
 
-test('S-30: the catalogue of types is read by machines, too: each with its group, its members and its builder', async () => {
+test('S-30: machines can read the catalogue of types, too: each with its group, its members and its builder', async () => {
   const { json } = await call('GET', '/v1/store-types')
   const types = Object.entries(json.types as Record<string, Record<string, unknown>>)
   const own = (fields: unknown) =>
@@ -72,7 +72,7 @@ test('S-30: the catalogue of types is read by machines, too: each with its group
   }
 })
 
-test('S-03: a message without a member that its type requires is refused by its name, and nothing of the list is stored', async () => {
+test('S-03: the gateway refuses a message without a required member by its name, and stores nothing of the list', async () => {
   const path = '/v1/store/required'
   for (const [type, [, required]] of Object.entries(catalogue)) {
     const members = required.split(' ')
@@ -98,7 +98,7 @@ test('S-13: a scope of limits that there is not is refused', async () => {
 describe('sessions of envelopes over HTTP', () => {
   const open = async () => (await call('POST', '/v1/sessions', { agent_slug: 'desk', title: 'First' })).json
 
-  test('E-34, E-36: a first message sent twice makes one session; the whole list is replaced, the title stays', async () => {
+  test('E-34, E-36: a first message twice makes one session; a new list replaces the old one, and the title stays', async () => {
     const session = await open()
     expect((await open()).session_id).toBe(session.session_id)
     const path = `/v1/sessions/${session.session_id}`
@@ -118,7 +118,7 @@ describe('sessions of envelopes over HTTP', () => {
     expect((await open()).session_id).not.toBe(session.session_id)
   })
 
-  test('E-13, E-16: what is odd about the messages of a list is told with their places, also when they are there already', async () => {
+  test('E-13, E-16: the answer names findings in a list with their positions, also for earlier messages', async () => {
     const path = `/v1/sessions/${(await open()).session_id}`
     const messages = [
       { role: 'user', content: 'plain' },
@@ -158,7 +158,7 @@ describe('sessions of envelopes over HTTP', () => {
     expect((await call('GET', path)).status).toBe(404)
   })
 
-  test('E-35: while one holds the lock another’s writing is refused, and a stale token releases nothing', async () => {
+  test('E-35: while one caller holds the lock the gateway refuses another’s writing, and a stale token releases nothing', async () => {
     const path = `/v1/sessions/${(await open()).session_id}`
     const { json: lock } = await call('POST', `${path}/lock`, { ttl: 60 })
     expect((await call('POST', `${path}/lock`, { ttl: 60 })).json).toEqual({ token: null })
@@ -169,7 +169,7 @@ describe('sessions of envelopes over HTTP', () => {
     expect((await call('DELETE', `${path}/lock?token=${lock.token}`)).json).toEqual({ released: true })
   })
 
-  test('E-07, E-15: what is no envelope is refused, and nothing of the list is stored', async () => {
+  test('E-07, E-15: the gateway refuses an invalid envelope, and stores nothing of the list', async () => {
     const path = `/v1/sessions/${(await open()).session_id}`
     await call('PUT', path, { messages: [{ role: 'user', content: 'kept' }] })
     const refused = await call('PUT', path, {

@@ -148,7 +148,7 @@ const refused: readonly (readonly [id: string, row: unknown, reason: string])[] 
 ]
 
 describe('a list with one bad message', () => {
-  test.each(refused)('%s: %j is refused, and the list stays as it was', async (_, row, reason) => {
+  test.each(refused)('%s: the gateway refuses %j, and the list stays as it was', async (_, row, reason) => {
     await put([{ role: 'user', content: 'kept' }])
     const answer = await put([{ role: 'user', content: 'new' }, row])
     expect([answer.status, answer.json.code, answer.json.detail]).toEqual([400, 'malformed', `${prefix} ${reason}`])
@@ -156,7 +156,7 @@ describe('a list with one bad message', () => {
     expect(json.messages.map(({ content }: { content: string }) => content)).toEqual(['kept'])
   })
 
-  test('E-23: bytes that are no UTF-8 are refused before', async () => {
+  test('E-23: the gateway refuses bytes that are not UTF-8 first', async () => {
     const bytes = Buffer.concat([Buffer.from('{"messages":[{"role":"user","content":"'), Buffer.from([0xff])])
     const answer = await web.call(path, { method: 'PUT', body: Buffer.concat([bytes, Buffer.from('"}]}')]) })
     expect([answer.status, await answer.json()]).toMatchObject([400, { detail: 'Cannot read body: not valid UTF-8' }])
@@ -164,7 +164,7 @@ describe('a list with one bad message', () => {
 })
 
 describe('a session', () => {
-  test('E-28, E-30: whatever mix of rows and envelopes is sent, envelopes are stored and shown', async () => {
+  test('E-28, E-30: stores and shows envelopes for any mix of rows and envelopes', async () => {
     const mix = [callRow, { ...form, type: 'text', role: 'user', content: 'x' }, { role: 'user', content: 'y' }]
     await put(mix)
     const { json } = await web.ask('GET', path)
@@ -180,7 +180,7 @@ describe('a session', () => {
     expect(json.messages.map(({ type }: { type: string }) => type)).toEqual(['tool_call', 'tool_result'])
   })
 
-  test('E-34: that a first message has begun is found again, by two at once and by its context', async () => {
+  test('E-34: for one first message is the same for two calls at once, and by its context', async () => {
     const context = uniqueName('context')
     const open = () => web.ask('POST', '/v1/sessions', { context })
     const opened = await Promise.all([open(), open(), open()])
@@ -192,7 +192,7 @@ describe('a session', () => {
     expect((await web.ask('GET', `/v1/sessions/pending?context=${context}`, undefined, 'bob')).status).toBe(404)
   })
 
-  test('E-36: has its whole list replaced at once: who reads meanwhile sees the one or the other', async () => {
+  test('E-36: gets a new list in one step: a reader sees the old or the new one', async () => {
     const at = await openSession()
     const lists = ['a', 'b'].map(word => Array.from({ length: 40 }, () => ({ role: 'user', content: word })))
     await put(lists[0] ?? [], at)
@@ -210,7 +210,7 @@ describe('a session', () => {
   })
 })
 
-test('E-13, E-16: what was odd about envelopes that are read in is said, each by its place', async () => {
+test('E-13, E-16: names the findings of imported envelopes, each by its position', async () => {
   const messages = [
     { role: 'user', content: 'fine' },
     { schema: form.schema, type: 'text', role: 'user', content: 'no version', payload: {} },

@@ -74,7 +74,7 @@ describe('a chat', () => {
     expect((await ask(elsewhere)).json.messages).toEqual(copied)
   })
 
-  test('that was read in from elsewhere goes on: its history has both', async () => {
+  test('from another gateway goes on, and its history has both parts', async () => {
     const thread = `web:${JSON.stringify(['chat', 'thread-moved'])}`
     const messages = [{ type: 'user_message', content: 'said elsewhere' }]
     expect((await ask({ owner, thread, format: 'store' }, { messages })).json).toMatchObject({ added: 1 })
@@ -86,7 +86,7 @@ describe('a chat', () => {
     expect((await ask({ owner, thread, format: 'jsonl' })).json.messages).toHaveLength(3)
   })
 
-  test('S-34: shows what was said, and what was done only to operators', async () => {
+  test('S-34: shows its words to all, and its actions only to operators', async () => {
     await chat('tool', 'thread-trace', 'run-trace')
     const path = '/api/v1/agent/history?threadId=thread-trace'
     const headers = { authorization: `Bearer ${token}` }
@@ -104,7 +104,7 @@ describe('a chat', () => {
     expect(done.map(({ kind }) => kind)).toEqual(['text', 'tool_call', 'tool_result', 'text'])
   })
 
-  test('what is not of the format is refused, and nothing of it is stored', async () => {
+  test('refuses an invalid import, and stores nothing of it', async () => {
     const elsewhere = { owner, thread: 'copy:bad', format: 'store' }
     const messages = [
       { type: 'user_message', content: 'fine' },

@@ -59,25 +59,22 @@ describe.each(['activitypub', 'a2a', 'email', 'web'] as const)('a conversation b
     place = via === 'web' ? await chat() : await converse(via)
   }, 120_000)
 
-  test.each([...exchangeFormats])(
-    'is read in again from %s, here and elsewhere, and comes out the same',
-    async format => {
-      const { messages } = await exchange({ ...place, format })
-      expect(messages.length).toBeGreaterThanOrEqual(said.length)
-      expect(await exchange({ ...place, format }, messages)).toMatchObject({ added: 0 })
-      expect((await exchange({ ...place, format })).messages).toEqual(messages)
+  test.each([...exchangeFormats])('imports from %s, here and elsewhere, and exports the same again', async format => {
+    const { messages } = await exchange({ ...place, format })
+    expect(messages.length).toBeGreaterThanOrEqual(said.length)
+    expect(await exchange({ ...place, format }, messages)).toMatchObject({ added: 0 })
+    expect((await exchange({ ...place, format })).messages).toEqual(messages)
 
-      const copy = { owner: `copies:${via}`, thread: `copy:${format}`, format }
-      const { entries, added } = await exchange(copy, messages)
-      expect(added).toBe(entries)
-      const copied = (await exchange(copy)).messages
-      expect(copied).toHaveLength(messages.length)
-      expect(await exchange(copy, copied)).toMatchObject({ added: 0 })
-      expect((await exchange(copy)).messages).toEqual(copied)
-    },
-  )
+    const copy = { owner: `copies:${via}`, thread: `copy:${format}`, format }
+    const { entries, added } = await exchange(copy, messages)
+    expect(added).toBe(entries)
+    const copied = (await exchange(copy)).messages
+    expect(copied).toHaveLength(messages.length)
+    expect(await exchange(copy, copied)).toMatchObject({ added: 0 })
+    expect((await exchange(copy)).messages).toEqual(copied)
+  })
 
-  test('has each tool call once, with what it was called with and what came of it', async () => {
+  test('has each tool call once, with its arguments and its result', async () => {
     const { messages } = await exchange({ ...place, format: 'normalized' })
     const answers = messages.filter(
       ({ in_reply_to, parts }) => in_reply_to && JSON.stringify(parts).includes('three hits'),

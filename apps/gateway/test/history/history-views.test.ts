@@ -83,7 +83,7 @@ const typesOf = async (id: string) => {
 }
 
 describe('S-32, S-21: the manager of a phase', () => {
-  test('is given exactly what came of the phase before, by a model, after workers side by side', async () => {
+  test('gets exactly the results of the phase before, from a model, after workers side by side', async () => {
     await work('chief', [
       { ask: planner, say: 'phase zero', phase: 0 },
       { ask: planner, say: 'go on with phase one', phase: 1, again: true },
@@ -108,7 +108,7 @@ describe('S-32, S-21: the manager of a phase', () => {
     }
   })
 
-  test('has it noted, with what its workers came to, in its own thread and under one turn', async () => {
+  test('finds them in its own thread and under one turn, with the results of its workers', async () => {
     await work('chief', [{ ask: planner, say: 'phase zero', phase: 0 }])
     const [{ id = '', message = 0 } = {}] = (await gateway.messages()).filter(({ agent }) => agent === 'planner')
     const query = new URLSearchParams({ format: 'store', thread: id })
@@ -135,7 +135,7 @@ describe('S-32, S-21: the manager of a phase', () => {
     })
   })
 
-  test('a phase that is none is refused, with the member named', async () => {
+  test('cannot name an invalid phase, and the error names the member', async () => {
     const metadata = { mentionable: { phase_id: -1 } }
     const url = 'https://agents.test/agents/planner/a2a'
     const { error } = await gateway.simulation.a2a.deliver({ url, text: 'x', metadata })
@@ -147,7 +147,7 @@ describe('S-32, S-21: the manager of a phase', () => {
 })
 
 describe('S-33, S-22: a worker', () => {
-  test('is never shown what another one did, nor what it did for an earlier task', async () => {
+  test('never sees the work of another one, nor its own work for an earlier task', async () => {
     await work('chief', [
       { ask: planner, say: 'phase zero', phase: 0 },
       { ask: '@one@agents.test', say: 'weigh once' },
@@ -212,7 +212,7 @@ describe('S-33, S-22: a worker', () => {
   })
 })
 
-test('S-20: an orchestrator is given the last eight messages, without what was done', async () => {
+test('S-20: an orchestrator gets the last eight messages, without actions', async () => {
   let thread: string | undefined
   for (let round = 0; round < 6; round += 1) {
     const sent = await work('boss', [{ note: { type: 'action', tool: 'think', args: { round } } }], thread)

@@ -41,7 +41,7 @@ async function runImport(): Promise<{ entries: number; added: number }> {
   return (await answer.json()) as { entries: number; added: number }
 }
 
-test('an import that a killed process was at is completed by importing the same once more; nothing is there twice', async () => {
+test('a second import completes one that a kill interrupted, and nothing is there twice', async () => {
   const cut = runImport().then(
     () => 'whole',
     () => 'cut',
@@ -61,7 +61,7 @@ test('an import that a killed process was at is completed by importing the same 
   expect(await runImport()).toMatchObject({ entries: messages.length, added: 0 })
 }, 60_000)
 
-test('commands take a long conversation line by line, and the JSON is the same as of the API', async () => {
+test('commands take a long conversation line by line, and their JSON is the same as that of the API', async () => {
   const lines = await fetch(`${setup.url}/operator/api/transcript?${query}`, {
     headers: { authorization: `Bearer ${operatorToken}`, accept: 'application/x-ndjson' },
   })

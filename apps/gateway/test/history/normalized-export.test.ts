@@ -34,7 +34,7 @@ async function showHandled(ids: readonly string[]): Promise<readonly object[]> {
   return records.flatMap(({ message: { history: _, ...message }, response }) => [message, response ?? {}])
 }
 
-describe.each(['activitypub', 'email', 'a2a'] as const)('a conversation by %s, as normalized', via => {
+describe.each(['activitypub', 'email', 'a2a'] as const)('a conversation by %s in the normalized format', via => {
   let ids: readonly string[]
   let thread: string
   beforeAll(async () => {
@@ -44,7 +44,7 @@ describe.each(['activitypub', 'email', 'a2a'] as const)('a conversation by %s, a
     thread = first.id
   })
 
-  test('contract: is the messages and answers that were handled, with channel, proofs and raw form', async () => {
+  test('contract: has the messages and answers of the gateway, with channel, proofs and raw form', async () => {
     const messages = await take(thread, 'normalized')
     expect(messages).toEqual(await showHandled(ids))
     const [asked] = messages as unknown as readonly NormalizedMessage[]
@@ -57,7 +57,7 @@ describe.each(['activitypub', 'email', 'a2a'] as const)('a conversation by %s, a
     expect(asked?.raw).toBeTruthy()
   })
 
-  test('contract: changes nothing when it is read in again, and moves whole into another thread', async () => {
+  test('contract: changes nothing at a second import, and moves whole into another thread', async () => {
     const messages = await take(thread, 'normalized')
     const before = await take(thread, 'jsonl')
     expect(await put({ thread, format: 'normalized' }, messages)).toMatchObject({ added: 0 })

@@ -40,8 +40,8 @@ const marked = (entry_id: string, content: string) => ({
   gateway: { v: 1, entry_id, kind: 'text' },
 })
 
-describe('a bag', () => {
-  test('that is true finds the entry: what was written out and read in again is there once', async () => {
+describe('an origin marker', () => {
+  test('that is true finds the entry: an export and an import leave it there once', async () => {
     const place = uniqueName('place')
     await putOne(place, 'pay 5')
     const [written] = await exportLocation(place, 'store')
@@ -51,7 +51,7 @@ describe('a bag', () => {
   })
 
   test.each(['of other words', 'of another conversation', 'of another person', 'of nothing', 'that is no bag'])(
-    '%s is stripped, and its message is new',
+    '%s disappears, and its message is new',
     async what => {
       const [place, elsewhere] = [uniqueName('place'), uniqueName('place')]
       const own = await putOne(place, 'pay 5')
@@ -97,7 +97,7 @@ describe('a bag', () => {
     expect(await conversation(place)).toMatchObject([{ type: 'user_message', content: 'mine' }])
   })
 
-  test('on a message of a run is not looked at', async () => {
+  test('on a message of a run does not count', async () => {
     const threadId = uniqueName('thread')
     const place = uniqueName('place')
     const { entry_id } = await putOne(place, 'mine')

@@ -62,7 +62,7 @@ describe('rows of a swarm', () => {
     expect(envelopes.messages[1].payload).toEqual({ tool_name: 'refund', parameters: { a: { b: [null] } } })
   })
 
-  test('W-04: whether a payload was null, absent or an object is kept, and nothing is added when they are read in again', async () => {
+  test('W-04: a null, an absent and an object payload stay apart, and an import adds nothing', async () => {
     const thread = `copy:${uniqueName('swarm')}`
     const rows = [{ ...row, payload: null }, row, { ...row, payload: {} }]
     await exchange(thread, 'swarm', rows)
@@ -84,7 +84,7 @@ describe('rows of a swarm', () => {
       'must be a JSON object',
     ],
     ['W-07: two calls of one id', { tool_calls: [call({}), call({})] }, 'tool_calls: two calls have one id'],
-  ])('%s is refused by its place, and nothing is stored', async (_, change, what) => {
+  ])('the gateway refuses %s by its position, and stores nothing', async (_, change, what) => {
     const thread = `copy:${uniqueName('swarm')}`
     const { status, json } = await exchange(thread, 'swarm', [row, { ...row, ...change }])
     expect([status, json.code]).toEqual([400, 'malformed'])

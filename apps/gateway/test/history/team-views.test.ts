@@ -54,7 +54,7 @@ async function newestOf(agent: string): Promise<string> {
 
 const typesOf = (rows: readonly Row[]) => rows.map(({ type }) => type)
 
-describe('the views of a conversation of the desk', () => {
+describe('the views of a stored conversation', () => {
   test('show task, action, observation and final of each turn of a model, in order', async () => {
     const first = await web.gateway.simulation.send({ via: 'a2a', to: 'scales', text: 'stone' })
     await web.gateway.simulation.send({ via: 'a2a', to: 'scales', text: 'brick', thread: first.thread })
@@ -86,7 +86,7 @@ describe('the views of a conversation of the desk', () => {
     expect(await readView('global', { thread })).toEqual([])
   })
 
-  test('S-25: tell whether an agent has ended its last turn; what it ended before has no effect', async () => {
+  test('S-25: tell whether an agent has ended its last turn; an earlier end has no effect', async () => {
     const tell = async (thread: string, query: object = {}) => {
       const { complete } = await askView('agent', { thread, agent_key: 'one', ...query })
       return complete
@@ -170,7 +170,7 @@ describe('S-34: in a chat', () => {
   ])
   const secret = /private context|left_open|delegat|global_observation/
 
-  test('"what did you do?" is answered by the conversation alone: history, snapshot and stream show nothing of the trace', async () => {
+  test('"what did you do?" gets an answer from the conversation alone, without the trace', async () => {
     const events = await web.say(steps, { threadId: 'asked', runId: 'asked-1' })
     expect(JSON.stringify(events.filter(({ type }) => type !== 'TEXT_MESSAGE_CONTENT'))).not.toMatch(secret)
     const history = await web.readHistory('asked')
@@ -203,7 +203,7 @@ describe('S-34: in a chat', () => {
   })
 })
 
-test('S-34: who may read traces sees in the history who was asked, and what came of it', async () => {
+test('S-34: a reader with access to traces sees in the history which agent ran, and its result', async () => {
   const foreman = { use: '../agents/calling/foreman.ts' }
   const open = await openWebGateway(
     { trace: true },

@@ -101,7 +101,7 @@ test.each([
   ['with a signature that is none', [...signed(new Date()).slice(0, 4), 'signature: no'], 401],
   ['of another content type', ['POST /inbox HTTP/1.1', 'content-type: text/html'], 415],
   ['to no agent', ['POST /agents/nobody/inbox HTTP/1.1', 'content-type: application/activity+json'], 404],
-])('a delivery %s is refused before its body comes', async (_, lines, status) => {
+])('the gateway refuses a delivery %s before its body comes', async (_, lines, status) => {
   const begun = await begin(lines as readonly string[], { client: nextNetwork(), declared: 900_000, sent: 1 })
   await expect.poll(begun.heard).toContain(`HTTP/1.1 ${status} `)
   begun.socket.destroy()

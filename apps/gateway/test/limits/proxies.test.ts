@@ -27,7 +27,7 @@ test('a stranger behind a TLS proxy on this machine uses up nobody else’s rate
   expect((await postAs(gateway, '203.0.113.9, 198.51.100.66')).status).toBe(429)
 })
 
-test('forwarded requests of a private peer that is not trusted are reported by doctor', async () => {
+test('doctor reports forwarded requests of a private peer that the operator does not trust', async () => {
   const gateway = await openLimited({ trusted_proxies: ['10.0.0.1'] })
   await postAs(gateway, '198.51.100.66')
   await postAs(gateway, '198.51.100.67')
@@ -46,7 +46,7 @@ test.each([
   [{ listen: { host: '0.0.0.0' }, network: { trusted_proxies: ['172.16.0.0/12'] } }, false],
   [{ network: { trusted_proxies: [] } }, true],
   [{}, false],
-])('whether clients behind the proxy are told apart: %j', (settings, isBlind) => {
+])('the gateway tells clients behind the proxy apart: %j', (settings, isBlind) => {
   const config = parseConfig({
     origin: 'https://agents.example',
     agents: { echo: { name: 'E', description: 'E', use: 'builtin:echo' } },

@@ -61,7 +61,7 @@ function answersWith(words: string): readonly unknown[] {
     .map(({ activity }) => (activity.object as { inReplyTo?: unknown }).inReplyTo)
 }
 
-test('killed while several messages are answered together: nothing is lost, nothing is answered twice', async () => {
+test('after a kill during one answer to several messages nothing is missing, and each gets one answer', async () => {
   hold('ann', 'ben')
   await post('merge', 'ann')
   await untilBegun('ann')
@@ -85,7 +85,7 @@ test('killed while several messages are answered together: nothing is lost, noth
   expect([ben.merged_into, ben.response?.id]).toEqual([cat.number, cat.response?.id])
 })
 
-test('killed behind an interruption: the older message stays unanswered, the newer one is answered once', async () => {
+test('after a kill behind an interruption the older message has no answer, and the newer one has one', async () => {
   hold('eve', 'fay')
   await post('interrupt', 'eve')
   await untilBegun('eve')

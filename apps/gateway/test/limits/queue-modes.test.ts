@@ -58,7 +58,7 @@ test('queue: each message has its turn, in order', async () => {
   for (const text of ['one', 'two', 'three']) await gateway.awaitAnswer(`heard ${text}`)
 })
 
-test('merge: what one sender wrote meanwhile is one turn, answered once, to the last; the operator sees which', async () => {
+test('merge: messages of one sender in the meantime are one turn with one answer, and the operator sees which', async () => {
   await post('merge', 'ada one')
   const first = await gateway.nextRun()
   const objects = [await post('merge', 'ada two'), await post('merge', 'ada three'), await post('merge', 'ada four')]
@@ -95,7 +95,7 @@ test('merge: another sender in the same thread gets their own answer', async () 
   expect(words).toEqual(['ben two', 'of another', 'ben three'])
 })
 
-test('merge: within the window a sender is answered only after their last message', async () => {
+test('merge: within the window a sender gets an answer only after their last message', async () => {
   await post('patient', 'cat one')
   await post('patient', 'cat two')
   const run = await gateway.nextRun()
@@ -104,7 +104,7 @@ test('merge: within the window a sender is answered only after their last messag
   await gateway.awaitAnswer('heard cat one')
 })
 
-test('interrupt: a newer message breaks the turn off, begins at once, and only it is answered', async () => {
+test('interrupt: a newer message breaks the turn off, begins at once, and gets the only answer', async () => {
   await post('interrupt', 'dot one')
   const first = await gateway.nextRun()
   await post('interrupt', 'dot two')
@@ -123,7 +123,7 @@ test('interrupt: a newer message breaks the turn off, begins at once, and only i
   expect(gateway.answers().filter(text => text.includes('dot one'))).toEqual([])
 })
 
-test('interrupt: a flood runs the agent a few times, answers one of them, and then the newest', async () => {
+test('interrupt: a flood runs the agent a few times, gets one answer, and then one for the newest', async () => {
   const runs: SlowRun[] = []
   await post('interrupt', 'flood 0')
   for (let at = 1; at < 12; at += 1) {
@@ -154,7 +154,7 @@ test('edit: of a message that waits the agent reads the new words only', async (
   expect(gateway.countRuns()).toBe(0)
 })
 
-test('edit: of a message that is being answered the run is broken off, and the new words are answered', async () => {
+test('edit: an edit during the answer breaks the run off, and the new words get the answer', async () => {
   const object = await post('queue', 'fay tow')
   const first = await gateway.nextRun()
   expect(await gateway.edit('queue', object, 'fay two')).toBe(202)
@@ -169,7 +169,7 @@ test('edit: of a message that is being answered the run is broken off, and the n
   expect(gateway.answers().filter(text => text.includes('fay tow'))).toEqual([])
 })
 
-test('delete: of a message that is being answered the run is broken off, and nothing is answered', async () => {
+test('delete: a deletion during the answer breaks the run off, and nothing gets an answer', async () => {
   const object = await post('queue', 'gus one')
   const first = await gateway.nextRun()
   expect(await gateway.remove('queue', object)).toBe(202)
@@ -185,7 +185,7 @@ test('delete: of a message that is being answered the run is broken off, and not
   expect(await gateway.show(first.message.id)).toMatchObject({ state: 'failed', flags: ['deleted'], response: null })
 })
 
-test('concurrency: an agent that takes one turn at a time has one, in whatever threads they come', async () => {
+test('concurrency: an agent with one turn at a time has only one, whatever threads its messages come in', async () => {
   await gateway.post('single', 'hal one', { thread: `${thread} 1` })
   const first = await gateway.nextRun()
   await gateway.post('single', 'hal two', { thread: `${thread} 2` })
@@ -215,7 +215,7 @@ async function untilStored(text: string) {
   return eventually(async () => (await gateway.messages()).find(({ preview }) => preview === text))
 }
 
-test('A2A, merge: what is added to a task while it is worked on is answered together, to all who wait', async () => {
+test('A2A, merge: additions to a task during its work get one answer together, which all waiting callers get', async () => {
   const calls = [call('merge', 'ivy one')]
   const first = await gateway.nextRun()
   calls.push(call('merge', 'ivy two', taskOf(first)))
@@ -237,7 +237,7 @@ test('A2A, merge: what is added to a task while it is worked on is answered toge
   expect(tasks[2]?.text).toContain('heard ivy two + ivy three')
 })
 
-test('A2A, interrupt: a newer message of a task is answered to who waits for the older one, too', async () => {
+test('A2A, interrupt: the caller of the older message gets the answer to a newer one of the task, too', async () => {
   const one = call('interrupt', 'jan one')
   const first = await gateway.nextRun()
   const two = call('interrupt', 'jan two', taskOf(first))

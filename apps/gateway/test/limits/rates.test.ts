@@ -69,7 +69,7 @@ test('A2A: 429 in the form of each binding, with the time after which to try aga
   await expectKept('a2a', 2, 2)
 })
 
-test('mail: 450 4.7.1 by SMTP, 429 by HTTP; made-up names without proof share what their network has', async () => {
+test('mail: 450 4.7.1 by SMTP, 429 by HTTP; made-up names without proof share the limit of their network', async () => {
   const { mail } = gateway.simulation
   const deliver = (endpoint: 'smtp' | 'intake', from?: string) =>
     mail.deliver({ to: 'echo@agents.test', text: 'hello', endpoint, ...(from && { from, sign: false }) })

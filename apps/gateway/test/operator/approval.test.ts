@@ -18,7 +18,7 @@ afterAll(() => setup.close())
 beforeEach(() => void setup.takeRings())
 
 test.each(tillAgents)(
-  'E-38, E-39: an operator changes what the tool of %s runs with; it runs once, with that, and the asker is answered where they asked',
+  'E-38, E-39: an operator changes the arguments of the tool of %s; it runs once, with them, and its sender gets the answer',
   async agent => {
     const { objectId, told, waiting } = await setup.askForRefund(agent, 'public')
     expect(told).toContain('A person has to allow this first.')
@@ -54,16 +54,19 @@ test.each(tillAgents)(
   },
 )
 
-test.each(tillAgents)('E-39: a no of an operator never runs the tool of %s; the asker hears of it', async agent => {
-  const { objectId, waiting } = await setup.askForRefund(agent)
-  expect((await setup.decide(waiting.id, { outcome: 'declined' })).body).toMatchObject({ state: 'declined' })
-  await eventually(async () => setup.answersTo(objectId).find(each => each.includes('It was not allowed.')))
-  expect(setup.takeRings()).toEqual([])
-  expect(await setup.readAction(agent)).toMatchObject({ status: 'rejected', resolver: 'operator' })
-})
+test.each(tillAgents)(
+  'E-39: a no of an operator never runs the tool of %s, and the sender learns of it',
+  async agent => {
+    const { objectId, waiting } = await setup.askForRefund(agent)
+    expect((await setup.decide(waiting.id, { outcome: 'declined' })).body).toMatchObject({ state: 'declined' })
+    await eventually(async () => setup.answersTo(objectId).find(each => each.includes('It was not allowed.')))
+    expect(setup.takeRings()).toEqual([])
+    expect(await setup.readAction(agent)).toMatchObject({ status: 'rejected', resolver: 'operator' })
+  },
+)
 
 test.each(tillAgents)(
-  'one wait of %s, wherever it is decided: the mailed page shows all of it, GET decides nothing, and it is over everywhere',
+  'one wait of %s, for every place of decision: the mailed page shows it whole, GET decides nothing, and it ends everywhere',
   async agent => {
     const { gateway } = setup.swarm
     const mailsBefore = gateway.simulation.mail.received.length
@@ -100,7 +103,7 @@ test.each(tillAgents)(
   },
 )
 
-test('what an operator decides bears no state, and takes nothing but a decision', async () => {
+test('the page of an operator carries no state, and takes nothing but a decision', async () => {
   const { waiting } = await setup.askForRefund('shop')
   const { policy } = await setup.swarm.operate<Waiting>(`/requirements/${waiting.id}`)
   expect(JSON.stringify(policy)).not.toMatch(/"state"|\/actions\//)
@@ -115,7 +118,7 @@ test('what an operator decides bears no state, and takes nothing but a decision'
   await setup.decide(waiting.id, { outcome: 'declined' })
 })
 
-test('over A2A the caller is told that it waits; even the state of a leaked mail lets them decide nothing', async () => {
+test('over A2A the caller learns that the call waits; even the state of a leaked mail gives them no decision', async () => {
   const { gateway } = setup.swarm
   const mailsBefore = gateway.simulation.mail.received.length
   const asked = await askShop(gateway, 'My money, please')
@@ -143,25 +146,22 @@ test('over A2A the caller is told that it waits; even the state of a leaked mail
   expect(setup.takeRings()).toEqual(['begun 17', 'done 17'])
 })
 
-test.each(tillAgents)(
-  'nothing of a wait of %s is left when who asked is forgotten, and it waits no more',
-  async agent => {
-    const { gateway } = setup.swarm
-    const { waiting } = await setup.askForRefund(agent)
-    const edited = { outcome: 'granted', arguments: { order: `durian${agent}` } }
-    await setup.decide(waiting.id, edited)
-    await eventually(async () => setup.takeRings().includes(`done durian${agent}`))
-    const open = (await setup.askForRefund(agent)).waiting
-    await eventually(async () => (await gateway.deliveries()).every(({ state }) => state === 'sent'))
-    expect(listTraces(gateway.dataDir, `durian${agent}`)).not.toEqual([])
-    await setup.swarm.operate('/people/forget', { address: '@alice@mastodon.test' })
-    expect(listTraces(gateway.dataDir, `durian${agent}`)).toEqual([])
-    expect((await setup.decide(open.id, { outcome: 'granted' })).status).toBe(404)
-    expect(setup.takeRings()).toEqual([])
-  },
-)
+test.each(tillAgents)('nothing of a wait of %s stays when the gateway forgets its sender', async agent => {
+  const { gateway } = setup.swarm
+  const { waiting } = await setup.askForRefund(agent)
+  const edited = { outcome: 'granted', arguments: { order: `durian${agent}` } }
+  await setup.decide(waiting.id, edited)
+  await eventually(async () => setup.takeRings().includes(`done durian${agent}`))
+  const open = (await setup.askForRefund(agent)).waiting
+  await eventually(async () => (await gateway.deliveries()).every(({ state }) => state === 'sent'))
+  expect(listTraces(gateway.dataDir, `durian${agent}`)).not.toEqual([])
+  await setup.swarm.operate('/people/forget', { address: '@alice@mastodon.test' })
+  expect(listTraces(gateway.dataDir, `durian${agent}`)).toEqual([])
+  expect((await setup.decide(open.id, { outcome: 'granted' })).status).toBe(404)
+  expect(setup.takeRings()).toEqual([])
+})
 
-test('at a terminal: what waits for the operator is listed, shown whole, and allowed with other arguments', async () => {
+test('at a terminal an operator lists the waiting calls, sees one whole, and allows it with other arguments', async () => {
   const { gateway } = setup.swarm
   const { objectId, waiting } = await setup.askForRefund('shop')
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })

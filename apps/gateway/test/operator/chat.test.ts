@@ -31,7 +31,7 @@ const yes = (interruptId: string, more: object = {}) => {
 }
 
 test.each(tillAgents)(
-  'C-23, C-24: what %s waits for is shown whole, changed, allowed, and its end told in the operator’s chat',
+  'C-23, C-24: the operator’s chat shows the waiting call of %s whole, takes changes and consent, and tells its end',
   async agent => {
     const { objectId, waiting } = await gateway.askForRefund(agent)
     const chat = openWaiting(waiting)
@@ -81,7 +81,7 @@ test.each(tillAgents)(
 )
 
 test.each(tillAgents)(
-  'E-39: a yes for all such calls, given in the operator’s chat, lets the tool of %s run for the same person without asking',
+  'E-39: a yes for all such calls in the operator’s chat later runs the tool of %s for that person without a question',
   async agent => {
     const { waiting } = await gateway.askForRefund(agent)
     const chat = openWaiting(waiting)
@@ -115,7 +115,7 @@ test.each(tillAgents)(
   },
 )
 
-test('two operators: one decides, the other is told by whom, and nothing runs twice', async () => {
+test('two operators: one decides, the other learns by whom, and nothing runs twice', async () => {
   const { waiting } = await gateway.askForRefund('shop')
   const chats = [openWaiting(waiting), openWaiting(waiting, operatorToken)]
   for (const chat of chats) expect(outcomeOf(await runChat(chat)).type).toBe('interrupt')
@@ -145,7 +145,7 @@ test('calls of one id in several conversations are several messages in the chat,
   expect(ends.toSorted()).toEqual(ids.map(id => `approval-${id}-end`).toSorted())
 })
 
-test('C-25: what is neither yes nor no, wrong arguments, and what is unknown decide nothing; it is never a success', async () => {
+test('C-25: an unclear answer, wrong arguments or an unknown id decide nothing, and never count as success', async () => {
   const { waiting } = await gateway.askForRefund('shop')
   const wrong = [
     [{ interruptId: waiting.id, status: 'resolved', payload: { editedArgs: { order: '5' } } }, 'is left open'],
@@ -195,7 +195,7 @@ test('E-43: a run’s id names one run; nobody but an operator has one', async (
 })
 
 test.each(tillAgents)(
-  'C-25: whoever talks to %s in a chat is told to wait, decides nothing, and hears the end',
+  'C-25: a person who talks to %s in a chat has to wait, decides nothing, and hears the end',
   async agent => {
     const chat = openChat(`${gateway.swarm.gateway.url()}/api/v1/agents/${agent}/runs`, annsToken)
     chat.addMessage({ id: newName('msg'), role: 'user', content: 'My money, please' })
@@ -220,7 +220,7 @@ test.each(tillAgents)(
   },
 )
 
-test('W-26: what an agent asks of a human waits in the operator’s chat, too; answered there, it is closed everywhere', async () => {
+test('W-26: a question of an agent to a human waits in the operator’s chat, too; an answer there closes it everywhere', async () => {
   const { fediverse } = gateway.swarm.gateway.simulation
   const { objectId } = await fediverse.deliver({
     to: '@desk@agents.test',

@@ -22,7 +22,7 @@ async function leaveDeadGateway() {
   return { tree: { data, email: { listen: { port: 0 } } }, baseDir: data, missing: [], path: undefined }
 }
 
-test('commands read the stored data when the gateway was killed, whoever has its process number now', async () => {
+test('commands read the stored data after a kill of the gateway, even when another process has its number', async () => {
   const client = await openOperatorClient(await leaveDeadGateway())
   expect(client.isRunning).toBe(false)
   expect(await client.call(messageOperations.list, {})).toEqual({ items: [], next: null })
@@ -48,13 +48,13 @@ test('"send" without a gateway says how to start one', async () => {
   await expect(sending).rejects.toThrow(new CommandError('no gateway is running here; start one with "npm start"'))
 })
 
-test('a run file that was cut short is none', () => {
+test('an incomplete run file does not count', () => {
   const data = mkdtempSync(join(tmpdir(), 'postern-cut-'))
   writeFileSync(join(data, 'gateway.json'), '{"url":"http')
   expect(findRunFile(data)).toBeUndefined()
 })
 
-test('beside "dev" commands go by dev mode, though the file would do for "start"; its lines name the file', async () => {
+test('beside "dev" commands follow dev mode, though "start" accepts the file; their lines name the file', async () => {
   const baseDir = mkdtempSync(join(tmpdir(), 'postern-dev-'))
   const tree = {
     origin: 'https://agents.example',

@@ -39,7 +39,7 @@ async function post(text: string, to = 'echo'): Promise<string> {
 const isOf = (id: string, kind?: string) => (event: OperatorEvent) =>
   (kind === undefined || event.kind === kind) && (event.data.id === id || event.data.message_id === id)
 
-test('a message, its turn and its delivery are told as they are, in this order', async () => {
+test('the stream reports a message, its turn and its delivery as they are, in this order', async () => {
   const events = await follow()
   expect((await events.next()).kind).toBe('ready')
   const id = await post('hello')
@@ -69,7 +69,7 @@ test('a reader that comes back hears what it has missed, once', async () => {
 })
 
 test.each(['nonsense', '000000000000-7-1', `ffffffffffff-1-${Date.UTC(2020, 0, 1)}`])(
-  'a reader whose last event, %s, is not known here is told to read anew',
+  'a reader with an unknown last event, %s, hears that it has to read anew',
   async lastId => {
     const events = await follow({ lastId })
     expect((await events.next()).kind).toBe('reload')
@@ -89,7 +89,7 @@ test('a reader that has seen an event of another gateway goes on by its time', a
   events.close()
 })
 
-test('what an agent, a channel or a kind does not have is not told', async () => {
+test('the stream leaves out members that an agent, a channel or a kind does not have', async () => {
   const readers = await Promise.all([
     follow({ query: '?agent=help&kind=message' }),
     follow({ query: '?channel=email&kind=message' }),
@@ -111,7 +111,7 @@ test('what an agent, a channel or a kind does not have is not told', async () =>
   for (const reader of readers) reader.close()
 })
 
-test('a refusal is told with its reason', async () => {
+test('the stream reports a refusal with its reason', async () => {
   const events = await follow({ query: '?kind=refusal' })
   await events.next()
   await gateway.simulation.fediverse.deliver({ to: '@echo@agents.test', text: 'forged', fault: 'unsigned' })
@@ -134,7 +134,7 @@ test('a gateway that stops ends its streams', async () => {
   expect(await ended).toContain('the stream has ended')
 })
 
-test('"messages --follow" prints what there is, and each message that comes with its states, as the filter has it', async () => {
+test('"messages --follow" prints the present messages and each new one with its states, by the filter', async () => {
   const client = await openOperatorClient(describeRunning())
   const printed: string[] = []
   const following = followMessages(

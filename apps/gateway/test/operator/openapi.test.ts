@@ -66,7 +66,7 @@ test('the document is OpenAPI 3.1', async () => {
   expect({ valid, errors }).toMatchObject({ valid: true })
 })
 
-test('each operation answers as the document says, to calls that use what it declares, and succeeds at least once', {
+test('each operation answers as the document says, to calls with its declared parameters, and succeeds at least once', {
   timeout: 120_000,
 }, async () => {
   const faults: unknown[] = []
@@ -86,7 +86,7 @@ test('each operation answers as the document says, to calls that use what it dec
   expect({ faults, neverSucceeded }).toEqual({ faults: [], neverSucceeded: [] })
 })
 
-test('every operation is called, and every parameter of a query is sent', () => {
+test('the test calls every operation, and sends every parameter of a query', () => {
   const sent = (id: string) =>
     new Set(calls.filter(each => each.id === id).flatMap(({ query = {} }) => Object.keys(query)))
   const left = operations.flatMap(({ operationId, parameters }) => {

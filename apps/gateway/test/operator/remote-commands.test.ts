@@ -64,7 +64,7 @@ function listCommands(command: Command, names: readonly string[] = []): readonly
   return command.commands.flatMap(each => listCommands(each, [...names, each.name()]))
 }
 
-test('every command is one that reads by address and token, one that changes, or one beside the files', () => {
+test('every command reads by address and token, or changes something, or works beside the files', () => {
   const unknown = listCommands(createProgram()).filter(
     name => !(name in readers) && !local.includes(name) && !changing.test(name),
   )
@@ -95,7 +95,7 @@ describe('a command that reads needs the address and the token only', () => {
   })
 })
 
-test('in an empty folder POSTERN_URL and POSTERN_OPERATOR_TOKEN are enough, and nothing is written there', async () => {
+test('in an empty folder POSTERN_URL and POSTERN_OPERATOR_TOKEN are enough, and the command writes nothing there', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'postern-remote-'))
   const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
   const child = spawn(process.execPath, [program, 'messages', '--json'], {
@@ -108,7 +108,7 @@ test('in an empty folder POSTERN_URL and POSTERN_OPERATOR_TOKEN are enough, and 
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('beside a gateway that runs, secrets of its agents may be missing where the command runs', async () => {
+test('beside a running gateway, secrets of its agents may be missing where the command runs', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'postern-beside-'))
   writeRunFile(folder, { url: gateway.url(), pid: process.pid, isSimulating: false })
   const config = {
@@ -134,7 +134,7 @@ test('beside a gateway that runs, secrets of its agents may be missing where the
   }
 })
 
-test('a wrong token is refused in one sentence', async () => {
+test('the command refuses a wrong token in one sentence', async () => {
   const program = createProgram()
   const args = ['node', 'postern', '--url', gateway.url(), '--token', 'wrong', 'messages']
   await expect(program.parseAsync(args)).rejects.toThrow(new CommandError('The operator token is missing or wrong.'))
@@ -150,7 +150,7 @@ test.each([
   ['http://[::1]:8787', 'http://[::1]:8787'],
   ['http://postern:8787', 'http://postern:8787'],
   ['http://10.0.0.7', 'http://10.0.0.7'],
-])('an address such as %s is taken', (url, taken) => {
+])('the command takes an address such as %s', (url, taken) => {
   expect(find(url, 'secret')).toEqual({ url: taken, token: 'secret' })
   expect(find(undefined, undefined, { POSTERN_URL: url, POSTERN_OPERATOR_TOKEN: 'secret' })?.url).toBe(taken)
 })
@@ -163,7 +163,7 @@ test.each([
   ['https://user:pass@agents.example', 'is no address'],
   ['https://agents.example/?a=b', 'is no address'],
   ['agents.example', 'is no address'],
-])('an address such as %s is refused before the token leaves', (url, why) => {
+])('the command refuses an address such as %s before the token leaves', (url, why) => {
   expect(() => find(url, 'secret')).toThrow(why)
 })
 

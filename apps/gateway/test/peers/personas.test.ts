@@ -21,7 +21,7 @@ test.each([
   ['alice@rfc9421.test', 'whose server reads RFC 9421 alone'],
   ['alice@slow.test', 'whose server takes its time'],
   ['alice@redirector.test', 'who has moved within her server'],
-])('a mention by %s, %s, is answered and her server verifies the answer', async from => {
+])('a mention by %s, %s, gets an answer that her server verifies', async from => {
   const { fediverse } = gateway.simulation
   const sent = await fediverse.deliver({ from, to, text: `it is me, ${from}` })
   expect([sent.status, sent.body]).toEqual([202, ''])
@@ -30,7 +30,7 @@ test.each([
   expect((await gateway.show(sent.activityId)).message.sender).toMatchObject({ address: `@${from}`, verified: true })
 })
 
-test('the first knock is draft-cavage; RFC 9421 follows where that is refused, and comes first from then on', async () => {
+test('the first request is draft-cavage; RFC 9421 follows where a server refuses that, and comes first from then on', async () => {
   const { fediverse } = gateway.simulation
   for (const from of ['bob@rfc9421.test', 'bob@snac.test', 'bob@rfc9421.test', 'bob@snac.test']) {
     const { objectId } = await fediverse.deliver({ from, to, text: 'knock, knock' })
@@ -46,7 +46,7 @@ test.each([
   ['mallory@redirector.test', 'leads to somebody else'],
   ['carol@redirector.test', 'leads in a circle'],
   ['alice@gone.test', 'is gone'],
-])('%s, whose address %s, is not believed', async from => {
+])('the gateway does not believe %s, whose address %s', async from => {
   const { status, activityId } = await gateway.simulation.fediverse.deliver({ from, to, text: 'believe me' })
   expect(status).toBe(401)
   expect((await gateway.messages()).map(({ id }) => id)).not.toContain(activityId)
@@ -59,7 +59,7 @@ test('a deleted account may send its Delete without a proof, as often as its ser
 })
 
 test.each(['Follow', 'Like', 'Announce', 'Block', 'Move', 'Flag', 'Add', 'Remove', 'Invented'])(
-  '%s is taken when it is signed, and refused when it is forged',
+  'the gateway takes %s with a signature, and refuses a forged one',
   async type => {
     const { fediverse } = gateway.simulation
     const from = 'bob@mastodon.test'

@@ -26,17 +26,17 @@ const post = async (path: string, body: unknown) => {
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
 }
 
-describe('who is not proven', () => {
+describe('an unproven sender', () => {
   test.each([
     ['unsigned mail', 'alice@nodmarc.test', { sign: false }],
-    ['a domain that vouches for no address', 'alice@nodmarc.test', {}],
+    ['a domain that attests no address', 'alice@nodmarc.test', {}],
   ])('%s: the command goes to the agent, and no code goes out', async (_, from, rest) => {
     const answer = await people.write('link victim@alice.test', { from, ...rest })
     expect(readConfided(answer.text)).toBeDefined()
     expect(people.codesTo('victim@alice.test')).toBe(0)
   })
 
-  test('a mailing list: what is written through it is nobody’s command', async () => {
+  test('a mailing list: words through it are nobody’s command', async () => {
     const answer = await people.write('link lister@alice.test', { headers: { 'List-Id': '<friends.lists.test>' } })
     expect(readConfided(answer.text)).toBeDefined()
     expect(people.codesTo('lister@alice.test')).toBe(0)
@@ -71,7 +71,7 @@ describe('who is not proven', () => {
 })
 
 describe('somebody else’s address', () => {
-  test('who names a victim’s mailbox gets nothing without the code, and the victim’s answer to the mail links nothing', async () => {
+  test('a person who names a victim’s mailbox gets nothing without the code, and the victim’s reply links nothing', async () => {
     await people.write('my secret is blue', { from: 'victim@alice.test' })
     const eve = { from: 'bob@gotosocial.test' }
     expect((await people.dm('link victim@alice.test', eve)).text).toContain('I have sent a code')
@@ -98,7 +98,7 @@ describe('somebody else’s address', () => {
     expect((await people.dm(`confirm ${code}`)).text).toContain('There is no code to wait for')
   })
 
-  test('nobody is flooded: a fourth code in a day does not leave', async () => {
+  test('nobody gets a flood: a fourth code in a day does not leave', async () => {
     const names = ['alice@snac.test', 'bob@snac.test', 'alice@barekey.test', 'bob@barekey.test']
     const answers = []
     for (const from of names) answers.push((await people.dm('link flood@alice.test', { from })).text)
@@ -117,7 +117,7 @@ describe('somebody else’s address', () => {
     ['link @alice@printer.local', 'I find nobody at that address'],
     ['link me@localhost', 'This is no address I can link'],
     ['link @mallory@redirector.test', 'I find nobody at that address'],
-  ])('"%s" is refused', async (text, answer) => {
+  ])('the gateway refuses "%s"', async (text, answer) => {
     expect(
       (await people.dm(text, { from: text.includes('@alice@') ? 'alice@mastodon.test' : 'alice@rfc9421.test' })).text,
     ).toContain(answer)
@@ -146,7 +146,7 @@ test('before others the gateway only says where to ask, and only to the person',
 describe('forgetting', () => {
   const listTraces = (word: string) => listAllTraces(people.gateway.dataDir, word)
 
-  test('"forget me" deletes what was said from all addresses of the person; only the last exchange is left', async () => {
+  test('"forget me" deletes the words from all addresses of the person, and only the last exchange stays', async () => {
     const me = { from: 'forgetme@alice.test' }
     await people.write('a mail with the word kumquat', me)
     await people.dm('link forgetme@alice.test', { from: 'bob@rfc9421.test' })
@@ -185,7 +185,7 @@ describe('forgetting', () => {
   })
 })
 
-test('a code that was asked for before a restart still counts after it, once', async () => {
+test('a code from before a restart still counts after it, once', async () => {
   await people.dm('link later@alice.test', { from: 'alice@gotosocial.test' })
   const code = await people.mailedCode('later@alice.test')
   await people.gateway.restart()
@@ -196,7 +196,7 @@ test('a code that was asked for before a restart still counts after it, once', a
 })
 
 test.each(['link again@alice.test', 'confirm'])(
-  '"%s" is done once, when the turn is run again because its end was not written',
+  '"%s" takes effect once when a lost end makes the turn run again',
   async text => {
     const { store } = people.gateway.gateway()
     const commit = store.commit.bind(store)

@@ -24,7 +24,7 @@ const copies = (text: string) => people.gateway.simulation.mail.received.filter(
 const settled = async () =>
   eventually(async () => (await people.gateway.deliveries()).every(({ state }) => state === 'sent'))
 
-test('a person with a linked mailbox is answered where they asked, and once by mail', async () => {
+test('a person with a linked mailbox gets the answer in its thread, and one copy by mail', async () => {
   const from = 'alice@mastodon.test'
   await people.dm('before apricot', { from })
   await people.linkMail('ada@alice.test', { from })
@@ -44,7 +44,7 @@ test('a person with a linked mailbox is answered where they asked, and once by m
   expect(copies('more cherry')).toHaveLength(1)
 })
 
-test('nobody is mailed who has linked nothing, or has unlinked it, nor where the configuration does not say so', async () => {
+test('the gateway mails no copy without a link, after its end, or without the setting', async () => {
   const from = 'bob@mastodon.test'
   await people.linkMail('bea@alice.test', { from, to: 'quiet' })
   await people.dm('at quiet', { from, to: 'quiet' })
@@ -57,7 +57,7 @@ test('nobody is mailed who has linked nothing, or has unlinked it, nor where the
   for (const text of ['at quiet', 'at desk', 'afterwards']) expect(copies(text), text).toEqual([])
 })
 
-test('a copy that has not left when its mailbox is unlinked never does', async () => {
+test('a waiting copy never leaves after its mailbox loses the link', async () => {
   const [from, mailbox] = ['bob@snac.test', 'dot@alice.test']
   const waiting = async () =>
     (await people.gateway.deliveries()).filter(
@@ -77,7 +77,7 @@ test('a copy that has not left when its mailbox is unlinked never does', async (
   expect(copies('an elderberry')).toEqual([])
 })
 
-test('nothing of a copy is left when its reader is forgotten', async () => {
+test('nothing of a copy stays when the gateway forgets its reader', async () => {
   const from = 'bob@gotosocial.test'
   await people.linkMail('cem@alice.test', { from })
   await people.dm('a dragonfruit', { from })

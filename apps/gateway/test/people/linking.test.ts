@@ -32,7 +32,7 @@ describe('a person with an account and a mailbox', () => {
     expect(mail?.text).toContain('If it was not you, do nothing')
   })
 
-  test('the mailbox is told that it was linked', async () => {
+  test('the mailbox gets a notice of the link', async () => {
     const told = await eventually(async () =>
       people.gateway.simulation.mail.received.find(
         ({ envelope, text }) => envelope.to.includes('alice@alice.test') && text?.includes('is now linked'),
@@ -43,7 +43,7 @@ describe('a person with an account and a mailbox', () => {
     )
   })
 
-  test('the agent knows from then on what was said in either place, marked by the way it came, and not the commands', async () => {
+  test('the agent then knows the words from both places, each with its channel, and not the commands', async () => {
     const first = await people.dm('what do you know?')
     expect(readConfided(first.text)).toEqual({
       past: ['email: by mail: my cat is called Ada'],
@@ -57,12 +57,12 @@ describe('a person with an account and a mailbox', () => {
     expect(second.kept).toEqual(['what do you know?'])
   })
 
-  test('what was said in private is not known where others read along', async () => {
+  test('private words stay unknown where others read along', async () => {
     const open = readConfided((await people.dm('in public', { visibility: 'public' })).text)
     expect(open).toEqual({ past: [], kept: [], knows: [] })
   })
 
-  test('what was said before everybody is not brought into private conversations', async () => {
+  test('public words stay out of private conversations', async () => {
     const { past } = readConfided((await people.dm('again alone')).text)
     expect(past.join('\n')).not.toContain('in public')
   })
@@ -98,7 +98,7 @@ describe('from the mailbox to the account', () => {
     expect((await people.dm('linked', { from: 'bob@mastodon.test' })).text).toContain('bob@alice.test')
   })
 
-  test('nobody is told who else is named in an answer', async () => {
+  test('nobody learns which others an answer names', async () => {
     await people.dm('linked', { from: 'bob@mastodon.test' })
     const toAlice = people.gateway.simulation.fediverse.received.filter(
       ({ activity }) =>
@@ -108,7 +108,7 @@ describe('from the mailbox to the account', () => {
   })
 })
 
-test('a code is read out of an answer with a signature, and what it answers quoted under it', async () => {
+test('the gateway reads a code out of an answer with a signature and a quotation', async () => {
   const from = { from: 'quoter@alice.test' }
   const asked = await people.write('link acct:bob@gotosocial.test', from)
   const code = await people.postedCode('https://gotosocial.test/users/bob')
@@ -118,7 +118,7 @@ test('a code is read out of an answer with a signature, and what it answers quot
   expect(confirmed.text).toContain('Done: @bob@gotosocial.test is linked')
 })
 
-describe('what is no command', () => {
+describe('words that are no command', () => {
   test.each(['please link alice@alice.test', 'linked?? to what', 'unlink', 'I forget me'])(
     '"%s" goes to the agent',
     async text => {
@@ -126,7 +126,7 @@ describe('what is no command', () => {
     },
   )
 
-  test('a word that looks like a code goes to the agent while none is awaited', async () => {
+  test('a word that looks like a code goes to the agent while the gateway awaits none', async () => {
     expect(readConfided((await people.dm('SHARP-KNEES', { from: 'alice@snac.test' })).text)).toBeDefined()
   })
 

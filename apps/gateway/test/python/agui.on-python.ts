@@ -26,7 +26,7 @@ afterAll(async () => {
 const say = (to: string, text: string, more: object = {}) => gateway.simulation.send({ via: 'a2a', to, text, ...more })
 
 describe('a Pydantic AI agent behind AG-UI', () => {
-  test('answers by mail and on the fediverse, and is told what was said before', async () => {
+  test('answers by mail and on the fediverse, and gets the earlier words', async () => {
     const first = await say('shop', 'hello', { via: 'email' })
     expect(first.reply?.text).toContain('You said 1 things, the last one was: hello')
     const second = await say('shop', 'and again', { via: 'email', thread: first.thread })
@@ -44,7 +44,7 @@ describe('a Pydantic AI agent behind AG-UI', () => {
     })
   })
 
-  test('that fails, or is not there, is a failed turn, and the sender is told nothing of the reason', async () => {
+  test('that fails, or is missing, is a failed turn, and the sender learns nothing of the reason', async () => {
     for (const agent of ['broken', 'lost']) {
       const { status, reply } = await say(agent, 'hello')
       expect(status).toBe('failed')

@@ -24,7 +24,7 @@ afterAll(async () => {
   model?.close()
 })
 
-test('the example langgraph-python calls its tool, and knows what was said before', async () => {
+test('the example langgraph-python calls its tool, and knows the earlier words', async () => {
   const ask = (text: string, more: object = {}) => gateway.simulation.send({ via: 'email', to: 'guide', text, ...more })
   const { reply, thread } = await ask('What is the weather in Oslo?')
   expect(reply?.text).toMatch(/^The tool says \{"city": ?"Oslo", ?"celsius": ?18, ?"sky": ?"clear"\}/)

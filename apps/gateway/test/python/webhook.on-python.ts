@@ -45,7 +45,7 @@ afterAll(async () => {
 const say = (to: string, text: string, more: object = {}) => gateway.simulation.send({ via: 'a2a', to, text, ...more })
 
 describe('an agent in Python', () => {
-  test('of the README answers by its ASGI server, over every channel that has a proof', async () => {
+  test('from the README answers by its ASGI server, over every channel with a proof', async () => {
     const [post, mail, call] = await Promise.all(
       (['activitypub', 'email', 'a2a'] as const).map(via => say('asgi', 'häl*lo*', { via })),
     )
@@ -54,7 +54,7 @@ describe('an agent in Python', () => {
     expect(call?.reply?.text).toBe('Who are you? You said: häl*lo*')
   })
 
-  test('is mounted in FastAPI, and decides by the identity of the sender', async () => {
+  test('runs in FastAPI, and decides by the identity of the sender', async () => {
     const known = await say('fastapi', 'order 4711', { via: 'email' })
     expect(known.reply?.text).toContain('Order 4711 is on its way.')
     const stranger = await say('fastapi', 'order 4711')
@@ -65,7 +65,7 @@ describe('an agent in Python', () => {
     expect(await (await fetch(`${servers.fastapi.url}/orders/4712`)).json()).toMatchObject({ number: '4712' })
   })
 
-  test('answers by its WSGI server with a whole reply, and is told the past', async () => {
+  test('answers by its WSGI server with a whole reply, and gets the past', async () => {
     const first = await say('wsgi', 'one', { via: 'email' })
     expect(first.reply?.text).toMatch(/ by email after \[\]/)
     const next = await say('wsgi', 'two', { via: 'email', thread: first.thread })
@@ -76,7 +76,7 @@ describe('an agent in Python', () => {
     })
   })
 
-  test('is called again when it asks for that, with the same id, and not after it failed for good', async () => {
+  test('gets another call when it asks for one, with the same id, and none after a final failure', async () => {
     const before = await say('wsgi', 'calls')
     const again = await say('wsgi', 'later')
     expect(again.reply?.text).toMatch(/ by a2a after \[\]$/)

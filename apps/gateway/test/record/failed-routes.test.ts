@@ -32,7 +32,7 @@ async function ask(place: string): Promise<number> {
   return (await fetch(gateway.url() + place, { headers })).status
 }
 
-test('what fails outside of the channels is listed with where and why; what is only not there is not', async () => {
+test('the list has failures outside the channels with place and reason, but no unknown paths', async () => {
   const restore = breakTables('requirements', 'secrets')
   const places = ['/operator/api/requirements?limit=7', '/.well-known/webfinger?resource=acct:nobody@agents.test']
   const others = [
@@ -69,7 +69,7 @@ test('what fails outside of the channels is listed with where and why; what is o
   expect(await Promise.all(places.map(ask))).toEqual([200, 404])
 })
 
-test('a probe that is told that the gateway is not ready is not listed: it asks every few seconds', async () => {
+test('the list leaves out a probe of a gateway that is not ready, which asks every few seconds', async () => {
   const before = (await listRefusals('&channel=gateway')).length
   const restore = breakTables('blobs')
   expect(await ask('/readyz')).toBe(503)

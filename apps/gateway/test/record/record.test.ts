@@ -93,7 +93,7 @@ describe.each(channels)('the record of a message by %s', (via, kinds, keyed, ori
     expect(names.indexOf('received')).toBeLessThan(names.indexOf('agent'))
   })
 
-  test('builds again what the agent was given, to the last letter', async () => {
+  test('builds the input of the agent again, to the last letter', async () => {
     const rebuilt = await rebuild(next)
     expect(rebuilt).toMatchObject({ isExact: true, changes: [] })
     expect(rebuilt.message.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
@@ -110,7 +110,7 @@ async function rebuild({ number, turn }: MessageRecord) {
   return rebuildGiven(stored, given, { turnContext, running })
 }
 
-test('what an agent was given is no longer the same once its author takes a word back, and the record says which', async () => {
+test('the input of an agent changes when its author takes a word back, and the record says which', async () => {
   const first = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'soon taken back' })
   const before = await showSettled(first.id)
   const second = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'later', thread: first.thread })
@@ -135,7 +135,7 @@ function readAuthorship(number: number): { readonly principal: string; readonly 
   }
 }
 
-test('an agent that throws leaves its error with file and line for the operator, and nothing of it for the peer', async () => {
+test('an agent that throws leaves its error with file and line for the operator, and nothing for the peer', async () => {
   const { id, reply } = await gateway.simulation.send({ via: 'a2a', to: 'thrower', text: 'seventeen' })
   const record = await showSettled(id)
   const [attempt] = record.turn?.attempts ?? []
@@ -149,14 +149,14 @@ test('an agent that throws leaves its error with file and line for the operator,
 
 const listRefusals = async () => (await gateway.ask<{ items: Refusal[] }>('/refusals?limit=500')).items
 
-describe('what is refused, or cannot be taken for now', () => {
+describe('a refused or deferred message', () => {
   test.each([
     ['activitypub', 'expired', { endpoint: 'POST /agents/:agent/inbox', status: 401, agent: 'echo' }, /mastodon\.test/],
     ['activitypub', 'key_host_down', { code: 'unavailable', status: 503 }, /test\//],
     ['a2a', 'expired', { endpoint: 'A2A JSONRPC', status: 401, agent: 'echo' }, / of https:\/\/issuer\.test/],
     ['email', 'forged', { endpoint: 'SMTP', status: 550, code: 'forbidden' }, /^@alice@alice\.test$/],
     ['email', 'key_host_down', { endpoint: 'SMTP', status: 451, code: 'unavailable' }, /@/],
-  ] as const)('by %s (%s) is kept with where, status and who it claims to be', async (via, fault, kept, sender) => {
+  ] as const)('by %s (%s) leaves its place, its status and its claimed sender', async (via, fault, kept, sender) => {
     const { fediverse, a2a, mail } = gateway.simulation
     if (via === 'activitypub') await fediverse.deliver({ to: '@echo@agents.test', text: 'x', fault })
     else if (via === 'a2a') await a2a.deliver({ url: `${gatewayOrigin}/agents/echo/a2a`, text: 'x', fault })
@@ -180,7 +180,7 @@ describe('what is refused, or cannot be taken for now', () => {
     expect(newest).toMatchObject({ via: 'web', status: answer.status, agent: 'echo', from: '127.0.0.1' })
   })
 
-  test('where no channel looks at it itself, is kept all the same', async () => {
+  test('leaves a record even where no channel looks at it', async () => {
     const answer = await fetch(`${gateway.url()}/api/v1/agents/echo/runs/none/cancel`, { method: 'POST' })
     const [newest] = await listRefusals()
     expect(newest).toMatchObject({ via: 'web', status: answer.status, endpoint: expect.stringContaining('/cancel') })

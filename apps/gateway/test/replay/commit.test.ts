@@ -50,7 +50,7 @@ describe('--commit, of a mail', () => {
     expect(listReplies(id)).toHaveLength(1)
   })
 
-  test('goes on with its thread: what the sender answers to it comes into the same conversation', async () => {
+  test('goes on with its thread: a reply of the sender comes into the same conversation', async () => {
     const id = await mailUnanswered()
     await replayOne(gateway, id, changed)
     const { messageId = '' } = await gateway.simulation.mail.awaitReply(id, 30_000)
@@ -73,7 +73,7 @@ describe('--commit, of a mail', () => {
     expect(listReplies(id)).toHaveLength(1)
   })
 
-  test('that was answered: nothing leaves, because a mail cannot be changed', async () => {
+  test('with an answer: nothing leaves, because nobody can change a mail', async () => {
     const { mail } = await gateway.simulation.mail.deliver({ to: 'desk@agents.test', text: 'hello' })
     await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
     const { json } = await replayOne(gateway, mail.messageId, changed)
@@ -82,7 +82,7 @@ describe('--commit, of a mail', () => {
     expect(listReplies(mail.messageId)).toHaveLength(1)
   })
 
-  test('after a restart: what was answered before stays answered', async () => {
+  test('after a restart: an earlier answer stays', async () => {
     const id = await mailUnanswered()
     await replayOne(gateway, id, changed)
     await gateway.simulation.mail.awaitReply(id, 30_000)
@@ -94,7 +94,7 @@ describe('--commit, of a mail', () => {
 })
 
 describe('--commit, of a message of the chat', () => {
-  test('that had no answer: the new one is in its history once, and those who follow the gateway hear of it', async () => {
+  test('without an answer: the new one is in its history once, and listeners of the gateway hear of it', async () => {
     const [threadId, id] = ['quiet', 'quiet-1']
     await web.say('say nothing', { threadId, id })
     const events = await openEvents(gateway.url(), { token: operatorToken, query: '?channel=web' })
@@ -115,7 +115,7 @@ describe('--commit, of a message of the chat', () => {
     expect(JSON.stringify(said)).toContain('8 characters after 2 turns')
   })
 
-  test('that was answered: its history stays', async () => {
+  test('with an answer: its history stays', async () => {
     const threadId = 'loud'
     await web.say('hello', { threadId, id: 'loud-1' })
     const before = await web.readHistory(threadId)

@@ -146,7 +146,7 @@ describe('a replay with a changed agent', () => {
     expect(after.posts).toBe(before.posts + 1)
   })
 
-  test('--commit leaves an answer alone that was given in a call', async () => {
+  test('--commit leaves the answer to a call alone', async () => {
     const { id } = await send('a2a', 'said is said')
     const before = await gateway.show(id)
     const { json } = await replayOne(gateway, id, { use: changed, commit: true })
@@ -238,12 +238,12 @@ describe('a range', () => {
     [{ colour: 'red' }, /colour/],
     [{ use: changed }, /name it as "agent"/],
     [{ commit: true }, /commit/],
-  ])('with %j is refused', async (body, detail) => {
+  ])('with %j fails', async (body, detail) => {
     const { status, json } = await post<object>(gateway, '/replay', body)
     expect({ status, detail: json.detail }).toEqual({ status: 400, detail: expect.stringMatching(detail) })
   })
 
-  test('passes over what was taken back', async () => {
+  test('skips withdrawn messages', async () => {
     const { objectId } = await gateway.simulation.fediverse.deliver({ to: '@desk@agents.test', text: 'not for long' })
     await gateway.simulation.fediverse.awaitReply(objectId, 30_000)
     await gateway.simulation.fediverse.send({ to: '@desk@agents.test', type: 'Delete', object: objectId })
@@ -305,7 +305,7 @@ describe('postern replay', () => {
   })
 })
 
-test('an agent elsewhere is not called unless that is asked for', async () => {
+test('the replay calls an agent on another host only on request', async () => {
   const { id } = await send('a2a', 'hello')
   let calls = 0
   const server = createServer((_, answer) => {

@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => setup.close())
 
-test('E-39: a gateway that is killed while an allowed tool begins or runs has run it once at most, and says so', {
+test('E-39: a gateway that dies while an allowed tool begins or runs has run it once at most, and says so', {
   timeout: 240_000,
 }, async () => {
   const { simulation, gateway, url } = setup

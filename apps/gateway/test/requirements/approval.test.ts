@@ -135,7 +135,7 @@ test.each(agents)(
   },
 )
 
-test.each(agents)('C-24, E-39: a no never runs the tool of %s, and its model is told', async agent => {
+test.each(agents)('C-24, E-39: a no never runs the tool of %s, and its model learns of it', async agent => {
   const chat = await openTill(agent)
   const { interrupt } = await askForRefund(chat)
   const { events, text } = await run(chat, { interrupt: interrupt.id, payload: { approved: false } })
@@ -152,7 +152,7 @@ interface Envelope {
 }
 
 test.each(agents)(
-  'E-38: as envelopes of %s, what waits stands in place of the result, and the result behind the decision',
+  'E-38: as envelopes of %s, the waiting call stands in place of the result, and the result behind the decision',
   async agent => {
     const chat = await openTill(agent)
     const { interrupt } = await askForRefund(chat)
@@ -185,20 +185,17 @@ test.each(agents)(
   },
 )
 
-test.each(agents)(
-  'a call that nobody decided on is not run by further words to %s, and the model knows',
-  async agent => {
-    const chat = await openTill(agent)
-    const { interrupt } = await askForRefund(chat)
-    // The client itself would wait for the decision.
-    const other = new HttpAgent({ url: chat.url, headers: chat.headers, threadId: chat.threadId })
-    const { text } = await run(other, 'Are you still there?')
-    expect(text).toContain('It still waits to be allowed.')
-    expect(newRings()).toEqual([])
-    await run(chat, { interrupt: interrupt.id, payload: { approved: true } })
-    expect(newRings()).toEqual(['begun 17', 'done 17'])
-  },
-)
+test.each(agents)('further words to %s never run an undecided call, and the model knows', async agent => {
+  const chat = await openTill(agent)
+  const { interrupt } = await askForRefund(chat)
+  // The client itself would wait for the decision.
+  const other = new HttpAgent({ url: chat.url, headers: chat.headers, threadId: chat.threadId })
+  const { text } = await run(other, 'Are you still there?')
+  expect(text).toContain('It still waits to be allowed.')
+  expect(newRings()).toEqual([])
+  await run(chat, { interrupt: interrupt.id, payload: { approved: true } })
+  expect(newRings()).toEqual(['begun 17', 'done 17'])
+})
 
 test.each(agents)('E-39: a yes by the link in a mail lets %s go on by mail, once', async agent => {
   const { mail } = swarm.gateway.simulation
@@ -222,7 +219,7 @@ test.each(agents)('E-39: a yes by the link in a mail lets %s go on by mail, once
   expect(newRings()).toEqual(isGranted ? ['begun 17', 'done 17'] : [])
 })
 
-test('W-31: a chat is shown who speaks, and hears when that changes; messages bear the name of the speaker', async () => {
+test('W-31: a chat shows the speaker and each change of speaker; messages have the name of their speaker', async () => {
   const chat = openChat('desk')
   const { events } = await run(chat, 'I want my money back')
   expect(find(events, 'STATE_SNAPSHOT')).toMatchObject([{ snapshot: { activeAgent: 'triage', navigationStack: [] } }])
@@ -248,7 +245,7 @@ test('W-31: a chat is shown who speaks, and hears when that changes; messages be
   expect(find(next, 'STATE_DELTA')).toEqual([])
 })
 
-test('S-34: what was done is shown to whoever may see traces, with the name of who did it', async () => {
+test('S-34: a reader with access to traces sees the actions, each with the name of its agent', async () => {
   const chat = openChat('desk')
   await run(chat, 'I want my money back')
   const read = async (query: string) => {
@@ -271,7 +268,7 @@ test('S-34: what was done is shown to whoever may see traces, with the name of w
 })
 
 test.each(agents)(
-  'of calls of %s that wait, or are decided on, nothing is left when who asked is forgotten',
+  'nothing of waiting and decided calls of %s stays when the gateway forgets their sender',
   async agent => {
     const { mail } = swarm.gateway.simulation
     const from = `${name('patron')}@alice.test`
@@ -292,7 +289,7 @@ test.each(agents)(
   },
 )
 
-test('nor when who chats is forgotten', async () => {
+test('nor when it forgets a person in the chat', async () => {
   const chat = await openTill('desk')
   const { interrupt } = await askForRefund(chat, 'order longan1, please')
   await run(chat, { interrupt: interrupt.id, payload: { approved: true } })

@@ -27,7 +27,7 @@ function awaitDecision(words: string): Promise<string> {
   return eventually(async () => gateway.simulation.mail.received.find(({ text }) => text?.includes(words))?.text)
 }
 
-test('MN-7: consent asked for by mail is given on the page, and the agent goes on by mail (MN-7.2)', async () => {
+test('MN-7: a person gives consent to a mail on the page, and the agent goes on by mail (MN-7.2)', async () => {
   const { mail, reply, path } = await askByMail({ subject: 'A cake' })
   expect(reply.text).toContain('May I hand your order on to the <baker>?')
   expect(reply.text).toContain('Yes, hand it on: https://agents.test/actions/')
@@ -67,7 +67,7 @@ test('looking at the link decides nothing, however often and by whatever method'
   expect(await awaitDecision('decided: consent_required declined by link')).toContain('said: Not agreed: Your order')
 })
 
-test('of two decisions at once one counts', async () => {
+test('one of two decisions at once counts', async () => {
   const { mail, path } = await askByMail()
   const before = (await gateway.messages()).length
   const answers = await Promise.all(['grant', 'decline', 'grant'].map(decision => decide(gateway, path, decision)))
@@ -83,7 +83,7 @@ test('of two decisions at once one counts', async () => {
   expect(ofThread()).toHaveLength(2)
 })
 
-test("the operator sees the requirement, but neither its state nor its link, and neither does the agent's history", async () => {
+test("the operator sees the requirement without its state and link, and so does the agent's history", async () => {
   const { mail, path } = await askByMail()
   const state = path.slice('/actions/'.length)
   const record = await gateway.show(mail.messageId.replace(/[<>]/g, ''))
@@ -115,7 +115,7 @@ test('a link goes to who asked alone, though others are in copy', async () => {
   )
 })
 
-test('what nobody has asked is not known, whatever it looks like', async () => {
+test('a requirement that no agent made is unknown, whatever it looks like', async () => {
   const texts = await Promise.all(
     ['f'.repeat(43), 'short', 'a%2Fb', 'f'.repeat(4_000)].map(async state => {
       const answer = await fetch(`${gateway.url()}/actions/${state}`)

@@ -30,7 +30,7 @@ const places: Readonly<Record<string, (message: Row) => unknown>> = {
 }
 
 test.each(tillAgents)(
-  'a decision of an operator for %s bears their name in every export, and comes back as it was',
+  'a decision of an operator for %s has their name in every export, and comes back as it was',
   async agent => {
     const { objectId, waiting } = await setup.askForRefund(agent)
     const chat = openChat(`${gateway().url()}/api/v1/operator/runs`, evesToken, `approval:${waiting.id}`)
@@ -54,7 +54,7 @@ test.each(tillAgents)(
   },
 )
 
-test('in a chat it is told from what its owner said, and which of the operators it was is not', async () => {
+test('a chat tells it apart from the words of its owner, and does not say which operator it was', async () => {
   const chat = openChat(`${gateway().url()}/api/v1/agents/shop/runs`, annsToken)
   chat.addMessage({ id: newName('msg'), role: 'user', content: 'My money, please' })
   await runChat(chat)
@@ -75,7 +75,7 @@ test('in a chat it is told from what its owner said, and which of the operators 
   expect(JSON.stringify(messages)).not.toContain('eve')
 })
 
-test('what nobody has decided is of nobody', async () => {
+test('a missing decision has no author', async () => {
   await gateway().restart({ requirements: { expires_after_hours: 1.5 / 3_600 } })
   const { objectId, waiting } = await setup.askForRefund('desk')
   await eventually(async () => setup.answersTo(objectId).some(each => each.includes('Nobody allowed it in time.')))

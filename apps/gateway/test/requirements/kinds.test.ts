@@ -34,7 +34,7 @@ async function askInPublic(text: string) {
 
 const alice = 'https://mastodon.test/users/alice'
 
-test('MN-7.1: a refusal over ActivityPub is told in words, to whom it is for', async () => {
+test('MN-7.1: a refusal over ActivityPub comes in words, to its own sender', async () => {
   const { note } = await askInPublic('refuse please')
   expect(note.content).toContain('Not today.')
   expect(note.content).not.toContain('/actions/')
@@ -43,7 +43,7 @@ test('MN-7.1: a refusal over ActivityPub is told in words, to whom it is for', a
   expect(await gateway.show(`#${message?.message}`)).toMatchObject({ response: { status: 'rejected' } })
 })
 
-test('a requirement over ActivityPub is a direct reply to the sender alone, however public the question was', async () => {
+test('a requirement over ActivityPub is a direct reply to the sender alone, even to a public question', async () => {
   const { note, inbox, objectId } = await askInPublic('consent please')
   expect({ to: note.to, cc: note.cc }).toEqual({ to: [alice], cc: [] })
   expect(note.tag).toMatchObject([{ type: 'Mention', href: alice }])
@@ -58,7 +58,7 @@ test('a requirement over ActivityPub is a direct reply to the sender alone, howe
 })
 
 test.each(['public', 'direct'] as const)(
-  'where something was said meanwhile in a %s conversation, a link stands only if it is direct',
+  'after interim words in a %s conversation, only a direct one gets a link',
   async visibility => {
     const sent = await gateway.simulation.fediverse.deliver({
       to: '@shop@agents.test',
@@ -75,14 +75,14 @@ test.each(['public', 'direct'] as const)(
   },
 )
 
-test('what is unknown is kept, shown by its words, and never success', async () => {
+test('an unknown kind stays, shows its words, and is never a success', async () => {
   const asked = await askShop(gateway, 'unknown please')
   expect(asked.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
   expect(policyOf(asked)).toEqual({ kind: 'dance_first', message: 'Dance.' })
   expect(wordsOf(asked)).toContain('Dance.')
 })
 
-test('A2A AUTH-INTASK: whoever has to prove who they are is told so and how in the task, and may go on with it (MN-6.1)', async () => {
+test('A2A AUTH-INTASK: a caller without the needed proof learns so and how in the task, and may go on with it (MN-6.1)', async () => {
   const asked = await askShop(gateway, 'login please')
   expect(asked.task?.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
   expect(policyOf(asked)).toMatchObject({
@@ -131,7 +131,7 @@ test('the operator lets somebody in from the terminal, and consents for nobody',
   )
 })
 
-test('in dev mode a payment is made at a click, by a receipt like any other', async () => {
+test('in dev mode a click makes a payment, by a receipt like any other', async () => {
   const asked = await askShop(gateway, 'pay please')
   const page = new URL(String(policyOf(asked).url)).pathname
   expect(await (await fetch(gateway.url() + page)).text()).toContain('Pay (test)')
@@ -141,7 +141,7 @@ test('in dev mode a payment is made at a click, by a receipt like any other', as
   expect((await decide(gateway, page, 'pay_test')).status).toBe(409)
 })
 
-test('what a stream tells meanwhile holds no requirement before it can be decided', async () => {
+test('a stream contains no requirement before a person can decide it', async () => {
   const authorization = `Bearer ${await gateway.simulation.a2a.token({ sub: 'carol' })}`
   const message = { messageId: 'streamed', role: 'ROLE_USER', parts: [{ text: 'consent please' }] }
   const answer = await fetch(`${gateway.url()}/agents/shop/a2a`, {
@@ -157,7 +157,7 @@ test('what a stream tells meanwhile holds no requirement before it can be decide
   expect((await decide(gateway, path, 'decline')).status).toBe(200)
 })
 
-test('whatever way it went, the operator sees no state and no link', async () => {
+test('over every channel the operator sees no state and no link', async () => {
   const records = await Promise.all((await gateway.messages()).map(({ message }) => gateway.show(`#${message}`)))
   const seen = JSON.stringify([records, await gateway.ask('/deliveries?limit=500'), await gateway.ask('/requirements')])
   expect(seen).toContain('consent_required')

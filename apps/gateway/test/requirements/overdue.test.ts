@@ -36,7 +36,7 @@ async function listOpen(): Promise<readonly Waiting[]> {
 }
 
 test.each(tillAgents)(
-  'who asked %s on the fediverse is told once, in its thread; the wait is closed for every operator',
+  'who asked %s on the fediverse hears of it once, in its thread; the wait closes for every operator',
   async agent => {
     const { objectId, waiting } = await setup.askForRefund(agent)
     await eventually(async () => setup.answersTo(objectId).some(answer => answer.includes(late)))
@@ -67,7 +67,7 @@ test('a person who asked by mail hears it by mail', async () => {
   expect(letter.envelope.to).toEqual([eve])
 })
 
-test('the task of a caller over A2A goes on, and is completed', async () => {
+test('the task of a caller over A2A goes on to its end', async () => {
   const asked = await askShop(gateway(), 'My money, please')
   expect(asked.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
   const task = await eventually(async () => {
@@ -78,7 +78,7 @@ test('the task of a caller over A2A goes on, and is completed', async () => {
 })
 
 test.each(tillAgents)(
-  'the interrupt of a chat with %s says until when; the run that leaves it then tells what came of it',
+  'the interrupt of a chat with %s says until when; the next run then tells its result',
   async agent => {
     const chat = openChat(`${gateway().url()}/api/v1/agents/${agent}/runs`, annsToken)
     chat.addMessage({ id: newName('msg'), role: 'user', content: 'My money, please' })
@@ -95,7 +95,7 @@ test.each(tillAgents)(
   },
 )
 
-test('a gateway that was off when the time was over tells it when it is back', async () => {
+test('a gateway that was off at the end of the time tells it when it is back', async () => {
   await gateway().restart(seconds(4))
   const { objectId } = await setup.askForRefund('shop')
   await gateway().restart(seconds(0.8))
@@ -103,7 +103,7 @@ test('a gateway that was off when the time was over tells it when it is back', a
   await eventually(async () => setup.answersTo(objectId).some(answer => answer.includes(late)))
 })
 
-test('who may not speak to the agent any more is told nothing, and nothing waits', async () => {
+test('a sender without access any more hears nothing, and nothing waits', async () => {
   await gateway().restart(seconds(3))
   const { objectId, waiting } = await setup.askForRefund('shop')
   const before = setup.answersTo(objectId).length

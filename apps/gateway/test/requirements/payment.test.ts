@@ -113,7 +113,7 @@ test('MN-7.2: a receipt goes on with the task; it counts once, and a retry of it
 type Changes = Readonly<Record<string, unknown>>
 const past = Math.floor(Date.now() / 1000) - 3_600
 
-describe('a receipt that is not one for this requirement is refused, and the requirement stays open', () => {
+describe('the gateway refuses a receipt for something else, and the requirement stays open', () => {
   test.each<[string, Changes, number, string, string]>([
     ['another amount', { amount: '0.45' }, 403, 'amount', 'is not what was required'],
     ['an amount that is no number', { amount: '4.5.0' }, 403, 'amount', 'is not what was required'],
@@ -154,7 +154,7 @@ describe('a receipt that is not one for this requirement is refused, and the req
     expect((await payTask(asked, 'rubbish')).error?.message).toBe('Cannot take receipt: receipt is not a compact JWS')
   })
 
-  test('none at all, or one for what is not paid for', async () => {
+  test('none at all, or one where nobody has to pay', async () => {
     const asked = await askToPay()
     const missing = [{ field: field('receipt'), description: 'is missing' }]
     expect(await payTask(asked, undefined)).toMatchObject({ status: 403, error: { violations: missing } })
@@ -176,7 +176,7 @@ describe('a receipt that is not one for this requirement is refused, and the req
   })
 })
 
-describe('a decision counts only where it was required', () => {
+describe('a decision counts only for its own requirement', () => {
   const refusal = (description: string) => ({
     status: 403,
     error: {
@@ -255,7 +255,7 @@ test('the caller may give and refuse consent in the call', async () => {
   }
 })
 
-test('a person pays at the provider and comes back; nothing is paid by a click', async () => {
+test('a person pays at the provider and comes back, and a click alone pays nothing', async () => {
   const asked = await askToPay()
   const policy = policyOf(asked)
   const path = new URL(String(policy.url)).pathname

@@ -32,7 +32,7 @@ async function askFor(order: number) {
   return { objectId, path: findActionPath(JSON.stringify(activity.object)) }
 }
 
-test('E-39: a decision and what is remembered of it are durable together, or neither is', {
+test('E-39: a decision and its memory become durable together, or neither does', {
   timeout: 240_000,
 }, async () => {
   const { gateway, url } = setup
@@ -55,7 +55,7 @@ test('E-39: a decision and what is remembered of it are durable together, or nei
   }
 })
 
-test('E-39: a tool that was allowed before runs once at most, though the gateway is killed while it begins or runs', {
+test('E-39: a remembered permission runs a tool once at most, though the gateway dies while it begins or runs', {
   timeout: 240_000,
 }, async () => {
   const { gateway } = setup

@@ -127,7 +127,7 @@ async function revokeAll(agent: string): Promise<void> {
 const agents = ['shop', 'desk'] as const
 
 test.each(agents)(
-  'E-39: a yes for this conversation lets the tool of %s run there from then on, and nowhere else, until it is taken back',
+  'E-39: a yes for this conversation runs the tool of %s there from then on, and nowhere else, until its end',
   async agent => {
     const till = await openTill({ agent })
     const { interrupt, said } = await till.decide({ approved: true, remember: 'conversation' })
@@ -152,7 +152,7 @@ test.each(agents)(
 )
 
 test.each(agents)(
-  'E-39: a yes from now on counts for %s in every conversation of who gave it, after a restart, and for nobody else',
+  'E-39: a yes from now on counts for %s in every conversation of its author, after a restart, and for nobody else',
   async agent => {
     const first = await openTill({ agent })
     await first.decide({ approved: true, remember: 'always' })
@@ -175,7 +175,7 @@ test.each(agents)(
 )
 
 test.each(agents)(
-  'E-39: a no from now on refuses later calls of %s without asking anybody; its model is told so',
+  'E-39: a no from now on refuses later calls of %s without a question, and its model learns of it',
   async agent => {
     const till = await openTill({ agent })
     expect((await till.decide({ approved: false, remember: 'always' })).said).toContain('It was not allowed.')
@@ -191,7 +191,7 @@ test.each(agents)(
   },
 )
 
-test('what is said of a conversation counts more than what is said of all', async () => {
+test('a decision for a conversation counts more than one for all of them', async () => {
   const till = await openTill({ agent: 'shop' })
   await till.decide({ approved: false, remember: 'conversation' })
   const other = await openTill({ agent: 'shop' })
@@ -201,7 +201,7 @@ test('what is said of a conversation counts more than what is said of all', asyn
   await revokeAll('shop')
 })
 
-test('a reach that is none, or is not offered, decides nothing', async () => {
+test('an invalid reach, or one that nobody offers, decides nothing', async () => {
   for (const [agent, remember, words] of [
     ['shop', 'for ever', 'Cannot decide: "remember" must be "once", "conversation" or "always"'],
     ['strict', 'always', 'Cannot decide: this counts once, and is not remembered'],
@@ -249,7 +249,7 @@ test.each([
   ['no more than its domain', { from: 'ada@nodmarc.test' }],
   ['who wrote it, not to whom', { from: 'ada@alice.test', signedFields: ['from', 'subject', 'date', 'message-id'] }],
   ['nothing', { from: 'ada@nodmarc.test', sign: false, envelopeFrom: 'mallory@evil.test' }],
-] as const)('a decision on mail that proves %s is not remembered', async (_, plan) => {
+] as const)('the gateway does not remember a decision on mail that proves %s', async (_, plan) => {
   const { mail } = swarm.gateway.simulation
   const sent = await mail.deliver({ ...plan, to: 'shop@agents.test', text: 'order p1, please' })
   const path = findActionPath((await mail.awaitReply(sent.mail.messageId, 30_000)).text ?? '')
@@ -324,7 +324,7 @@ test('E-39: over A2A the caller says how far a decision counts, in its context o
   await revokeAll('shop')
 })
 
-test('E-39: an operator’s word counts for later calls of the one it was given for; what is changed first is not remembered', async () => {
+test('E-39: an operator’s word counts for later calls of the same tool, but not after changed arguments', async () => {
   const ann = await openTill({ agent: 'vault' })
   const { outcome } = await ann.run('refund order o1, please')
   const [interrupt] = outcome.interrupts ?? []
@@ -377,7 +377,7 @@ test('E-39: an operator’s word counts for later calls of the one it was given 
   await expect(endListed(openClient, output, end)).rejects.toThrow('Cannot revoke approval: there is none with this id')
 })
 
-test('a person with a linked mailbox finds decisions by mail in their chat, and ends them; unlinked, they do not', async () => {
+test('a person with a linked mailbox finds decisions by mail in their chat, and ends them; without the link they do not', async () => {
   const { mail } = swarm.gateway.simulation
   const from = 'ann@alice.test'
   const till = await openTill({ agent: 'shop' })
@@ -401,7 +401,7 @@ test('a person with a linked mailbox finds decisions by mail in their chat, and 
   await revokeAll('shop')
 })
 
-test('an operator remembers nothing in the place of who is asked', async () => {
+test('an operator leaves no memory in the place of the person', async () => {
   const till = await openTill({ agent: 'shop' })
   const { outcome } = await till.run('refund order 27, please')
   const id = outcome.interrupts?.[0]?.id
@@ -419,7 +419,7 @@ test('an operator remembers nothing in the place of who is asked', async () => {
   expect(await listAll('shop')).toEqual([])
 })
 
-test('nothing of it is left when who gave it is forgotten, nor with the chat it counted for', async () => {
+test('nothing of it stays when the gateway forgets its author, nor after the end of its chat', async () => {
   const till = await openTill({ agent: 'shop' })
   await till.decide({ approved: true, remember: 'conversation' })
   await ask(annsToken, urlOf('shop', `threads/${till.threadId}`), 'DELETE')

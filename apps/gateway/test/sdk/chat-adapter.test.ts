@@ -88,7 +88,7 @@ describe('a bot of Chat SDK', () => {
     expect(reply).not.toContain('unverified')
   })
 
-  test('is told the next message of a thread that it follows, and what was said before', async () => {
+  test('gets the next message of a thread that it follows, and the earlier words', async () => {
     const first = await gateway.send({ via: 'email', to: 'bot', text: 'hello' })
     const { reply } = await gateway.send({ via: 'email', to: 'bot', text: 'and now', thread: first.thread })
     expect(reply?.text).toMatch(/heard\W* and now/)
@@ -107,7 +107,7 @@ describe('a bot of Chat SDK', () => {
     expect(await ask('nothing')).toBe('')
   })
 
-  test('whose handler fails is asked again', async () => {
+  test('gets the message again when its handler fails', async () => {
     expect(await ask('fail')).toMatch(/^at the second try/)
   })
 
@@ -130,7 +130,7 @@ test.each([
     { 'webhook-signature': 'v1,AAAA', 'webhook-timestamp': String(Math.trunc(Date.now() / 1000)) },
   ],
   ['an old signature', { 'webhook-signature': 'v1,AAAA', 'webhook-timestamp': '1000000000' }],
-])('a request with %s is refused', async (_, headers) => {
+])('the adapter refuses a request with %s', async (_, headers) => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   const refused = await fetch(url, { method: 'POST', headers: { 'webhook-id': '1', ...headers }, body: '{}' })
   expect(refused.status).toBe(401)

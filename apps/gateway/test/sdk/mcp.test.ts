@@ -67,7 +67,7 @@ test('every tool says what it does and what it takes', async () => {
   })
 })
 
-test('a message that is sent is listed and shown, and why says what became of it', { timeout: 60_000 }, async () => {
+test('the server lists and shows a sent message, and why names its outcome', { timeout: 60_000 }, async () => {
   const sent = await ask('send_test_message', { via: 'email', to: 'echo', text: 'hello by mail' })
   expect(sent.reply.text).toContain('hello by mail')
   // The answer may be read before the gateway has settled its delivery.
@@ -87,7 +87,7 @@ test('a message that is sent is listed and shown, and why says what became of it
   expect((await ask('list_deliveries')).items.length).toBeGreaterThan(0)
 })
 
-test('traffic that is refused is listed with its reason', async () => {
+test('the server lists refused traffic with its reason', async () => {
   const { expected } = await ask('send_test_message', {
     ...{ via: 'activitypub', to: 'echo', text: 'hello', fault: 'forged' },
   })
@@ -106,7 +106,7 @@ test.each([
   ['show_message', {}, /^Cannot show message: id: /],
   ['show_message', { id: '999' }, /^Cannot show message: there is none/],
   ['nothing', {}, /there is no such tool/],
-])('%s with %j is refused in words that say what is wrong', async (name, given, words) => {
+])('%s with %j fails in words that say what is wrong', async (name, given, words) => {
   const answer = await call(name, given)
   expect(answer.isError).toBe(true)
   expect(textOf(answer)).toMatch(words)

@@ -91,7 +91,7 @@ test('postern dev opens an agent anew when a module that it imports changes', as
   expect(await ask()).toBe('second')
 })
 
-test('postern dev keeps the agent when a module is broken, and says file, line and column', async () => {
+test('postern dev keeps the agent when a module does not load, and says file, line and column', async () => {
   const broken = "export const words: string = 'third'\nexport const = 3\n"
   await change('words.ts', broken, /agents cannot be reloaded; the former ones go on/)
   expect(printed).toMatch(/agents\.desk\.use: [^\n]*words\.ts:2:\d+ has a syntax error/)
@@ -100,7 +100,7 @@ test('postern dev keeps the agent when a module is broken, and says file, line a
   expect(await ask()).toBe('fourth')
 })
 
-test('a turn that runs ends with the agent that began it, which closes then and not before', async () => {
+test('a running turn ends with the agent that began it, which closes only then', async () => {
   await change('agent.ts', slowAgent, /agents reloaded/)
   const answer = ask()
   await vi.waitFor(() => expect(existsSync(begun)).toBe(true), { timeout: 50_000 })
@@ -112,7 +112,7 @@ test('a turn that runs ends with the agent that began it, which closes then and 
   await vi.waitFor(() => expect(existsSync(closed)).toBe(true), { timeout: 50_000 })
 })
 
-test('postern dev goes by the configuration as it changes, and ends what runs by the former one', async () => {
+test('postern dev follows changes of the configuration, and ends running work by the former one', async () => {
   for (const path of [begun, released, closed]) rmSync(path)
   await change('agent.ts', slowAgent, /agents reloaded/)
   const [answer, stream] = [ask(), await openChat()]
@@ -140,7 +140,7 @@ test('a configuration that is wrong changes nothing, and the log says what is wr
   expect(await ask('other')).toContain('hello')
 })
 
-test('a port that is taken leaves the former sockets open', async () => {
+test('a port in use leaves the former sockets open', async () => {
   const taken = createServer()
   await new Promise<void>(resolve => taken.listen(0, '127.0.0.1', resolve))
   const { port } = taken.address() as AddressInfo
@@ -152,7 +152,7 @@ test('a port that is taken leaves the former sockets open', async () => {
   expect(await ask('other', 'email')).toContain('hello')
 })
 
-test('settings that cannot change while it runs are named, and the others are applied', async () => {
+test('the log names settings that cannot change while it runs, and the gateway applies the others', async () => {
   const settings = { listen: { host: 'localhost' }, data: 'elsewhere', log: { level: 'debug' } }
   const agents = { third: { use: 'builtin:echo' } }
   await change('postern.config.json', configure(agents, settings), /configuration reloaded/)

@@ -83,7 +83,7 @@ async function check({ expected, ...entry }: CatalogueEntry): Promise<void> {
 const name = ({ via, from, visibility, fault }: CatalogueEntry) =>
   [via, from, visibility ?? '', fault ?? 'no fault'].filter(Boolean).join(', ')
 
-describe('what the catalogue says of each message is what a gateway in dev mode does', () => {
+describe('the catalogue says of each message what a gateway in dev mode does', () => {
   test('the API gives the catalogue as the package has it', async () => {
     expect((await ask('/simulation')).json).toEqual(JSON.parse(JSON.stringify(simulationCatalogue)))
   })
@@ -100,7 +100,7 @@ describe('what the catalogue says of each message is what a gateway in dev mode 
   })
 })
 
-describe('a request that the simulation does not know is refused with what there is', () => {
+describe('the simulation refuses an unknown request with the list of known ones', () => {
   test.each([
     [{ from: 'nobody@mastodon.test' }, /nobody is called "nobody@mastodon.test" there; there are alice@mastodon.test/],
     [{ via: 'email', visibility: 'direct' }, /"email" has no visibility to choose, not "direct"/],
@@ -139,7 +139,7 @@ describe('postern send', () => {
   const sending = (request: Parameters<typeof sendSimulated>[2]) =>
     run((open, print) => sendSimulated(open, { json: false, print }, request))
 
-  test('ends with 0 when a fault is refused as the catalogue has it, and shows the answer', async () => {
+  test('ends with 0 when the gateway refuses a fault as the catalogue says, and shows the answer', async () => {
     const request = { via: 'activitypub', to: 'echo', text: 'hello', from: 'bob@snac.test', fault: 'unsigned' }
     const { text, exitCode } = await sending(request)
     expect(text).toMatch(/\nanswer {4}401 .*there is no Signature header/)
@@ -147,7 +147,7 @@ describe('postern send', () => {
     expect(exitCode).toBeUndefined()
   })
 
-  test('ends with 1 and says what was expected when a message ends otherwise', async () => {
+  test('ends with 1 and names the expected outcome when a message ends otherwise', async () => {
     const { text, exitCode } = await sending({ via: 'email', to: 'nobody', text: 'hello' })
     expect(text).toMatch(/answer {4}550 .*\nexpected {2}answered$/)
     expect(exitCode).toBe(1)

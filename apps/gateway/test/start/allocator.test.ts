@@ -40,7 +40,7 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
-test.runIf(process.platform === 'linux')('what the operator says about memory stays', async () => {
+test.runIf(process.platform === 'linux')('the operator’s own memory setting stays', async () => {
   const { pid, told } = await launch('start', { MALLOC_TRIM_THRESHOLD_: '1000000' })
   expect(told.at(-1)).toEqual([pid, '1000000', flag])
 })

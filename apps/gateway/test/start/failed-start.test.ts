@@ -37,7 +37,7 @@ test('a gateway that cannot have its port says so and ends', async () => {
   )
 })
 
-test('so does one whose mail port is taken', async () => {
+test('so does one with a used mail port', async () => {
   const port = await takePort()
   const fix = 'Free the port, or set email.listen.port (POSTERN_EMAIL_LISTEN_PORT) to another one.'
   expect(await failToStart({ email: { listen: { port, protocol: 'smtp' } } })).toContain(

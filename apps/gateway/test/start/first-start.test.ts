@@ -150,14 +150,14 @@ const loadEach = (names: readonly string[]) => `
     await importModule('./agents/' + name, 'agents.desk.use', process.cwd()).catch(error => console.log(String(error)))
   }`
 
-test('an agent file that does not load is named with file, line and column, whatever is wrong with it', async () => {
+test('the error names an agent file that does not load with file, line and column, for any fault', async () => {
   const script = loadEach(brokenAgents.map(([name]) => name))
   const options = { cwd: createDocsFolder(brokenFolder) }
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], options)
   for (const [name, , problem] of brokenAgents) expect(stdout).toContain(loadFaultOf(name, problem))
 })
 
-test('"dev" makes up the secrets that are not set, says so, and the commands beside it work', async () => {
+test('"dev" makes up missing secrets, says so, and the commands beside it work', async () => {
   const folder = createDocsFolder({
     'postern.config.json': JSON.stringify({
       origin: { env: 'FIRST_ORIGIN' },

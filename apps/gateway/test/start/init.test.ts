@@ -36,7 +36,7 @@ describe('the project that init writes', () => {
     expect(read('agents/till.test.ts')).toContain('postern/testing')
   })
 
-  test('names the versions of tools that this release was tried with', () => {
+  test('names the versions of tools that the tests of this release used', () => {
     const { devDependencies } = JSON.parse(read('package.json'))
     const root = JSON.parse(readFileSync(join(import.meta.dirname, '../../../../package.json'), 'utf8'))
     for (const [name, version] of Object.entries(devDependencies)) expect(root.devDependencies[name]).toBe(version)
@@ -68,7 +68,7 @@ describe('askForProject()', () => {
     await expect(askForProject(options, { input: new PassThrough(), output: sink() })).rejects.toThrow(words)
   })
 
-  test('asks at a terminal until an answer can be, and takes the default for an empty one', async () => {
+  test('asks at a terminal until it gets a valid answer, and takes the default for an empty one', async () => {
     const input = Object.assign(new PassThrough(), { isTTY: true })
     const output = new PassThrough()
     const asking = askForProject({}, { input, output })
@@ -87,7 +87,7 @@ describe('askForProject()', () => {
     expect(await asking).toEqual({ agent: 'till', origin: 'https://agents.example' })
   })
 
-  test('writes nothing when the input ends before every question is answered', async () => {
+  test('writes nothing when the input ends before the last answer', async () => {
     const input = Object.assign(new PassThrough(), { isTTY: true })
     const output = new PassThrough()
     const asking = askForProject({}, { input, output })

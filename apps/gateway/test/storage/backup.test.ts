@@ -64,7 +64,7 @@ async function openPlace(more: object = {}): Promise<Place> {
   }
 }
 
-test('a running gateway is backed up by a command, and another one goes on from there with its keys, messages and files', async () => {
+test('a command backs up a running gateway, and another one goes on from there with its keys, messages and files', async () => {
   const one = await openPlace()
   await one.start()
   const bytes = Buffer.from('a file\n'.repeat(60_000))

@@ -133,7 +133,7 @@ describe('a project whose signed URLs count', () => {
     },
   )
 
-  test('C-09: what does not hold is never asked for: forged, expired, of another place or host, or leading elsewhere', async () => {
+  test('C-09: the gateway never fetches an invalid URL: forged, expired, of another place or host, or leading elsewhere', async () => {
     const before = host.asked.length
     const good = signUrl({ ...seedPlace, path: 'a/new.jpg' })
     const bad = [
@@ -154,7 +154,7 @@ describe('a project whose signed URLs count', () => {
     expect(host.asked).toHaveLength(before)
   })
 
-  test('C-07: a file that another one has brought along is nobody else’s by the same URL', async () => {
+  test('C-07: nobody else can use the file of a person by the same URL', async () => {
     const url = signUrl(seedPlace)
     const answer = await web.postRun({ ...seedBody(url), threadId: uniqueName('thread') }, {}, 'bob')
     expect(answer.status).toBe(200)
@@ -162,7 +162,7 @@ describe('a project whose signed URLs count', () => {
   })
 })
 
-test('a bucket that speaks S3 keeps what is uploaded, gives it by our signed URLs, and loses what is deleted', async () => {
+test('an S3 bucket keeps uploads, gives them by our signed URLs, and loses deleted ones', async () => {
   const { web, kept, down, close } = await openBucketGateway()
   try {
     const file = await web.upload(jpeg, { fileName: 'my picture (1).jpg' })
@@ -194,7 +194,7 @@ test('a bucket that speaks S3 keeps what is uploaded, gives it by our signed URL
   }
 })
 
-test('what a bucket that is down does not delete is deleted when it is asked for again', async () => {
+test('a second request deletes a file that an unreachable bucket could not delete', async () => {
   const { web, kept, down, close } = await openBucketGateway()
   const showFile = async () => {
     const file = await web.upload(jpeg)

@@ -50,8 +50,8 @@ const tooMany = (most: string) => ({
   json: { code: 'too_large', detail: `Cannot store: with it you would have more than ${most}` },
 })
 
-describe('what one owner may have', () => {
-  test('sessions, locations and chats are counted together; one more is refused, and others have their own room', async () => {
+describe('the quota of one owner', () => {
+  test('sessions, locations and chats count together; the gateway refuses one more, and others have their own quota', async () => {
     expect((await run('t-1', 'r-1')).status).toBe(200)
     expect((await add('loc-1', 1)).status).toBe(200)
     const { json: session } = await call('POST', '/v1/sessions', { agent_slug: 'a' })
@@ -67,7 +67,7 @@ describe('what one owner may have', () => {
     expect((await add('loc-2', 1)).status).toBe(200)
   })
 
-  test('entries: a list that goes beyond is refused whole, a shorter one in its place is taken', async () => {
+  test('entries: the gateway refuses a list over the quota whole, and takes a shorter one in its place', async () => {
     const { used } = await readUsage()
     expect(used.entries).toBe(3)
     expect(await add('loc-2', 10)).toMatchObject(tooMany('12 entries'))
@@ -101,7 +101,7 @@ describe('what one owner may have', () => {
     expect((await call('DELETE', '/api/v1/agent/threads/t-2')).json).toEqual({ deleted: true })
   })
 
-  test('what a session is described with has its bound', async () => {
+  test('the description of a session has a limit', async () => {
     const metadata = { note: 'x'.repeat(17_000) }
     expect(await call('POST', '/v1/sessions', { metadata })).toMatchObject({
       status: 413,
@@ -109,7 +109,7 @@ describe('what one owner may have', () => {
     })
   })
 
-  test('a session that is over gives its room back, when its owner looks or deletes it', async () => {
+  test('an ended session frees its quota when its owner looks or deletes it', async () => {
     const expires_at = new Date(Date.now() + 3_000).toISOString()
     const { json: session } = await call('POST', '/v1/sessions', { agent_slug: 'short', expires_at })
     const { json: other } = await call('POST', '/v1/sessions', { agent_slug: 'short 2', expires_at })
@@ -125,7 +125,7 @@ describe('what one owner may have', () => {
   })
 })
 
-describe('a chat that is deleted by its owner', () => {
+describe('a chat that its owner deletes', () => {
   const forget = async () => {
     const { json } = await call('GET', '/v1/sessions')
     for (const { session_id } of json.sessions as readonly { session_id: string }[])
@@ -147,7 +147,7 @@ describe('a chat that is deleted by its owner', () => {
       messages: [{ id: `m-${runId}`, role: 'user', content: [{ type: 'binary', mimeType: 'text/plain', url }] }],
     })
 
-  test('goes with all that was said in it and the files that only it refers to', async () => {
+  test('takes along all of its words and the files that only it refers to', async () => {
     await forget()
     const [alone, shared, unused] = [
       await upload('t/5', 'only here'),
@@ -168,7 +168,7 @@ describe('a chat that is deleted by its owner', () => {
     expect((await readUsage()).used).toEqual({ threads: 0, entries: 0, bytes: 0 })
   })
 
-  test('is its owner’s alone: another’s is not there, nor is one that began elsewhere to be deleted', async () => {
+  test('belongs to its owner alone: another’s does not exist, and one from elsewhere stays', async () => {
     await run('t-7', 'r-7')
     const foreign = await call('DELETE', '/api/v1/agent/threads/t-7', undefined, 'bob')
     expect(foreign).toMatchObject({ status: 404, json: { code: 'no_recipient' } })
@@ -181,7 +181,7 @@ describe('a chat that is deleted by its owner', () => {
     expect((await fetch(`${gateway.url()}/api/v1/agent/threads/t-7`, { method: 'DELETE' })).status).toBe(401)
   })
 
-  test('breaks off the run that is under way in it, and leaves nothing of it', async () => {
+  test('breaks off its running run, and leaves nothing of it', async () => {
     const going = run('t-8', 'r-9', 'wait')
     await eventually(async () => (await readUsage()).used.entries === 2)
     await call('DELETE', '/api/v1/agent/threads/t-8')
@@ -191,7 +191,7 @@ describe('a chat that is deleted by its owner', () => {
     expect(listTraces(gateway.dataDir, 'm-r-9')).toEqual([])
   })
 
-  test('may be begun anew under the same name', async () => {
+  test('may begin anew under the same name', async () => {
     await call('DELETE', '/api/v1/agent/threads/t-7')
     await run('t-7', 'r-8', 'anew')
     const { json } = await call('GET', '/api/v1/agent/history?threadId=t-7')

@@ -69,7 +69,7 @@ describe('hand-overs', () => {
     expect(asked).toEqual(['triage', 'refunds'])
   })
 
-  test('W-18: to whom there is not, nobody is handed over, be it called like what every object has', async () => {
+  test('W-18: nobody goes to an agent that does not exist, not even to the name of an inherited member', async () => {
     const thread = nameOne('thread')
     const told = await run(thread, 'to nowhere')
     expect(told).toMatch(/Could you|again|lost the thread/)
@@ -77,7 +77,7 @@ describe('hand-overs', () => {
     expect(await run(thread, 'who is it')).toContain('triage heard who is it')
   })
 
-  test('of several messages at once each is answered once, by whoever has the conversation then', async () => {
+  test('each of several messages at once gets one answer, by the active agent', async () => {
     const thread = nameOne('thread')
     const words = ['one', 'hand over', 'two', 'three', 'over again']
     const told = await Promise.all(words.map(each => run(thread, each)))
@@ -88,7 +88,7 @@ describe('hand-overs', () => {
     expect(await run(thread, 'who is it')).toContain('refunds heard who is it')
   })
 
-  test('a gateway that is stopped within a hand-over has handed over once, and answers once, when it is back', async () => {
+  test('a gateway that stops within a hand-over has handed over once, and answers once, when it is back', async () => {
     const thread = nameOne('thread')
     held = Promise.withResolvers()
     const semaphore = held
@@ -112,7 +112,7 @@ describe('hand-overs', () => {
     expect(activeIn(await run(thread, 'who is it'))).toBe('refunds')
   })
 
-  test('a person who is banned during a hand-over hears one sentence, and no model is asked for them again', async () => {
+  test('a person with a ban during a hand-over hears one sentence, and the swarm calls no model for them again', async () => {
     const strict = openChatWith('strict')
     const thread = nameOne('thread')
     const told = await strict.run(thread, 'hand the secret over')
@@ -149,7 +149,7 @@ describe('an operator’s word', () => {
     expect(gateway.takeRings()).toEqual(['begun 17', 'done 17'])
   })
 
-  test('that comes when the time is over is taken, or is too late; never both', async () => {
+  test('at the end of the time either counts or is too late, never both', async () => {
     const ms = 1_200
     await gateway.swarm.gateway.restart({ requirements: { expires_after_hours: ms / 3_600_000 } })
     // From 30 ms before the end of the time to 30 ms after it.

@@ -56,7 +56,7 @@ async function mention(text: string, context: string): Promise<string> {
   return (await fediverse.deliver({ to: '@desk@agents.test', text, context, visibility: 'direct' })).objectId
 }
 
-test('W-22: a turn that is killed has handed nobody over and kept nothing; taken up again it does both once', {
+test('W-22: a killed turn has handed nothing over and stored nothing; its next try does both once', {
   timeout: 120_000,
 }, async () => {
   const { fediverse } = setup.simulation
@@ -83,7 +83,7 @@ test('W-22: a turn that is killed has handed nobody over and kept nothing; taken
   }
 })
 
-test('W-26: what a human is asked is the same question when its turn is taken up again; an answer in between counts', {
+test('W-26: the question to a human stays the same at the next try of its turn; an answer in between counts', {
   timeout: 60_000,
 }, async () => {
   const operate = async (path: string, body?: object) => {

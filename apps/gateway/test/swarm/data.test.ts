@@ -85,7 +85,7 @@ const readShared = () =>
   swarm.operate<{ readonly agent: string; readonly used: Room; readonly most: Room }>('/agents/pantry/swarm-usage')
 
 describe('a conversation', () => {
-  test('keeps so much, with all of its states, storages and words; what makes it less is always kept', async () => {
+  test('keeps a bounded amount in its states, storages and words, and always takes a smaller value', async () => {
     const thread = nameOne('thread')
     const tooMuch = 'too_large: Cannot keep: the conversation would have more than 2048 bytes'
     expect(await use(thread, 'set_state', { name: 'own', length: 1_500 })).toBe('kept')
@@ -97,7 +97,7 @@ describe('a conversation', () => {
     expect(await use(thread, 'put_item', { name: 'notes', id: 'a', length: 900 })).toBe('kept')
   })
 
-  test('is counted for who chats, and what was kept of it is gone with the chat', async () => {
+  test('counts for its person in the chat, and its data ends with the chat', async () => {
     const thread = nameOne('thread')
     const before = await ask<Usage>('/v1/usage')
     await use(thread, 'put_item', { name: 'notes', id: 'a', words: 'durian', length: 100 })
@@ -122,7 +122,7 @@ describe('a conversation', () => {
 })
 
 describe('what all conversations share', () => {
-  test('is bounded in number and bytes, told to the operator, and room comes back with what is taken out', async () => {
+  test('has a limit in number and bytes that the operator sees, and a removal frees quota', async () => {
     const thread = nameOne('thread')
     const empty = await readShared()
     expect(empty).toEqual({ agent: 'pantry', used: { records: 0, bytes: 0 }, most: { records: 6, bytes: 4_096 } })
@@ -144,7 +144,7 @@ describe('what all conversations share', () => {
     expect((await readShared()).used.records).toBe(2)
   })
 
-  test('is told at a terminal, too', async () => {
+  test('shows it at a terminal, too', async () => {
     const { gateway } = swarm
     writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: false })
     const tree = { ...describeTestConfig(gateway.simulation, gateway.dataDir), operator_token: operatorToken }
@@ -158,7 +158,7 @@ describe('what all conversations share', () => {
     )
   })
 
-  test('goes with the conversation in which it was put, of a chat that is deleted and a person who is forgotten; what is the gateway’s stays', async () => {
+  test('disappears with its conversation, its deleted chat or its forgotten person; data of the gateway stays', async () => {
     const [thread, other] = [nameOne('thread'), nameOne('thread')]
     await use(thread, 'put_item', { name: 'orders', id: 'anns', words: 'quincequince' })
     await use(thread, 'set_state', { name: 'last_word', words: 'medlarmedlar' })
@@ -188,7 +188,7 @@ describe('what all conversations share', () => {
     expect((await ask<Usage>('/v1/usage')).kept).toEqual({ conversations: 0, bytes: 0 })
   })
 
-  test('is gone when nobody has written it for as long as it is kept', async () => {
+  test('disappears when nobody has written it for its whole time', async () => {
     const storages = { orders: { shared: true, keep_days: 1 / 86_400 }, stock: { shared: true, forgets: false } }
     await swarm.gateway.restart({ agents: { pantry: describePantry({ storages }) } })
     const thread = nameOne('thread')

@@ -72,7 +72,7 @@ test('W-21, W-22, W-23: a hand-over on a fediverse thread leaves from the same a
   expect(asked.at(-1)).toBe('refunds')
 })
 
-test('W-23: the transcript shows who acted, each thing once, in the order in which it was done', async () => {
+test('W-23: the transcript shows who acted, each action once, in order', async () => {
   const rows = (await exportNewest('swarm')).map(({ role, agentName, tool_calls, content }) =>
     [role, agentName, tool_calls?.[0]?.function.name ?? content].join(' '),
   )
@@ -88,14 +88,14 @@ test('W-23: the transcript shows who acted, each thing once, in the order in whi
   ])
 })
 
-test('W-14: a member is given what is shared and its own, and calls with their results, nothing of the others', async () => {
+test('W-14: a member gets the shared entries and its own, with calls and results, and nothing of the others', async () => {
   const { messages } = swarm.model.requests.at(-1)?.body ?? { messages: [] }
   expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant', 'user'])
   expect(JSON.stringify(messages)).not.toContain('navigate')
   expect(messages.at(-1)?.content).toMatch(/"from":"@alice@mastodon\.test".*"verified":true[\s\S]*Thank you$/)
 })
 
-test('what others said in the conversation stands under their names', async () => {
+test('words of others in the conversation have their names', async () => {
   const first = await mention('My order is late')
   await mention('Mine is, too', first.id, 'alice@gotosocial.test')
   const { messages } = swarm.model.requests.at(-1)?.body ?? { messages: [] }
@@ -103,7 +103,7 @@ test('what others said in the conversation stands under their names', async () =
   expect(messages.at(-1)?.content).toMatch(/"from":"@alice@gotosocial\.test"[\s\S]*Mine is, too$/)
 })
 
-test('a forbidden tool is never offered', () => {
+test('a model never sees a forbidden tool', () => {
   const offered = swarm.model.requests.flatMap(({ body }) => body.tools ?? [])
   expect(JSON.stringify(offered)).toContain('refund')
   expect(JSON.stringify(offered)).not.toContain('burn')
@@ -120,7 +120,7 @@ async function awaitQuestion(): Promise<Question> {
   return eventually(async () => (await swarm.operate<{ items: readonly Question[] }>('/questions')).items[0])
 }
 
-test('W-26: what is asked of a human is seen and answered by the operator, and the answer goes where it was asked', async () => {
+test('W-26: the operator sees and answers a question to a human, and the answer goes to its conversation', async () => {
   const answered = mention('May I speak to somebody?')
   const question = await awaitQuestion()
   expect(question).toMatchObject({ member: 'human', from: '@alice@mastodon.test', text: 'May I speak to somebody?' })
@@ -134,7 +134,7 @@ test('W-26: what is asked of a human is seen and answered by the operator, and t
   )
 })
 
-test('W-26: the human is asked and answers at a terminal, too', async () => {
+test('W-26: the human also sees and answers the question at a terminal', async () => {
   writeRunFile(swarm.gateway.dataDir, { url: swarm.gateway.url(), pid: process.pid, isSimulating: false })
   const tree = { data: swarm.gateway.dataDir, operator_token: operatorToken, agents: { echo: { use: 'builtin:echo' } } }
   const openClient = () => openOperatorClient({ tree, baseDir: swarm.gateway.dataDir, missing: [], path: undefined })

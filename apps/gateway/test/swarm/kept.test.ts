@@ -79,7 +79,7 @@ async function exportNewest(format: string): Promise<readonly Record<string, unk
   return (await swarm.operate<{ messages: readonly Record<string, unknown>[] }>(`/transcript?${query}`)).messages
 }
 
-test('W-22: states, storages and computes of a conversation and of all are there after a restart, whoever has it then', async () => {
+test('W-22: states, storages and computes of a conversation and of all survive a restart, for any next agent', async () => {
   const [one, two] = [nameOne('thread'), nameOne('thread')]
   await ask(one, 'put bread')
   expect(await ask(one, 'put milk')).toContain(
@@ -106,7 +106,7 @@ test('W-22: who speaks, the way there and the history are there after a restart'
   expect(prompts.at(-1)).toContain('seller heard first words')
 })
 
-test('W-20: who may hand back gives the conversation to who had it before, also after a restart', async () => {
+test('W-20: an agent that may hand back gives the conversation to the previous one, also after a restart', async () => {
   const thread = nameOne('thread')
   expect(await ask(thread, 'hand over')).toBe('Clerk here.')
   await swarm.gateway.restart()
@@ -118,7 +118,7 @@ test('W-20: who may hand back gives the conversation to who had it before, also 
   expect(await ask(thread, 'who is it')).toBe('seller heard who is it')
 })
 
-test('what a turn that fails has kept for its conversation is not kept; what all share is', async () => {
+test('data of a failed turn for its conversation is lost, and shared data stays', async () => {
   const thread = nameOne('thread')
   const before = await ask(thread, 'show')
   expect(before).toContain('"items":"","')
@@ -130,7 +130,7 @@ test('what a turn that fails has kept for its conversation is not kept; what all
   expect(own).toContain('"log":""')
 })
 
-test('W-30: what a tool asks the model by the way knows nothing of the conversation, nor the conversation of it', async () => {
+test('W-30: a stateless question of a tool to the model neither reads nor changes the conversation', async () => {
   const thread = nameOne('thread')
   await ask(thread, 'first words')
   expect(await ask(thread, 'sum up')).toBe('Tool: A little.')
@@ -150,7 +150,7 @@ test('W-30: what a tool asks the model by the way knows nothing of the conversat
   ])
 })
 
-test('W-12, W-13: what stands before a rescue reaches no model any more, and is there to be read with its reason', async () => {
+test('W-12, W-13: entries before a rescue reach no model any more, and stay readable with its reason', async () => {
   const thread = nameOne('thread')
   await ask(thread, 'old words')
   await ask(thread, 'nothing')

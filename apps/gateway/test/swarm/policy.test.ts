@@ -63,7 +63,7 @@ const openChat = (agent: string) =>
 const listOpen = async () =>
   (await swarm.operate<{ items: readonly { readonly id: string }[] }>('/requirements?state=open')).items
 
-test('a question that must not be said is not asked: the words of the policy are heard, and nothing waits', async () => {
+test('a forbidden question does not go out: the person gets the words of the policy, and nothing waits', async () => {
   const { run } = openChat('desk')
   const told = await run(nameOne('thread'), 'refund sesame')
   expect(told).toContain('That I may not say.')
@@ -81,7 +81,7 @@ test('no link to such a question leaves by mail', async () => {
   expect(text).not.toMatch(/actions\/|Give 20\.00/)
 })
 
-test('whom the policy bans for it hears nothing else from then on, and no model is asked', async () => {
+test('a person whom the policy bans for it hears only that from then on, without a call of the model', async () => {
   const { run } = openChat('strict')
   expect(await run(nameOne('thread'), 'refund sesame')).toContain('That I may not say.')
   asked = 0
@@ -89,7 +89,7 @@ test('whom the policy bans for it hears nothing else from then on, and no model 
   expect(asked).toBe(0)
 })
 
-test('what came of a call is kept from who allowed it where it must not be said; the operator’s export has it', async () => {
+test('the approver does not see a forbidden result, which the operator’s export has', async () => {
   const { run, post } = openChat('desk')
   const threadId = nameOne('thread')
   const [, interruptId = ''] = /"interrupts":\[\{"id":"([^"]+)"/.exec(await run(threadId, 'refund apple')) ?? []
@@ -103,7 +103,7 @@ test('what came of a call is kept from who allowed it where it must not be said;
   expect(JSON.stringify(await swarm.operate(`/transcript?${query}`))).toContain('refunded')
 })
 
-test('a name of a file that must not be said is left out; the file is there', async () => {
+test('the answer leaves out a forbidden file name, and keeps the file', async () => {
   const told = await openChat('gallery').run(nameOne('thread'), 'photo')
   expect(told).toContain('"mime_type":"image/png"')
   expect(told).not.toContain('basket')

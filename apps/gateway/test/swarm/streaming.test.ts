@@ -80,7 +80,7 @@ test('W-31: a chat hears a member while its model still speaks, word by word, un
   expect(await (await chat.post(`runs/${runId}/cancel`, {})).json()).toEqual({ cancelled: true })
 })
 
-test('W-25: a chat never hears what has to be rescued', async () => {
+test('W-25: a chat never hears words that need a rescue', async () => {
   const early = await chat.run(nameOne('thread'), 'an early mark')
   expect(early).not.toMatch(/tool_call>|Let me see/)
   expect(wordsOf(early).join('')).toMatch(/Could you|again|lost the thread/)
@@ -89,7 +89,7 @@ test('W-25: a chat never hears what has to be rescued', async () => {
   expect(late.slice(long.length)).toMatch(/^\n\n.*(?:Could you|again|lost the thread)/)
 })
 
-test('a caller by A2A hears a member word by word, and the whole in the end', async () => {
+test('an A2A caller hears a member word by word, and the whole at the end', async () => {
   const message = { messageId: nameOne('msg'), role: 'ROLE_USER', parts: [{ text: 'something long' }] }
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: { message } })
   const authorization = `Bearer ${await swarm.gateway.simulation.a2a.token({ sub: 'carol' })}`
@@ -102,7 +102,7 @@ test('a caller by A2A hears a member word by word, and the whole in the end', as
   expect(events.at(-1).statusUpdate.status.message.parts.map(({ text }: { text: string }) => text)).toEqual([long])
 })
 
-test('merged: what was said meanwhile stands once in what the model is given, and in the history', async () => {
+test('merged: words in the meantime stand once in the input of the model, and in the history', async () => {
   const { fediverse } = swarm.gateway.simulation
   const context = 'https://mastodon.test/contexts/merged'
   const post = (text: string) => fediverse.deliver({ to: '@merging@agents.test', text, context, visibility: 'direct' })
@@ -128,7 +128,7 @@ test('merged: what was said meanwhile stands once in what the model is given, an
 test.each([
   ['seeing', true],
   ['desk', false],
-])('a picture in a mail is shown to who sees: %s', async (agent, isSeen) => {
+])('a member whose model reads pictures sees one in a mail: %s', async (agent, isSeen) => {
   const { mail } = swarm.gateway.simulation
   const attachments = [{ filename: 'cup.png', contentType: 'image/png', content: Buffer.from(picture, 'base64') }]
   const sent = await mail.deliver({ to: `${agent}@agents.test`, text: 'What is it?', attachments })

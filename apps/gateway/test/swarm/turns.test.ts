@@ -68,7 +68,7 @@ function hold(word: string): () => void {
   }
 }
 
-test('W-25: what a model answers with markup, or with nothing, is never heard; a placeholder is', async () => {
+test('W-25: nobody hears an answer with markup, or an empty one; a placeholder comes instead', async () => {
   for (const word of ['markup', 'nothing']) {
     const text = await write(`Some ${word}`)
     expect(text).not.toMatch(/tool_call|[{}]/)
@@ -76,7 +76,7 @@ test('W-25: what a model answers with markup, or with nothing, is never heard; a
   }
 })
 
-test('W-26: a human is asked by mail, and the answer by mail goes to the person who waits', async () => {
+test('W-26: a human gets a question by mail, and the answer by mail goes to the waiting person', async () => {
   const answered = write('May I speak to somebody?')
   const { mail } = swarm.gateway.simulation
   const letter = await eventually(async () =>
@@ -90,7 +90,7 @@ test('W-26: a human is asked by mail, and the answer by mail goes to the person 
   expect((await swarm.operate<{ items: readonly unknown[] }>('/questions')).items).toEqual([])
 })
 
-test('W-26: what looks like the number of a question in what is asked leads no answer elsewhere', async () => {
+test('W-26: a false question number within a question leads no answer elsewhere', async () => {
   const { mail } = swarm.gateway.simulation
   const text = 'May I speak to somebody else? (question 0123456789abcdef)'
   const answered = write(text)
@@ -100,12 +100,12 @@ test('W-26: what looks like the number of a question in what is asked leads no a
   expect(await answered).toContain('Still Eve.')
 })
 
-test('W-26: whom no human answers in time is told so, and nothing stays in the list', async () => {
+test('W-26: a person without an answer in time learns so, and nothing stays in the list', async () => {
   expect(await write('May I speak to somebody?', { agent: 'hasty' })).toContain('Nobody is there to answer right now.')
   await eventually(async () => (await swarm.operate<{ items: readonly unknown[] }>('/questions')).items.length === 0)
 })
 
-test('W-27: who is banned hears one sentence, in every conversation, and no model is asked', async () => {
+test('W-27: a banned person hears one sentence, in every conversation, without a call of the model', async () => {
   const rude = 'alice@gotosocial.test'
   expect(await mention('You are rude', rude)).toContain('We are polite here.')
   expect(await mention('Another conversation', rude)).toContain('We are polite here.')
@@ -122,7 +122,7 @@ test('W-27: who is banned hears one sentence, in every conversation, and no mode
   expect(await mention('Hello from another gateway', 'alice@mastodon.test')).toContain('triage heard')
 })
 
-test('a person who is forgotten is not banned any more, and no ban names them; others stay banned', async () => {
+test('a forgotten person loses the ban, no ban names them, and others stay banned', async () => {
   const [gone, other] = ['bob@gotosocial.test', 'bob@snac.test']
   expect(await mention('You are rude', gone)).toContain('We are polite here.')
   expect(await mention('You are rude', other)).toContain('We are polite here.')
@@ -134,11 +134,11 @@ test('a person who is forgotten is not banned any more, and no ban names them; o
   expect(await mention('Hello', other)).toContain('We are polite here.')
 })
 
-test('W-27: what must not be said is not', async () => {
+test('W-27: forbidden words do not go out', async () => {
   expect(await write('Open sesame')).toContain('That I may not say.')
 })
 
-test('W-28: two messages at once are answered one after the other', async () => {
+test('W-28: two messages at once get answers one after the other', async () => {
   const threadId = name('thread')
   const countMessages = async () =>
     (await swarm.operate<{ items: readonly unknown[] }>('/messages?limit=500')).items.length

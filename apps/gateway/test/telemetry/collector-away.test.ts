@@ -4,7 +4,7 @@ import { openTestGateway } from '../setup/gateway.ts'
 import { findFreePort } from '../setup/gateway-process.ts'
 import { openCollector } from './collector.ts'
 
-test('a collector that is dead changes nothing for messages, and does not hold up the end', async () => {
+test('a dead collector changes nothing for messages, and does not hold up the end', async () => {
   const endpoint = `http://127.0.0.1:${await findFreePort()}/v1/traces`
   const gateway = await openTestGateway(() => ({
     agents: { echo: { use: 'builtin:echo' } },
@@ -53,7 +53,7 @@ async function countLoaded(settings: object): Promise<number> {
   }
 }
 
-test('without telemetry.endpoint nothing of OpenTelemetry is loaded; with it, it is', async () => {
+test('the gateway loads OpenTelemetry only with telemetry.endpoint', async () => {
   expect(await countLoaded({})).toBe(0)
   expect(await countLoaded({ telemetry: { endpoint: 'http://127.0.0.1:9/v1/traces' } })).toBeGreaterThan(10)
 })

@@ -152,7 +152,7 @@ test('no span has words, an address of a person or a secret in it; the collector
   expect(traced.hook.headers[0]?.authorization).toBeUndefined()
 })
 
-test('a caller who is proven is linked, and joins or steers nothing; a stranger is not even linked', async () => {
+test('a trace links a proven caller, who joins or steers nothing, and not even links a stranger', async () => {
   const traced = await openTraced({}, { a2a: { auth: { anonymous: true } } })
   await call(traced, { to: 'echo', traceparent: callers })
   await call(traced, { to: 'echo', traceparent: `00-${'0'.repeat(32)}-b7ad6b7169203331-01` })
@@ -166,7 +166,7 @@ test('a caller who is proven is linked, and joins or steers nothing; a stranger 
   expect(links.slice(1).flat()).toEqual([])
 })
 
-test('nothing is traced where the share is 0, whatever the caller asks; those who are called are told so', async () => {
+test('with a share of 0 the gateway traces nothing, whatever the caller asks, and tells its own peers so', async () => {
   const traced = await openTraced({ sampling: 0 })
   await call(traced, { to: 'hook', traceparent: callers })
   expect(await endAndRead(traced)).toEqual([])

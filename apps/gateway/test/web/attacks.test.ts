@@ -110,7 +110,7 @@ function upload(bytes: Uint8Array, { as = 'ann' as Person, fileName = 'x.txt', t
 const local = (url: string) => url.replace(gatewayOrigin, setup.url())
 
 describe('another one’s ids', () => {
-  test('name nothing: threads, runs, files, sessions and locations are answered like what is not there', async () => {
+  test('give nothing: threads, runs, files, sessions and locations do not exist for another person', async () => {
     const [threadId, runId] = [name('thread'), name('run')]
     await eventsOf(await run('hello', { threadId, runId }))
     const file = (await (await upload(Buffer.from('mine'))).json()) as { bucket: string; path: string; url: string }
@@ -171,7 +171,7 @@ describe('another one’s ids', () => {
 })
 
 describe('files', () => {
-  test('of one person are bounded, all together, and can be deleted', async () => {
+  test('of one person have a common limit, and the person can delete them', async () => {
     const taken: { bucket: string; path: string }[] = []
     for (let i = 0; i < 4; i++) {
       const answer = await upload(Buffer.from(`file ${i}`), { as: 'dora' })
@@ -190,13 +190,13 @@ describe('files', () => {
     expect(many.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(4)
   })
 
-  test('of one run are few: one address said a thousand times is not read a thousand times', async () => {
+  test('of one run are few: the gateway reads a repeated address once, not a thousand times', async () => {
     const { url } = (await (await upload(Buffer.from('big'), { as: 'eve' })).json()) as { url: string }
     const content = Array.from({ length: 4 }, () => ({ type: 'binary', mimeType: 'text/plain', url }))
     expect(await refusalOf(run(content, { as: 'eve' }))).toEqual([413, 'too_large', 'Cannot run: more than 3 files'])
   })
 
-  test('are never run by a browser, whatever they are and are called', async () => {
+  test('never run in a browser, under any type and name', async () => {
     const evil = [
       '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>',
       '<!doctype html><script>alert(1)</script>',
@@ -223,7 +223,7 @@ describe('files', () => {
 })
 
 describe('who may speak to an agent', () => {
-  test('is refused before there is a stream, and the words are stored nowhere', async () => {
+  test('gets a refusal before there is a stream, and the store keeps none of the words', async () => {
     const forbidden = [403, 'forbidden', 'Cannot take message: its sender may not speak to this agent']
     expect(await refusalOf(run('hi', { agent: 'picky' }))).toEqual(forbidden)
     expect(await refusalOf(run('hi', { agent: 'denying' }))).toEqual(forbidden)
@@ -233,7 +233,7 @@ describe('who may speak to an agent', () => {
 })
 
 describe('streams', () => {
-  test('that are broken off leave nothing behind, however many there are', async () => {
+  test('that break off leave nothing behind, in any number', async () => {
     await eventually(async () => listening.size === 0)
     const waiting = Array.from({ length: drawCount({ quick: 300, long: 1_000 }) }, async (_, at) => {
       const leaving = new AbortController()
@@ -257,7 +257,7 @@ describe('streams', () => {
     expect(listening.size).toBe(0)
   }, 180_000)
 
-  test('one that nobody reads is left, and its run ends all the same', async () => {
+  test('one without a reader ends, and its run still does', async () => {
     const { port } = new URL(setup.url())
     const socket = connect(Number(port), '127.0.0.1')
     await once(socket, 'connect')
@@ -284,7 +284,7 @@ describe('streams', () => {
   })
 })
 
-test('an agent that says more than can be sent at once is heard to its end', async () => {
+test('one with a very long answer goes on to its end', async () => {
   const events = await eventsOf(await run('go on', { agent: 'flooder', as: 'cem' }))
   const words = wordsOf(events)
   expect(words.startsWith('word 0 word 1 ')).toBe(true)
@@ -292,14 +292,14 @@ test('an agent that says more than can be sent at once is heard to its end', asy
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
 })
 
-test('what agents say whom an answer brings in stands behind it, in the same message', async () => {
+test('the words of agents that an answer mentions stand behind it, in the same message', async () => {
   const events = await eventsOf(await run('ask @helper@agents.test', { agent: 'convener', as: 'cem' }))
   expect(events.filter(({ type }) => type === 'TEXT_MESSAGE_START')).toHaveLength(1)
   expect(wordsOf(events)).toMatch(/^Let me ask around\.\n\n[\s\S]*@?helper/)
   expect(events.at(-1)).toMatchObject({ outcome: { type: 'success' } })
 })
 
-describe('what comes while the agent is at it', () => {
+describe('messages during the run', () => {
   const ask = (agent: string, content: string, threadId: string) => run(content, { agent, threadId, as: 'eve' })
   const untilWorking = () => eventually(async () => (await setup.messages()).some(({ state }) => state === 'working'))
 
@@ -349,7 +349,7 @@ describe('bounds', () => {
   })
 })
 
-test('forgetting a person who chats leaves nothing of theirs, not even what is still under way', async () => {
+test('a forgotten person in the chat leaves nothing, not even running work', async () => {
   const threadId = name('thread')
   await eventsOf(await run('my secret is 4711', { as: 'flo', threadId }))
   void run('my other secret is 0815', { as: 'flo', agent: 'loiterer' }).catch(() => undefined)

@@ -32,7 +32,7 @@ async function cancelAt(heard: string, threadId: string, messages: readonly obje
 
 const user = (content: string) => ({ id: uniqueName('msg'), role: 'user', content })
 
-test('C-16, C-18: its words stay as one message that is marked incomplete, under the id it was heard by', async () => {
+test('C-16, C-18: its words stay as one incomplete message with a mark, under the id of the stream', async () => {
   const threadId = uniqueName('thread')
   const { runId, events } = await cancelAt('begun', threadId, [user('wait')])
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } })
@@ -47,7 +47,7 @@ test('C-16, C-18: its words stay as one message that is marked incomplete, under
   expect((await web.readHistory(threadId)).map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant'])
 })
 
-test('C-18: a client that has it knows all there is; nothing of it is delivered, and it is no answer', async () => {
+test('C-18: a client that has it knows everything; the gateway delivers nothing of it, and it is no answer', async () => {
   const threadId = uniqueName('thread')
   const first = user('wait')
   const { events } = await cancelAt('begun', threadId, [first])
@@ -60,7 +60,7 @@ test('C-18: a client that has it knows all there is; nothing of it is delivered,
   expect(JSON.stringify(deliveries)).not.toContain(heard.id)
 })
 
-test('C-18: of a run that was cancelled before a word nothing is there', async () => {
+test('C-18: leaves nothing when its owner cancels it before the first word', async () => {
   const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
   const base = '/api/v1/agents/mute'
   const body = JSON.stringify({ threadId, runId, protocolVersion: '1.0', messages: [user('hello')] })
@@ -80,7 +80,7 @@ test('C-18: it goes with its chat', async () => {
   expect((await web.call(`/api/v1/agent/history?threadId=${threadId}`)).status).toBe(404)
 })
 
-test('a run whose chat is deleted while it is answered ends as cancelled, and is no success', async () => {
+test('a run whose chat its owner deletes in the middle ends as cancelled, and is no success', async () => {
   const threadId = uniqueName('thread')
   const { body } = await web.postRun({ threadId, runId: uniqueName('run'), messages: [user('wait')] })
   let text = ''

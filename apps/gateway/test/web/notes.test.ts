@@ -23,8 +23,8 @@ const readTrace = (threadId: string) => web.readHistory(threadId, '&include=trac
 const plan = { note: { type: 'strategic_plan', content: { phases: ['count'] } } }
 const ask = { ask: '@one@agents.test', say: 'count the apples', broadcast: true }
 
-describe('what an agent does while it runs', () => {
-  test('C-12, S-31: a call of another agent is a subagent, from its beginning to what came of it', async () => {
+describe('the actions of an agent while it runs', () => {
+  test('C-12, S-31: a call of another agent is a subagent, from its beginning to its result', async () => {
     const threadId = uniqueName('thread')
     const events = await web.say(JSON.stringify([ask]), { threadId })
     const started = findEvent(events, 'SUBAGENT_STARTED')
@@ -65,7 +65,7 @@ describe('what an agent does while it runs', () => {
     ).toEqual(ids.sort())
   })
 
-  test('plans are activities; a synthesis and what is observed for all are events of their names', async () => {
+  test('plans are activities; a synthesis and an observation for all are events of their names', async () => {
     const threadId = uniqueName('thread')
     const notes = [
       plan.note,
@@ -88,7 +88,7 @@ describe('what an agent does while it runs', () => {
     }
   })
 
-  test('C-21: an action and its observation are one call; what an agent is at is a step until the next', async () => {
+  test('C-21: an action and its observation are one call; the current work of an agent is a step until the next', async () => {
     const notes = [
       { type: 'task', content: 'count' },
       { type: 'action', tool: 'weigh', args: { what: 'apples' } },
@@ -116,7 +116,7 @@ describe('what an agent does while it runs', () => {
     expect(events.at(-1)?.type).toBe('RUN_ERROR')
   })
 
-  test('C-18: so is what is open when a run is cancelled', async () => {
+  test('C-18: so are open ones at the cancel of a run', async () => {
     const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
     const content = JSON.stringify([plan, { ask: '@slow@agents.test', say: 'take your time' }])
     const running = await web.postRun({ threadId, runId, messages: [{ id: uniqueName('msg'), role: 'user', content }] })
@@ -129,7 +129,7 @@ describe('what an agent does while it runs', () => {
   })
 })
 
-test('nothing of it is told where traces are not shown', async () => {
+test('nobody sees them where the chat shows no traces', async () => {
   const closed = await openWebGateway({ trace: false }, config)
   try {
     const threadId = uniqueName('thread')

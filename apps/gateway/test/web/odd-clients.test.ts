@@ -22,7 +22,7 @@ const input = (more: object = {}) => ({
 const called = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
 const deep = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
 
-describe('is answered like any other', () => {
+describe('the gateway answers like any other', () => {
   const old = { tools: [], context: [], state: {}, forwardedProps: {} }
   const nulls = { tools: null, context: null, state: null, forwardedProps: null, resume: null, parentRunId: null }
   test.each<[string, object, Record<string, string>?]>([
@@ -62,7 +62,7 @@ describe('is answered like any other', () => {
     expect((await web.readHistory(threadId)).map(({ role }) => role)).toEqual(['user', 'assistant'])
   })
 
-  test('one whose copy has calls of an assistant without words: they are not taken, and it is told so', async () => {
+  test('one whose copy has calls of an assistant without words: the gateway drops them, and the client learns so', async () => {
     const messages = [{ id: uniqueName('msg'), role: 'assistant', content: null, toolCalls: [called] }, user('hello')]
     const events = await readEvents(await web.postRun(input({ messages })))
     expect(findEvent(events, 'CUSTOM').value).toBe('1 messages of other roles are not known and were left out')
@@ -77,7 +77,7 @@ describe('is answered like any other', () => {
   })
 })
 
-describe('is refused before there is a stream', () => {
+describe('the gateway refuses before there is a stream', () => {
   const bytes = Buffer.concat([Buffer.from('{"threadId":"t","runId":"'), Buffer.from([0xff]), Buffer.from('"}')])
   test.each<[string, object | string | Uint8Array, Record<string, string>, number, string]>([
     [
@@ -134,7 +134,7 @@ describe('is refused before there is a stream', () => {
     expect(await answer.json()).toMatchObject({ detail })
   })
 
-  test.each(['text/html', 'application/vnd.ag-ui.event+proto'])('who takes %s alone', async accept => {
+  test.each(['text/html', 'application/vnd.ag-ui.event+proto'])('a client that takes %s alone', async accept => {
     expect((await web.postRun(input(), { accept })).status).toBe(406)
   })
 

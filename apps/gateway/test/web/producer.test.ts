@@ -31,7 +31,7 @@ async function run(client: HttpAgent, input: string | object): Promise<readonly 
 const metadataOf = (message: Message | undefined) => (message as { metadata?: object } | undefined)?.metadata
 const kept = { intent: 'refund', scores: { refund: 0.9, 'naïve ☂': null } }
 
-describe('what an agent has a chat keep with a message', () => {
+describe('data that an agent keeps with a message of a chat', () => {
   test('C-20: comes with the message, whatever its names are, and comes back unchanged', async () => {
     const client = openClient()
     await run(client, 'hello')
@@ -42,14 +42,14 @@ describe('what an agent has a chat keep with a message', () => {
     expect(answer?.metadata).toMatchObject({ stage: 'execution', run_id: expect.stringMatching(/^run-/) })
   })
 
-  test('C-20: of pieces it is put together, name by name', async () => {
+  test('C-20: comes together from its pieces, name by name', async () => {
     const client = openClient()
     await run(client, 'in pieces')
     expect(metadataOf(client.messages.at(-1))).toMatchObject({ intent: 'done', first: 1 })
     expect((await web.readHistory(client.threadId)).at(-1)?.metadata).toMatchObject({ intent: 'done', first: 1 })
   })
 
-  test('C-20: is in the snapshot of a client that comes back, and in what is exported', async () => {
+  test('C-20: is in the snapshot of a client that comes back, and in the export', async () => {
     const client = openClient()
     await run(client, 'hello')
     const back = openClient(client.threadId)

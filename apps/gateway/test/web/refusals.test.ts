@@ -18,7 +18,7 @@ const say = (words: string, place: RunIds = {}) => web.say(words, place)
 const interrupts = { protocolVersion: PROTOCOL_VERSION }
 const address = /https:\/\/agents\.test\/actions\/[\w-]{43}/
 
-test('a refusal is an error of the run with its kind, title and time, and stands in the history as one', async () => {
+test('a refusal is an error of the run with its kind, title and time, and an error in the history', async () => {
   const threadId = uniqueName('thread')
   const events = await say('refuse this', { threadId })
   const details = { kind: 'too_many_requests', title: 'Too many requests', retry_after_seconds: 60 }
@@ -34,7 +34,7 @@ test('a refusal is an error of the run with its kind, title and time, and stands
   expect(asked?.metadata).not.toHaveProperty('error')
 })
 
-test('what is no refusal is no error in the history', async () => {
+test('an answer that is no refusal is no error in the history', async () => {
   const threadId = uniqueName('thread')
   await say('hello', { threadId })
   await say('consent please', { threadId })
@@ -48,7 +48,7 @@ test('a client of AG-UI 1.0 gets the address of a decision in the interrupt alon
 })
 
 test.each([{ protocolVersion: undefined }, { protocolVersion: '0.9' }])(
-  'a client that cannot show interrupts (%j) gets the link in the text, and in what is told again',
+  'a client that cannot show interrupts (%j) gets the link in the text, also at a reload',
   async version => {
     const threadId = uniqueName('thread')
     const events = await say('consent please', { threadId, ...version })

@@ -33,7 +33,7 @@ const resume = (threadId: string, ids: readonly string[], runId = uniqueName('ru
 
 const cancel = (runId: string, as?: 'bob') => web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`, undefined, as)
 
-test('C-18, C-24: is cancelled by its owner alone, and ends so; what was allowed is not done', async () => {
+test('C-18, C-24: ends only by its owner’s cancel, and the allowed action does not run', async () => {
   const { threadId, interruptId } = await ask('may I do it slowly?')
   const runId = uniqueName('run')
   const running = await resume(threadId, [interruptId], runId)
@@ -63,7 +63,7 @@ describe('its run id', () => {
     })
   })
 
-  test('C-26: of two decisions at once under one id one counts, and the other can still be taken', async () => {
+  test('C-26: one of two decisions at once under one id counts, and the person can still take the other', async () => {
     const asked = [await ask('may I here?'), await ask('may I there?')]
     const runId = uniqueName('run')
     const both = await Promise.all(asked.map(({ threadId, interruptId }) => resume(threadId, [interruptId], runId)))

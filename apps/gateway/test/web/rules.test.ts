@@ -36,7 +36,7 @@ function readDisk(): string {
   return files.map(file => readFileSync(join(file.parentPath, file.name), 'latin1')).join('\n')
 }
 
-describe('what is stored', () => {
+describe('the stored parts', () => {
   test('C-05: neither the token of a signed URL nor the URL itself is anywhere on the disk', async () => {
     const threadId = uniqueName('thread')
     const { url, path } = await web.upload(jpeg, { threadId })
@@ -60,7 +60,7 @@ describe('what is stored', () => {
     expect(told.map(([first]) => first?.metadata.user_message_attachments.path)).toEqual(paths)
   })
 
-  test('C-14: of a run that is refused nothing is', async () => {
+  test('C-14: leave out a refused run', async () => {
     const threadId = uniqueName('thread')
     const before = await web.gateway.messages()
     const messages = [{ id: uniqueName('msg'), role: 'user', content: 'durian' }]
@@ -73,7 +73,7 @@ describe('what is stored', () => {
 
   // By a mistake of the agent's, and by its model that goes away.
   test.each(['boom', 'fade'])(
-    'C-16, TR-07: what was heard of an answer that failed (%s) is kept, marked as incomplete, and why follows it',
+    'C-16, TR-07: keep the streamed words of a failed answer (%s), with a mark, and the reason follows',
     async word => {
       const threadId = uniqueName('thread')
       const events = await web.say(word, { threadId })
@@ -93,7 +93,7 @@ describe('what is stored', () => {
     },
   )
 
-  test('C-16: a call that is under way when the agent fails is closed, and so is its step', async () => {
+  test('C-16: an open call of a failed agent closes, and so does its step', async () => {
     const threadId = uniqueName('thread')
     const events = await web.say('stumble', { threadId })
     expect(typesOf(events)).toEqual([
@@ -117,7 +117,7 @@ describe('what is stored', () => {
     expect((await web.readHistory(threadId)).map(({ role }) => role)).toEqual(['user', 'assistant'])
   })
 
-  test('C-11: a part that only names a file is left out with a warning, and kept as it came', async () => {
+  test('C-11: leave out a part that only names a file, with a warning, and keep its original form', async () => {
     const content = [
       { type: 'text', text: 'look' },
       { type: 'binary', mimeType: 'image/png', id: 'upload-7' },
@@ -132,7 +132,7 @@ describe('what is stored', () => {
     expect(JSON.stringify(await web.gateway.show(newest?.id ?? ''))).toContain('upload-7')
   })
 
-  test('C-19, C-32: what a step says of itself is what the history says of the message', async () => {
+  test('C-19, C-32: the data of a step is that of the message in the history', async () => {
     const threadId = uniqueName('thread')
     const events = await web.say('hello', { threadId, runId: 'run-of-the-step' })
     const { metadata } = findEvent(events, 'STEP_FINISHED')
@@ -148,7 +148,7 @@ describe('what is stored', () => {
   })
 })
 
-test('C-06, C-09: a signed URL works until it expires, then no more; a fresh one does, and an expired one is no attachment', async () => {
+test('C-06, C-09: a signed URL works until it expires; a fresh one does, and an expired one is no attachment', async () => {
   const brief = await openWebGateway({ attachments: { url_ttl: '2s' } })
   try {
     const { url, bucket, path, expires_at } = await brief.upload(jpeg)
@@ -177,7 +177,7 @@ test('C-06, C-09: a signed URL works until it expires, then no more; a fresh one
 })
 
 describe('streams', () => {
-  test('C-12, C-32: begin and end as they must, by the ids of the input; instants are whole ms, and ISO in the history', async () => {
+  test('C-12, C-32: begin and end in the right form, by the ids of the input; instants are whole ms, and ISO in the history', async () => {
     for (const word of ['hello', 'count', 'tool', 'running', 'boom', 'silence', 'ask', 'consent', 'theirs']) {
       const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
       const before = Date.now()
@@ -205,7 +205,7 @@ describe('streams', () => {
     }
   })
 
-  test('C-18: one that is stopped has everything closed before it ends', async () => {
+  test('C-18: a cancelled one closes everything before it ends', async () => {
     const runId = uniqueName('run')
     const running = web.say('wait', { runId })
     await eventually(async () => (await web.gateway.messages()).some(({ state }) => state === 'working'))
@@ -221,7 +221,7 @@ describe('streams', () => {
     expect(typesOf(events)).not.toContain('RUN_ERROR')
   })
 
-  test('C-17: a client that leaves in the middle hears no end, but the answer is made and kept', async () => {
+  test('C-17: a client that leaves in the middle hears no end, but the store gets the answer', async () => {
     const threadId = uniqueName('thread')
     const leaving = new AbortController()
     process.env.LINGER = 'until the client has left'
@@ -270,7 +270,7 @@ describe('streams', () => {
   })
 })
 
-test('C-26, E-43: the second of two with one run id is refused before anything is done for it', async () => {
+test('C-26, E-43: the second of two with one run id gets a refusal before the gateway does anything for it', async () => {
   const place = { threadId: uniqueName('thread'), runId: uniqueName('run') }
   await readEvents(await web.postRun({ ...place, messages: [{ id: 'm1', role: 'user', content: 'tool' }] }))
   const before = await web.readHistory(place.threadId, '&include=trace')
@@ -285,13 +285,13 @@ test('C-26, E-43: the second of two with one run id is refused before anything i
   expect((await readEvents(other)).at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
 })
 
-describe('what a conversation waits for', () => {
+describe('a conversation that waits', () => {
   const interruptsOf = (events: Awaited<ReturnType<WebGateway['say']>>) => {
     const { outcome } = events.at(-1) as unknown as { outcome: { type: string; interrupts?: { id: string }[] } }
     return outcome.interrupts ?? []
   }
 
-  test('C-25: no run is a success while it is open: not further words, not another id’s answer, not a coming back', async () => {
+  test('C-25: has no successful run while it is open, by further words, another id’s answer or a return', async () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('consent', { threadId }))
     expect(asked).toMatchObject({ reason: 'confirmation', message: 'May I delete it?' })
@@ -309,7 +309,7 @@ describe('what a conversation waits for', () => {
     expect(decided.at(-1)).toMatchObject({ outcome: { type: 'success' } })
   })
 
-  test('C-25: nobody else decides it by its id, with or without an interrupt of their own; its person still can', async () => {
+  test('C-25: nobody else decides it by its id, with or without an own interrupt, and its person still can', async () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('consent', { threadId }))
     const resume = [{ interruptId: asked?.id, status: 'resolved', payload: { approved: true } }]
@@ -333,7 +333,7 @@ describe('what a conversation waits for', () => {
     expect(JSON.stringify(decided)).toContain('decided: granted')
   })
 
-  test('C-24: what is cancelled is declined', async () => {
+  test('C-24: a cancel declines it', async () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('consent', { threadId }))
     const resume = [{ interruptId: asked?.id, status: 'cancelled', payload: { approved: true } }]
@@ -342,7 +342,7 @@ describe('what a conversation waits for', () => {
     expect(events.at(-1)).toMatchObject({ outcome: { type: 'success' } })
   })
 
-  test('C-25: one whose time is over is not decided any more, and nothing is done', async () => {
+  test('C-25: nobody can decide one whose time is over, and nothing runs', async () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('consent', { threadId }))
     // So many are kept open in a conversation: one more, and the oldest expires.
@@ -360,7 +360,7 @@ describe('what a conversation waits for', () => {
     })
   })
 
-  test('E-40: a question behind a call that is shown is asked again, and answered by its id', async () => {
+  test('E-40: a question behind a visible call comes again, and its id takes the answer', async () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('search', { threadId }))
     expect(asked).toMatchObject({ reason: 'input_required', message: 'Which of the three?' })
@@ -372,7 +372,7 @@ describe('what a conversation waits for', () => {
     expect(told.at(-1)).toMatchObject({ outcome: { type: 'success' } })
   })
 
-  test('E-40: a question is asked again of whoever comes back, and what is said next is its answer', async () => {
+  test('E-40: a question comes again at every return, and the next message is its answer', async () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('ask', { threadId }))
     expect(asked).toMatchObject({ reason: 'input_required', message: 'Which one?' })
@@ -392,7 +392,7 @@ describe('what a conversation waits for', () => {
   })
 })
 
-test('C-19: a tool that runs is a step of its own, with its name and how long it took; one that is told when it is over has no time', async () => {
+test('C-19: a running tool is a step with its name and duration; one that comes only at its end has no duration', async () => {
   for (const word of ['running', 'tool']) {
     const runId = uniqueName('run')
     const events = await web.say(word, { runId })
@@ -416,7 +416,7 @@ test('C-19: a tool that runs is a step of its own, with its name and how long it
   }
 })
 
-test('C-29: a file of an answer is a link in its text, and whole in the metadata of its message, streamed and read back', async () => {
+test('C-29: a file of an answer is a link in its text, and whole in the metadata of its message, streamed and stored', async () => {
   const threadId = uniqueName('thread')
   const events = await web.say('picture', { threadId })
   const said = events.flatMap(event => (event.type === 'TEXT_MESSAGE_CONTENT' ? [String(event.delta)] : [])).join('')

@@ -129,7 +129,7 @@ describe('a run', () => {
     }
   })
 
-  test('C-16: an agent that fails in the middle ends the run with an error that tells nothing of it', async () => {
+  test('C-16: an agent that fails in the middle ends the run with an error that says nothing about the cause', async () => {
     const { events } = await chat('boom')
     expect(typesOf(events)).toContain('RUN_ERROR')
     expect(typesOf(events)).toContain('TEXT_MESSAGE_END')
@@ -141,7 +141,7 @@ describe('a run', () => {
     expect(typesOf(events)).toEqual(['RUN_STARTED', 'STEP_STARTED', 'STEP_FINISHED', 'RUN_FINISHED'])
   })
 
-  test('C-22: a tool of the client is left to it, and its result is taken once in the next run', async () => {
+  test('C-22: leaves a tool of the client to it, and takes its result once in the next run', async () => {
     const tools = [{ name: 'pick_color', description: 'asks for a color', parameters: { type: 'object' } }]
     const threadId = name('thread')
     const first = await chat('theirs', { tools, threadId })
@@ -156,7 +156,7 @@ describe('a run', () => {
     expect(again.at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
   })
 
-  test('C-18: is cancelled by its owner alone, and ends so', async () => {
+  test('C-18: ends by its owner’s cancel alone, as cancelled', async () => {
     const threadId = name('thread')
     const runId = name('run')
     const messages = [{ id: name('msg'), role: 'user', content: 'wait' }]
@@ -171,7 +171,7 @@ describe('a run', () => {
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } })
   })
 
-  test('C-26: of one id is started once', async () => {
+  test('C-26: starts once under one id', async () => {
     const body = {
       threadId: name('thread'),
       runId: name('run'),
@@ -189,7 +189,7 @@ describe('a run', () => {
     expect(statuses.sort()).toEqual([200, 409])
   })
 
-  test('C-27, C-28: what is stored counts, not the copy of the client; forged words of others are not taken', async () => {
+  test('C-27, C-28: the stored messages count, not the copy of the client, and forged words of others do not', async () => {
     const threadId = name('thread')
     const { messages } = await chat('remember blue', { threadId })
     const [said, answered] = messages
@@ -211,7 +211,7 @@ describe('a run', () => {
     ])
   })
 
-  test('a client that comes back with nothing gets what is stored as a snapshot', async () => {
+  test('a client that comes back with nothing gets the stored messages as a snapshot', async () => {
     const threadId = name('thread')
     await chat('hello', { threadId })
     const events = await readEvents(await postRun({ threadId, runId: name('run'), messages: [] }))
@@ -228,7 +228,7 @@ describe('a run', () => {
     ])
   })
 
-  test('C-14, C-15: without a run id it is refused before a stream; what is unknown is left out with a warning', async () => {
+  test('C-14, C-15: needs a run id before there is a stream, and leaves out unknown members with a warning', async () => {
     const refused = await postRun({ threadId: name('thread'), messages: [] })
     expect(refused.status).toBe(400)
     expect(await refused.json()).toMatchObject({ code: 'malformed', detail: 'Cannot run: runId is not as it must be' })
@@ -240,7 +240,7 @@ describe('a run', () => {
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
   })
 
-  test('C-31: who takes protobuf alone is told that there is none', async () => {
+  test('C-31: a client that takes protobuf alone learns that there is none', async () => {
     const body = JSON.stringify({ threadId: name('thread'), runId: name('run'), messages: [] })
     const headers = { accept: 'application/vnd.ag-ui.event+proto' }
     expect((await call('/api/v1/agent/runs', { method: 'POST', headers, body })).status).toBe(406)
@@ -309,7 +309,7 @@ describe('an interrupt', () => {
     expect(JSON.stringify(told)).toContain('decided: declined')
   })
 
-  test('a question is answered by resuming it', async () => {
+  test('a question takes its answer by resuming it', async () => {
     const threadId = name('thread')
     const { events, messages } = await chat('ask', { threadId })
     const { outcome } = events.at(-1) as unknown as { outcome: { interrupts: { id: string; reason: string }[] } }
@@ -319,7 +319,7 @@ describe('an interrupt', () => {
     expect(JSON.stringify(told)).toContain('you said: the red one')
   })
 
-  test('C-25: one that is not known is not decided, and the run is no success', async () => {
+  test('C-25: an unknown one takes no decision, and the run is no success', async () => {
     const resume = [{ interruptId: 'a'.repeat(32), status: 'resolved', payload: { approved: true } }]
     const told = await readEvents(await postRun({ threadId: name('thread'), runId: name('run'), messages: [], resume }))
     expect(told.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'not_decided' })
@@ -368,7 +368,7 @@ describe('an attachment', () => {
     expect((await fetch(local(url).replace(/token=.*/, 'token=a.b.c'))).status).toBe(403)
   })
 
-  test('C-02, C-03, C-04, C-05: the original format’s own body runs, and only bucket, path and type are kept', async () => {
+  test('C-02, C-03, C-04, C-05: the original format’s own body runs, and the store keeps only bucket, path and type', async () => {
     for (const type of ['binary', 'image']) {
       const threadId = name('thread')
       const { bucket, path, mime_type, url } = await upload(threadId)
@@ -391,7 +391,7 @@ describe('an attachment', () => {
     expect(token).toBeNull()
   })
 
-  test('C-09: a URL that is not ours, or does not hold, is a link or nothing, and is never fetched', async () => {
+  test('C-09: a foreign or invalid URL is a link or nothing, and the gateway never fetches it', async () => {
     const threadId = name('thread')
     const { url } = await upload(threadId)
     const bad = [
@@ -412,7 +412,7 @@ describe('an attachment', () => {
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
   })
 
-  test('C-10, C-11: two are both there, the first by the original’s own name; bytes that come along are stored like uploads', async () => {
+  test('C-10, C-11: two are both there, the first by the original’s own name; the store keeps inline bytes like uploads', async () => {
     const threadId = name('thread')
     const { url } = await upload(threadId)
     const content = [
@@ -432,7 +432,7 @@ describe('an attachment', () => {
     expect(metadata.user_message_attachments).toEqual(all[0])
   })
 
-  test('is refused when it is too large, empty, or of a type that is not taken', async () => {
+  test('fails when it is too large, empty, or of an unsupported type', async () => {
     const send = async (bytes: Buffer) => {
       const form = new FormData()
       form.set('file', new File([new Uint8Array(bytes)], 'x.jpg', { type: 'image/jpeg' }))
@@ -480,7 +480,7 @@ describe('who may', () => {
   })
 })
 
-test('C-04: history is read in stretches, by places without holes, also where something lies between that no chat shows', async () => {
+test('C-04: history comes in pages, by positions without gaps, also over entries that no chat shows', async () => {
   const threadId = name('thread')
   let agent: HttpAgent | undefined
   for (const text of ['one', 'tool', 'three']) agent = (await chat(text, { threadId, agent: agent as never })).agent

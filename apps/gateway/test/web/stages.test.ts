@@ -23,7 +23,7 @@ const nameSteps = (events: readonly BaseEvent[]) =>
   stepsOf(events).map(({ type, stepName }) => `${type === 'STEP_STARTED' ? '+' : '-'}${stepName}`)
 
 describe('C-19: a stage that an agent names', () => {
-  test('is a pair of steps, in order, and what is said of it is what the history says', async () => {
+  test('is a pair of steps, in order, with the data that the history has', async () => {
     const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
     const events = await web.say('intent +tool_choice answer', { threadId, runId })
     expect(nameSteps(events)).toEqual([
@@ -79,7 +79,7 @@ describe('C-19: a stage that an agent names', () => {
     ])
   })
 
-  test('ends with a run that fails, or is cancelled', async () => {
+  test('ends with a run that fails, or that its owner cancels', async () => {
     const failed = await web.say('intent fail!')
     expect(nameSteps(failed)).toEqual(['+execution', '+intent', '-intent', '-execution'])
     expect(failed.at(-1)?.type).toBe('RUN_ERROR')
@@ -100,7 +100,7 @@ describe('C-19: a stage that an agent names', () => {
     expect((await web.say('+<b>')).at(-1)?.type).toBe('RUN_ERROR')
   })
 
-  test('is in every format that is exported, and reading that in changes nothing', async () => {
+  test('is in every export, and an import changes nothing', async () => {
     const threadId = uniqueName('thread')
     await web.say('intent', { threadId })
     const before = await web.readHistory(threadId, '&include=trace')

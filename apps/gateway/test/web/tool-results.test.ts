@@ -29,7 +29,7 @@ async function claimResults(words: string): Promise<{ readonly left: readonly st
   return { left: outcome?.pendingToolCallIds ?? [], heard }
 }
 
-test('the result of a call that was left to the client reaches the agent', async () => {
+test('the agent gets the result of a call that it left to the client', async () => {
   expect(await claimResults('pick a colour')).toEqual({ left: ['pick-1'], heard: 'heard: pick claimed for pick-1' })
 })
 
@@ -43,7 +43,7 @@ test.each([
   expect(await claimResults(words)).toEqual({ left: [], heard: 'heard: ' })
 })
 
-test('a result is taken once', async () => {
+test('the gateway takes a result once', async () => {
   const threadId = randomUUID()
   await web.say('pick a colour', { threadId, tools })
   const give = async (content: string) => {

@@ -75,7 +75,7 @@ const runOf = async (agent: string, content: string, threadId = uniqueName('thre
 const metadataOf = (message: Message | undefined) => (message as { metadata?: JsonAnswer } | undefined)?.metadata
 
 describe('what a run cost', () => {
-  test('is told at its end, of all its rounds, with its step, and with its message in the history', async () => {
+  test('comes at its end, over all its rounds, with its step, and with its message in the history', async () => {
     const threadId = uniqueName('thread')
     const events = await web.say('order 17', { threadId })
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' }, usage: [twice] })
@@ -85,7 +85,7 @@ describe('what a run cost', () => {
     expect(history.map(({ metadata }) => metadata.usage)).toEqual([undefined, [twice]])
   })
 
-  test('is known to a client that comes back, and is no cost of the run by which it does', async () => {
+  test('reaches a client that comes back, and is no cost of the run by which it does', async () => {
     const threadId = uniqueName('thread')
     await web.say('order 17', { threadId })
     const headers = { authorization: 'Bearer token-of-ann-for-the-tests' }
@@ -102,14 +102,14 @@ describe('what a run cost', () => {
     expect(events.at(-1)).not.toHaveProperty('usage')
   })
 
-  test('is told of a run that fails, as far as it came', async () => {
+  test('comes for a failed run, as far as it came', async () => {
     const threadId = uniqueName('thread')
     const events = await web.say('order 17 and break down', { threadId })
     expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'agent_failed', usage: [once] })
     expect((await web.readHistory(threadId)).at(-1)?.metadata.usage).toEqual([once])
   })
 
-  test('is told of a run that is cancelled, as far as it came, and kept with its words', async () => {
+  test('comes for a cancelled run, as far as it came, and stays with its words', async () => {
     const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
     const messages = [{ id: uniqueName('msg'), role: 'user', content: 'order 17 and hang on' }]
     const { body } = await web.postRun({ threadId, runId, messages })
@@ -126,7 +126,7 @@ describe('what a run cost', () => {
     expect(kept?.metadata).toMatchObject({ incomplete: true, usage: [once] })
   })
 
-  test('is told of a swarm, and of an agent that says it itself', async () => {
+  test('comes for a swarm, and for an agent that says it itself', async () => {
     expect((await runOf('crew', 'order 17')).at(-1)).toMatchObject({ type: 'RUN_FINISHED', usage: [twice] })
     const own = {
       provider: 'own',
@@ -164,7 +164,7 @@ describe('what an answer cost', () => {
     },
   )
 
-  test('is the operator’s to see, in the answer of a message and in what is printed of it', async () => {
+  test('is for the operator, in the record of a message and in the printed one', async () => {
     await web.say('order 17')
     const [newest] = await web.gateway.messages()
     const record = await web.gateway.show(newest?.id ?? '')
@@ -202,7 +202,7 @@ describe('what an answer cost', () => {
     expect((await web.gateway.show(newest?.id ?? '')).response?.usage).toEqual([kept])
   })
 
-  test('is counted for all agents together, and what is a part of it apart', async () => {
+  test('is in one metric of all agents together, with a partial kind apart', async () => {
     const readMetrics = async () => (await fetch(`${web.gateway.url()}/metrics`)).text()
     const count = async (sample: string) => {
       const line = (await readMetrics()).split('\n').find(each => each.startsWith(`${sample} `))
@@ -217,7 +217,7 @@ describe('what an answer cost', () => {
     expect(await count(cached)).toBe((before[1] ?? 0) + 128)
   })
 
-  test('is asked of a model’s server in the stream, and told to no model', () => {
+  test('comes from a model’s server in the stream, and reaches no model', () => {
     expect(model.requests.every(({ body }) => body.stream_options !== undefined)).toBe(true)
     expect(JSON.stringify(model.requests.map(({ body }) => body.messages))).not.toMatch(/input_tokens|inputTokens/)
   })

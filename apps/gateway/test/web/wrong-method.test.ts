@@ -21,7 +21,7 @@ test.each([
   ['POST', '/v1/sessions/pending', 'DELETE, GET, HEAD, PUT'],
   ['PUT', '/v1/usage', 'GET, HEAD'],
   ['PATCH', '/v1/store/here', 'DELETE'],
-])('%s %s is answered 405: it takes %s', async (method, path, allow) => {
+])('%s %s answers 405 and names the allowed methods: %s', async (method, path, allow) => {
   const answer = await web.call(path, { method })
   expect([answer.status, answer.headers.get('allow')]).toEqual([405, allow])
   expect(await answer.json()).toEqual({
@@ -50,7 +50,7 @@ test.each(['/api/v1/agent/nothing', '/v1/nothing', '/v1/sessions/a/b/c', '/stora
   },
 )
 
-test('what is taken runs as it did', async () => {
+test('the allowed method still works', async () => {
   const messages = [{ id: uniqueName('msg'), role: 'user', content: 'hello' }]
   const answer = await web.postRun({ threadId: uniqueName('thread'), runId: uniqueName('run'), messages })
   const text = await answer.text()

@@ -63,7 +63,7 @@ describe('why, of a message whose agent', () => {
     expectWellFormed(found)
   })
 
-  test('is not given such messages', async () => {
+  test('does not get such messages', async () => {
     const found = await awaitReason(gateway, await post('deaf'), 'not_received')
     expect(found.fix?.text).toBe('Add "message" to agents.deaf.receives when the agent shall get it.')
     expectWellFormed(found)

@@ -87,7 +87,7 @@ describe('why, of an answer', () => {
     expectWellFormed(found)
   })
 
-  test('whose host is left alone, since it did not answer five times', async () => {
+  test('whose host the breaker leaves alone after five failures', async () => {
     const host = 'rfc9421.test'
     const restore = gateway.simulation.fediverse.disturb(host, { ...disturbances.down, method: 'POST' })
     const ids: string[] = []
@@ -121,7 +121,7 @@ describe('why, of an answer', () => {
     for (const each of [refused, suppressed]) expectWellFormed(each)
   })
 
-  test('that was taken, and came back as a report', async () => {
+  test('that a server accepted and returned as a report', async () => {
     const id = await unprovenMail('moved@nodmarc.test')
     const { envelope } = await gateway.simulation.mail.awaitReply(id, 20_000)
     const report = await postReport(envelope.from)

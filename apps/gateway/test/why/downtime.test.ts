@@ -29,7 +29,7 @@ test('an answer that came late because the gateway was down says from when to wh
   expectWellFormed(found)
 })
 
-test('a mail that was sent while the gateway was down says so', async () => {
+test('why tells of a mail during a downtime of the gateway', async () => {
   await gateway.gateway().stop()
   // A mail's date has whole seconds.
   await delay(1_100)
@@ -51,7 +51,7 @@ test('a mail that was sent while the gateway was down says so', async () => {
   await awaitReason(gateway, prompt.mail.messageId, 'answered')
 })
 
-test('a gateway that was killed leaves its downtime behind, too', async () => {
+test('a killed gateway leaves its downtime behind, too', async () => {
   let calls = 0
   const hook = createServer((_, response) => {
     calls += 1

@@ -25,7 +25,7 @@ async function mail(plan: Partial<Parameters<TestGateway['simulation']['mail']['
   return sent.mail.messageId
 }
 
-describe('why, of a message that is kept from the agent', () => {
+describe('why, of a message that the agent does not get', () => {
   test('because it does not name the agent', async () => {
     const { mail: composer } = gateway.simulation
     const composed = await composer.compose({ to: 'somebody@elsewhere.test', text: 'hello' })
@@ -37,7 +37,7 @@ describe('why, of a message that is kept from the agent', () => {
     expectWellFormed(found)
   })
 
-  test('because it is quarantined', async () => {
+  test('because of its quarantine', async () => {
     const found = await awaitReason(
       gateway,
       await mail({ from: 'x@quarantine.test', sign: false, envelopeFrom: 'x@evil.test' }),

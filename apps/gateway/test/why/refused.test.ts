@@ -34,7 +34,7 @@ function awaitNewest(asked: string, code: string): Promise<Explanation> {
   return awaitReason(gateway, asked, code)
 }
 
-describe('why, of a post or mail that was refused', () => {
+describe('why, of a refused post or mail', () => {
   test('because its signature does not hold: by the id of the activity', async () => {
     const tampered = await awaitReason(gateway, await post('tampered'), 'bad_signature')
     expect(tampered.sentence).toMatch(/^Refused with 401 at [\d :-]+ UTC: its proof does not hold \(.+\)$/)
@@ -66,7 +66,7 @@ describe('why, of a post or mail that was refused', () => {
     expectWellFormed(found)
   })
 
-  test('because there is no such agent: by the address that was written to', async () => {
+  test('because there is no such agent: by the address of its recipient', async () => {
     await post('unknown_recipient')
     const found = await awaitNewest('@no-such-agent@agents.test', 'unknown_recipient')
     expect(found.sentence).toMatch(/^Refused with 404 at /)
@@ -74,7 +74,7 @@ describe('why, of a post or mail that was refused', () => {
     expectWellFormed(found)
   })
 
-  test('because its host is blocked', async () => {
+  test('because of a block of its host', async () => {
     const found = await awaitReason(gateway, await post(undefined, 'alice@snac.test'), 'blocked')
     expect(found.sentence).toContain('an operator has blocked its host')
     expect(found.fix?.text).toContain('activitypub.block')
@@ -104,7 +104,7 @@ describe('why, of a post or mail that was refused', () => {
     expect(found.fix?.command).toBe('npx postern resolve @alice@alice.test')
   })
 
-  test('because there is no such agent: by the address that a mail was written to', async () => {
+  test('because there is no such agent: by the address of a mail', async () => {
     await mail('unknown_recipient')
     const found = await awaitNewest('no-such-agent@agents.test', 'unknown_recipient')
     expect(found.agent).toBe('no-such-agent')
@@ -129,7 +129,7 @@ describe('why, of a post or mail that was refused', () => {
   })
 })
 
-describe('why, of a call that was refused', () => {
+describe('why, of a refused call', () => {
   async function call(agent: string, fault?: Fault): Promise<string> {
     const url = `${gatewayOrigin}/agents/${agent}/a2a`
     const messageId = crypto.randomUUID()
@@ -137,7 +137,7 @@ describe('why, of a call that was refused', () => {
     return messageId
   }
 
-  test('by its agent: a token that is too old, or of an issuer whose keys cannot be had', async () => {
+  test('by its agent: a token that is too old, or of an issuer whose keys nobody can get', async () => {
     await call('echo', 'expired')
     expect((await awaitNewest('echo', 'expired')).sentence).toMatch(/^Refused with 401 at /)
     await call('echo', 'key_host_down')
@@ -162,7 +162,7 @@ describe('why, of a call that was refused', () => {
   })
 })
 
-describe('why, where a limit is reached', () => {
+describe('why, at a limit', () => {
   test('by the id of what was one too many', async () => {
     const limited = await openTestGateway(() => ({ limits: { per_identity: 1 } }))
     try {

@@ -60,7 +60,7 @@ function act(body: unknown, { agent = 'echo', token = 'operator-token' } = {}) {
   return app.request(`/operator/api/agents/${agent}/acts`, { method: 'POST', headers, body: text })
 }
 
-test('an agent posts and reacts on the word of the operator, who is told the id of the post', async () => {
+test('an agent posts and reacts for the operator, who gets the id of the post', async () => {
   const answer = await act({
     acts: [
       { act: 'post', parts },
@@ -140,7 +140,7 @@ test.each<[what: string, body: unknown, detail: string]>([
   expect(done).toEqual([])
 })
 
-test('a request that is too large is not read', async () => {
+test('the gateway does not read a request that is too large', async () => {
   const answer = await act(' '.repeat(9 * 1024 * 1024))
   expect(answer.status).toBe(413)
 })

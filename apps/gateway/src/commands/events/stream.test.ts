@@ -38,7 +38,7 @@ test('several changes of one record are one event, in the order of the last', as
   ])
 })
 
-test('records that lie close are read together, and others apart', async () => {
+test('the stream reads records that lie close together, and others apart', async () => {
   const { ring, tell } = openRing()
   tell({ message: [5, 1_000_000, 9] })
   asked.length = 0
@@ -49,13 +49,13 @@ test('records that lie close are read together, and others apart', async () => {
   ])
 })
 
-test('what is no notice is passed over', () => {
+test('the stream ignores a row that is not a notice', () => {
   const { ring, tell } = openRing()
   for (const payload of [null, 'x', { message: 'x' }, { message: ['x', 1.5, {}] }, { other: [1] }]) tell(payload)
   expect(ring.newest()).toBe(0)
 })
 
-test('a reader that falls behind what is held is told to read anew, and goes on from there', async () => {
+test('a reader that falls too far behind hears that it has to read anew, and goes on from there', async () => {
   const { ring, tell } = openRing(10)
   const ending = new AbortController()
   const kinds = ['message'] as const

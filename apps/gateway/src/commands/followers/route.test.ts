@@ -50,7 +50,7 @@ test.each([
   expect(decided.at(-1)).toEqual(['echo', 'https://peer.test/ada', isAccepted])
 })
 
-test('who does not ask is not found', async () => {
+test('a person without a request is unknown', async () => {
   const answer = await decide('accept', JSON.stringify({ agent: 'echo', peer: 'https://peer.test/bob' }))
   expect(answer.status).toBe(404)
   expect(await answer.json()).toMatchObject({

@@ -40,7 +40,7 @@ test('formatTable() keeps every row on its line', () => {
   expect(formatTable(['id', 'sender'], [['a\nb', `${esc}c`]])).toBe('id       sender\na\\u{a}b  \\u{1b}c')
 })
 
-test('formatRecord() names the code of evidence that was left out', () => {
+test('formatRecord() names the error code of rejected evidence', () => {
   const reason = 'it is for another agent'
   const proofs = [{ kind: 'verifiable-credential', verdict: 'fail', code: 'wrong-domain', reason }] as const
   expect(formatRecord({ ...record, proofs })).toContain(
@@ -67,6 +67,6 @@ test('formatRecord() tells what an answer cost, model by model', () => {
   expect(formatRecord(record)).not.toContain('cost\n')
 })
 
-test('formatRecord() tells with which message one was answered', () => {
+test('formatRecord() names the message that shares an answer', () => {
   expect(formatRecord({ ...record, merged_into: 7 })).toContain('\n  together with #7\n')
 })

@@ -23,13 +23,13 @@ app.onError(error => toProblem(error))
 
 const lift = (body: string) => app.request('/operator/api/suppressions/lift', { method: 'POST', body })
 
-test('where nothing is mailed any more is listed, with the reason', async () => {
+test('the list names the addresses that get no mail, with the reason', async () => {
   const answer = await app.request('/operator/api/suppressions?agent=echo&after=3&limit=1')
   const found = { agent: 'echo', via: 'email', relation: 'suppressed', peer: gone, target: 'after 3' }
   expect(await answer.json()).toMatchObject({ items: [found], next: 7 })
 })
 
-test('the operator lifts it; what is not suppressed cannot be', async () => {
+test('the operator lifts a suppression, and cannot lift one that does not exist', async () => {
   expect(await (await lift(JSON.stringify({ agent: 'echo', peer: gone }))).json()).toMatchObject({ done: 'lift' })
   const other = await lift(JSON.stringify({ agent: 'echo', peer: 'other@nodmarc.test' }))
   expect([other.status, await other.json()]).toMatchObject([404, { code: 'no_recipient' }])

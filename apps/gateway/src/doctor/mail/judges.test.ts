@@ -104,7 +104,7 @@ describe('EM-67: Postfix in front of the gateway', () => {
   })
 })
 
-test('LMTP is greeted as such; who refuses is quoted', async () => {
+test('the check greets LMTP as such, and quotes a refusal', async () => {
   const heard: string[] = []
   const server = createServer(socket => {
     socket.write('220 mx\r\n')

@@ -7,7 +7,7 @@ const lasting = (ms: number, via = 'a2a'): MessageStage => ({
   ...{ startAt: 1_000, endAt: 1_000 + ms },
 })
 
-test('stages are counted in the buckets that they fit into, by stage and channel', () => {
+test('the meter counts stages in their buckets, by stage and channel', () => {
   const meter = createStageMeter()
   for (const ms of [0.5, 1, 1.5, 299_000, 301_000]) meter.count(lasting(ms))
   meter.count(lasting(40, 'email'))

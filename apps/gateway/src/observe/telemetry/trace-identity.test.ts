@@ -9,7 +9,7 @@ test('a message has the same trace wherever and whenever it is named', () => {
   expect(spanIdOf('0123456789abcdef', 'turn 1 1')).not.toBe(spanIdOf('0123456789abcdef', 'turn 1 2'))
 })
 
-test('what is written is read as it was', () => {
+test('the reader returns the identity that the writer wrote', () => {
   const parent = { traceId: traceIdOf('a'), spanId: spanIdOf('a', 'b'), isSampled: true }
   expect(parseTraceparent(formatTraceparent(parent))).toEqual(parent)
   expect(parseTraceparent(formatTraceparent({ ...parent, isSampled: false }))).toEqual({ ...parent, isSampled: false })

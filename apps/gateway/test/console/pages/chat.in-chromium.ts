@@ -63,7 +63,7 @@ async function openChatPage(place = '/api/v1/agents/echo', token = annsToken): P
 
 const wordsOf = (chat: Locator) => chat.locator('.message').allTextContents()
 
-test('the page of the example chats from an origin of its own, and shows the conversation again after a reload', async () => {
+test('the page of the example chats from its own origin, and shows the conversation again after a reload', async () => {
   const { page, chat, say, faults } = await openChatPage()
   await say('Hello from https://shop.example')
   await expect.poll(() => wordsOf(chat)).toEqual(['Hello from https://shop.example', expect.stringContaining('Hello')])
@@ -74,7 +74,7 @@ test('the page of the example chats from an origin of its own, and shows the con
   await page.context().close()
 })
 
-test('files are chosen, named beside the words, and reach the agent whole', async () => {
+test('a person chooses files, sees their names beside the words, and the agent gets them whole', async () => {
   const { page, chat, say } = await openChatPage()
   const buffer = Buffer.from('one,two\n'.repeat(5_000))
   await chat.locator('input[type=file]').setInputFiles([{ name: 'table.csv', mimeType: 'text/csv', buffer }])
@@ -91,7 +91,7 @@ test('files are chosen, named beside the words, and reach the agent whole', asyn
   await page.context().close()
 })
 
-test('a call of a tool waits for the person with its arguments; declined it never runs, allowed it runs once', async () => {
+test('a tool call waits for the person with its arguments; declined it never runs, allowed it runs once', async () => {
   const { page, chat, say } = await openChatPage('/api/v1/agents/asking')
   operator.takeRings()
   await say('My money back, please')
@@ -132,7 +132,7 @@ test('an operator allows a call with other arguments in the same element', async
   await page.context().close()
 })
 
-test('what is decided on a page of its own has its link, and the run goes on once that is done', async () => {
+test('a decision on another page has its link, and the run goes on after it', async () => {
   const { page, chat, say } = await openChatPage('/api/v1/agents/store')
   await say('pay')
   const box = chat.locator('.ask')

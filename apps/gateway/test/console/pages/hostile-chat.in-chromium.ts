@@ -111,7 +111,7 @@ async function chatWith(endpoint: string) {
   return { opened, chat, errors, settle, isHacked }
 }
 
-test('whatever an agent answers is shown as words: nothing runs, and no link leads anywhere but to a page', async () => {
+test('the page shows the answer of an agent as words: nothing runs, and links lead only to pages', async () => {
   const { opened, chat, errors, settle, isHacked } = await chatWith('/agent')
   await chat.locator('.ask').nth(3).waitFor()
   await settle()
@@ -131,11 +131,11 @@ test('whatever an agent answers is shown as words: nothing runs, and no link lea
 })
 
 test.each([
-  ['an answer that is cut off', '/broken', /JSON/],
+  ['an answer that breaks off', '/broken', /JSON/],
   ['a refusal with markup in its words', '/refusing', /<img src=x/],
   ['an endpoint that is a script', 'javascript:window.hacked=1', /./],
   ['an endpoint that is a document', 'data:text/html,<script>window.hacked=1</script>', /./],
-])('%s is told in words, and one may go on', async (_, endpoint, words) => {
+])('the page explains %s in words, and the person may go on', async (_, endpoint, words) => {
   const { opened, chat, errors, settle, isHacked } = await chatWith(endpoint)
   await chat.locator('.note.bad').first().waitFor()
   expect(await chat.locator('.note.bad').first().textContent()).toMatch(words)

@@ -62,7 +62,7 @@ const themes = ['light', 'dark'] as const
 
 describe.each(themes)('in %s', colorScheme => {
   test.each(widths)(
-    'five pages at %i px ask no other host, have no serious fault by axe, and are not too wide',
+    'five pages at %i px ask no other host, have no serious fault by axe, and fit the width',
     async width => {
       const { context, page, faults, show } = await openPage({ colorScheme, viewport: { width, height: 800 } })
       const found: unknown[] = []
@@ -120,7 +120,7 @@ test('the switch makes pages dark, and a new page remembers it', async () => {
   await context.close()
 })
 
-test('a page is read without scripts', async () => {
+test('a reader can read a page without scripts', async () => {
   const { context, page } = await openPage({ javaScriptEnabled: false })
   await page.goto(`${site.url}/reference/errors.html`)
   expect(await page.locator('.VPContent').innerText()).toContain('rate_limited')

@@ -100,7 +100,7 @@ async function replay(name: string, { laterMs = 0, change = (body: string) => bo
 
 const listMessages = () => gateway.store.listMessages({ limit: 100 })
 
-test('everything it sent is taken, in the order in which it came', async () => {
+test('the gateway takes everything that it sent, in the order of arrival', async () => {
   for (const name of names) expect({ name, ...(await replay(name)) }).toEqual({ name, status: 202, code: undefined })
   expect(names.length).toBeGreaterThan(5)
 })
@@ -121,7 +121,7 @@ async function postBefore(): Promise<void> {
   )
 }
 
-test('each kind of activity that it knows is read as what it is', async () => {
+test('the gateway recognizes each kind of activity that it knows', async () => {
   await postBefore()
   const readings = new Map<string, Set<string | undefined>>()
   for (const name of names) {
@@ -144,7 +144,7 @@ test('each kind of activity that it knows is read as what it is', async () => {
   })
 })
 
-test('who follows is a follower until the follow is undone', async () => {
+test('a follower stays one until they undo the follow', async () => {
   const key = { via: 'activitypub', agent: 'echo', relation: 'follower', peer: 'https://snac.test/alice' } as const
   const states: [string, boolean][] = []
   for (const name of names.filter(name => /-follow|-undo/.test(name))) {
@@ -157,7 +157,7 @@ test('who follows is a follower until the follow is undone', async () => {
   ])
 })
 
-test('a mention is a message of the confirmed sender, and is answered', async () => {
+test('a mention is a message of the confirmed sender, and gets an answer', async () => {
   const hasArrived = new Promise<void>(resolve => {
     arrived = resolve
   })
@@ -192,7 +192,7 @@ test('one changed letter and it is nobody’s', async () => {
   expect(await listMessages()).toEqual([])
 })
 
-test('the same request again is answered the same and handled once', async () => {
+test('the same request again gets the same answer and takes effect once', async () => {
   const answers = [await replay(mention), await replay(mention)]
   expect(answers.map(({ status }) => status)).toEqual([202, 202])
   expect(await listMessages()).toHaveLength(1)
