@@ -128,7 +128,7 @@ describe('what an agent says meanwhile', () => {
     expect(memory.commits[0]?.answer.isRevision).toBe(true)
   })
 
-  test('gives way to a failure when the answer cannot be stored, at the first try', async () => {
+  test('gives way to a failure when the store refuses the answer, at the first try', async () => {
     const { memory, work } = openStage(async function* () {
       yield meanwhile('looking')
       yield 'found'

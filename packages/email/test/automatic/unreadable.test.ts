@@ -76,7 +76,7 @@ const kinds: readonly (readonly [string, string])[] = [
 ]
 
 describe('a proven author', () => {
-  test.each(kinds)('who writes with %s learns that the gateway cannot read it', async (_what, content) => {
+  test.each(kinds)('gets a notice that the gateway cannot read a mail with %s', async (_what, content) => {
     await open({ quote: true })
     const id = await write(content)
     const notice = await gateway.simulation.mail.awaitReply(id, 5_000)
@@ -124,7 +124,7 @@ describe('a proven author', () => {
     expect(await readSent(await write(pgpMime, { from: 'ann@other.test' }))).toHaveLength(1)
   })
 
-  test('who answers the notice continues the conversation that it is about', async () => {
+  test('continues the conversation of the notice when they answer it', async () => {
     await open()
     const first = await write(pgpMime)
     const notice = await gateway.simulation.mail.awaitReply(first, 5_000)

@@ -31,7 +31,7 @@ const [accepted, duplicate] = [[{ outcome: 'accepted' }], [{ outcome: 'duplicate
 
 describe('EM-25: a signed mail is one turn', () => {
   test.each(['X-Copy: 2', 'Comments: again', 'References: <x@open.test>', 'X-Mailer: y\r\nX-Copy: 3'])(
-    'whatever field an attacker adds to it: %s',
+    'with any field that an attacker adds to it: %s',
     async field => {
       const message = sign(write())
       expect(await outcome(message)).toEqual(accepted)
@@ -39,7 +39,7 @@ describe('EM-25: a signed mail is one turn', () => {
     },
   )
 
-  test('whatever white space an attacker puts into its signature', async () => {
+  test('with any white space that an attacker puts into its signature', async () => {
     const message = sign(write())
     expect(await outcome(message)).toEqual(accepted)
     expect(message.replace('; b=', '; b= ')).not.toBe(message)
