@@ -256,24 +256,24 @@ describe('reasonOf()', () => {
 
   test.each<[what: string, code: string, Parameters<typeof facts>[0]]>([
     [
-      'a dead letter that was dismissed is not delivered',
+      'a dismissed dead letter counts as a failed delivery',
       'delivery_refused',
       { turn: ended, deliveries: [{ ...sent, state: 'dismissed', error: 'gone' }] },
     ],
     [
-      'what was put off counts before what is about to go',
+      'a postponed delivery counts before a ready one',
       'delivery_waiting',
       { turn: ended, deliveries: [{ ...sent, state: 'queued', endedAt: undefined, dueAt: now }, later] },
     ],
     ['a handshake is no answer', 'answered', { turn: ended, deliveries: [sent, { ...later, isAnswer: false }] }],
     [
-      'a question that did not arrive is not waited for',
+      'an undelivered question does not count as waiting',
       'delivery_waiting',
       { turn: ended, deliveries: [later], requirements: [consent] },
     ],
     ['a failure counts before its delivery', 'agent_threw', { turn: failed('x'), deliveries: [later] }],
     [
-      'what was granted in the end is answered',
+      'a later grant counts as an answer',
       'answered',
       {
         turn: ended,
@@ -289,7 +289,7 @@ describe('reasonOf()', () => {
       { turn: { ...open, readyAt: now - 1, dueAt: now - 1 } },
     ],
     [
-      'what was sent after a downtime was not kept by it',
+      'a downtime before the message does not count',
       'answered',
       {
         message: { sentAt: now - 10 * minute },
