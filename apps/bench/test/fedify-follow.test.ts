@@ -40,7 +40,7 @@ test('it follows, Fedify verifies the Accept of the agent, and the agent has a f
   expect([await isFollowing(), await countFollowers()]).toEqual([true, 1])
 })
 
-test('what a follower says to the agent is answered', async () => {
+test('the agent answers a follower’s message', async () => {
   const create = stage.composeCreate('<p>I follow you</p>')
   await stage.sendAsBot(create)
   const answer = await stage.waitForAnswer(create)

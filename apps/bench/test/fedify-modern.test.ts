@@ -23,7 +23,7 @@ const copyRequest = (request = posted) => request.clone() as Request
 const loaders = () => ({ documentLoader: stage.bot.loader, contextLoader: stage.bot.loader })
 const readDocument = async () => (await copyRequest().json()) as Record<string, unknown> & { proof: object }
 
-test('the second knock is RFC 9421 with the bytes of the first', async () => {
+test('the repeated request is RFC 9421 with the bytes of the first one', async () => {
   const schemes = stage.bot.requests.map(({ headers }) => headers.has('signature-input'))
   expect(schemes).toEqual([false, true])
   const bodies = await Promise.all(stage.bot.requests.map(request => copyRequest(request).text()))

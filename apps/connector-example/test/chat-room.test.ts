@@ -61,7 +61,7 @@ describe('what a person says in a room', () => {
     expect([one === two, one === three, one === undefined]).toEqual([true, false, false])
   })
 
-  test('is seen by the others while it is said, the agent’s answer piece by piece', async () => {
+  test('reaches the others as it comes, the agent’s answer piece by piece', async () => {
     const ann = await deps.comeIn('Ann')
     const bob = await deps.comeIn('Bob')
     const seen = await bob.watch()
@@ -76,7 +76,7 @@ describe('what a person says in a room', () => {
     await deps.connector.idle()
   })
 
-  test('answers a question that was put to its author; the words of others do not', async () => {
+  test('answers a question to its author, while the words of others do not', async () => {
     const ann = await deps.comeIn('Ann')
     const bob = await deps.comeIn('Bob')
     await ann.say('@asker a bucket')
@@ -97,7 +97,7 @@ describe('what a person says in a room', () => {
 })
 
 describe('an agent that brings in another', () => {
-  test('MN-8.1 inline: is understood by its text, and nobody vouches for it', async () => {
+  test('MN-8.1 inline: works by its text alone, without evidence', async () => {
     const ann = await deps.comeIn('Ann')
     await ann.say('@convener please')
     await deps.connector.idle()
@@ -140,7 +140,7 @@ describe('an agent that brings in another', () => {
 })
 
 describe('what an agent requires', () => {
-  test('MN-7.2: only the person who is asked may decide, in their room, and once', async () => {
+  test('MN-7.2: only its recipient may decide, in their chat room, and once', async () => {
     const ann = await deps.comeIn('Ann')
     const bob = await deps.comeIn('Bob')
     const seen = await bob.watch()
@@ -169,7 +169,7 @@ describe('what an agent requires', () => {
     expect(await ann.press(requirement)).toBe(404)
   })
 
-  test('MN-7.2: a no is brought to the agent, too', async () => {
+  test('MN-7.2: a no reaches the agent, too', async () => {
     const ann = await deps.comeIn('Ann')
     await ann.say('@clerk order')
     await deps.connector.idle()
@@ -216,7 +216,7 @@ describe('what an agent requires', () => {
     for (const entry of [refused, unknown]) expect(entry?.html).not.toMatch(/<form|<a /)
   })
 
-  test('MN-7.2: a decision that could not be brought may be made again', async () => {
+  test('MN-7.2: a person may repeat a decision that did not arrive', async () => {
     const ann = await deps.comeIn('Ann')
     await ann.say('@clerk order')
     await deps.connector.idle()

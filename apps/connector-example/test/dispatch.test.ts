@@ -13,7 +13,7 @@ import { createOpenRequirements } from '../src/rooms/requirements.ts'
 import { createRooms } from '../src/rooms/rooms.ts'
 import { makePerson } from '../src/rooms/session.ts'
 
-test('agents elsewhere that never answer leave room for those at home', async () => {
+test('agents elsewhere that never answer do not block local ones', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'postern-dispatch-'))
   const keys = await openKeyRing(join(directory, 'deep', 'keys.json'), Date.now)
   const limits = { ...defaultLimits, calls: 8, callsPerPerson: 4 }
@@ -64,7 +64,7 @@ test.each([
   [['--loopback', 'agents.test=8787'], /loopback.*it is for dev mode only/],
   [['--dev', '--loopback', 'agents.test'], /loopback.*no host and port/],
   [['--nonsense'], /command line.*nonsense/],
-])('the flags %j are refused, with a word on why', (flags, problem) => {
+])('the command refuses the flags %j, and says why', (flags, problem) => {
   expect(() => readFlags(flags, {})).toThrow(problem)
 })
 

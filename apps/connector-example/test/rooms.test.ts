@@ -7,7 +7,7 @@ import { createRooms } from '../src/rooms/rooms.ts'
 const limits = { ...defaultLimits, rooms: 3, peoplePerRoom: 2, entriesPerRoom: 2 }
 const author = { kind: 'person', id: 'ann-1', name: 'Ann' } as const
 
-test('a new room takes the place of one in which nothing was said, and of no other', () => {
+test('a new chat room replaces an empty one, and no other', () => {
   const rooms = createRooms(limits, () => 0)
   for (const name of ['lobby', 'one', 'two']) rooms.open(name)
   rooms.open('one').say({ author, text: 'here' })
@@ -25,7 +25,7 @@ test('a room shows the latest people and entries', () => {
   expect(room.after(2).map(({ text }) => text)).toEqual(['three'])
 })
 
-test('what is changed after it is gone stays gone', () => {
+test('a change after the end of a room has no effect', () => {
   const room = createRooms(limits, () => 0).open('lobby')
   const { id } = room.say({ author, text: 'one' })
   for (const text of ['two', 'three']) room.say({ author, text })

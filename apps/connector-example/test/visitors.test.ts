@@ -19,7 +19,7 @@ afterAll(() => deps.close())
 const attack = `<img src=x onerror=alert(1)>"'</textarea><script>alert(2)</script>`
 
 describe('strangers’ words', () => {
-  test('are data: in names, texts, answers, on the page and in what is streamed to it', async () => {
+  test('are data: in names, texts, answers, on the page and in its stream', async () => {
     const eve = await deps.comeIn('<b onclick="x()">Eve</b>')
     const bob = await deps.comeIn('Bob')
     const seen = await bob.watch()
@@ -44,7 +44,7 @@ describe('strangers’ words', () => {
     await expect(deps.comeIn(name)).rejects.toThrow(/login: 400 .*A name has up to 32/s)
   })
 
-  test('two of one name are two, and nobody can be called as another is', async () => {
+  test('two with one name stay apart, and nobody can take the name of another', async () => {
     const [one, other] = [await deps.comeIn('Ann'), await deps.comeIn('Ann')]
     const subjects = []
     for (const ann of [one, other]) {
@@ -85,7 +85,7 @@ describe('a form', () => {
     ['from a page of a neighbour', { csrf: 'own' }, { 'sec-fetch-site': 'same-site' }],
     ['from a page of another origin', { csrf: 'own' }, { origin: 'https://evil.test' }],
     ['from a page without an origin', { csrf: 'own' }, { origin: 'null' }],
-  ])('%s is refused', async (_, { csrf }: { csrf?: string }, headers) => {
+  ])('the server refuses %s', async (_, { csrf }: { csrf?: string }, headers) => {
     const [ann, bob] = [await deps.comeIn('Ann'), await deps.comeIn('Bob')]
     const token = csrf === 'own' ? await ann.formToken() : csrf === 'other' ? await bob.formToken() : ''
     const before = (await ann.entries()).length
@@ -94,7 +94,7 @@ describe('a form', () => {
     expect((await ann.entries()).length).toBe(before)
   })
 
-  test('from a stranger, or with a cookie that is not ours, is refused (MN-11)', async () => {
+  test('from a stranger, or with a foreign cookie, fails (MN-11)', async () => {
     const ann = await deps.comeIn('Ann')
     const fields = { csrf: await ann.formToken(), text: 'forged' }
     const [value = '', signature = ''] = ann.cookie.split('=')[1]?.split('.') ?? []
@@ -107,7 +107,7 @@ describe('a form', () => {
     }
   })
 
-  test('that is no form, too large, empty or too long is refused', async () => {
+  test('without a form, too large, empty or too long fails', async () => {
     const ann = await deps.comeIn('Ann')
     const csrf = await ann.formToken()
     const status = async (text: string) => (await ann.post('/rooms/lobby/messages', { csrf, text })).status
@@ -118,7 +118,7 @@ describe('a form', () => {
     expect(json.status).toBe(415)
   })
 
-  test('names no room that cannot be', async () => {
+  test('never names a chat room that cannot exist', async () => {
     const ann = await deps.comeIn('Ann')
     const csrf = await ann.formToken()
     for (const name of ['', '-a', 'A', '../etc', 'x'.repeat(33)]) {

@@ -11,7 +11,7 @@ const earlier: EarlierTree = {
   remove: async () => undefined,
 }
 
-test('pairWithEarlier() puts the earlier server beside the one it is compared with', () => {
+test('pairWithEarlier() puts the earlier server beside its present rival', () => {
   const ours = { name: 'Postern', note: 'durable', entry: now, setup: { tree: {} } }
   expect(pairWithEarlier([ours], earlier)).toEqual([
     ours,

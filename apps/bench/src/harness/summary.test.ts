@@ -21,7 +21,7 @@ test('summarizeCase() takes each ratio within one round, so that a slow round do
   expect(lines[1]).toMatchObject({ name: 'peer', cpuMicros: 300, ratio: 3, against: 'ours', besideMicros: 100, aim: 2 })
 })
 
-test('formatReport() says whether an aim is met', () => {
+test('formatReport() says whether the numbers reach an aim', () => {
   const results = new Map([
     [contender('ours'), [round(100)]],
     [contender('a', 2), [round(300)]],
