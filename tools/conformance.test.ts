@@ -32,7 +32,7 @@ function createRepository(files: Readonly<Record<string, string>> = {}): string 
   return root
 }
 
-test('every rule that is cited is listed, every rule that is listed is cited, and every test and document is there', () => {
+test('the lists have every cited rule, the code cites every listed rule, and all named tests and documents exist', () => {
   expect(findDangling(join(import.meta.dirname, '..'))).toEqual([])
 })
 
@@ -129,7 +129,7 @@ describe('writeTests()', () => {
   })
 })
 
-test('indexTests() takes what is run before what holds its cases, and Python by the names of its functions', () => {
+test('indexTests() prefers running tests to the files with their cases, and reads Python by its function names', () => {
   const cited = `// ${rule('01')}`
   const find = indexTests([
     { path: 'packages/q/test/q.test.ts', text: cited },

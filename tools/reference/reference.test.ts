@@ -97,7 +97,7 @@ describe('listSchemaRows()', () => {
   })
 })
 
-test('a key without a doc comment is not described, and the error says where to write one', () => {
+test('the error for a key without a doc comment says where to write one', () => {
   const comments = { find: () => '' }
   const source = { file: 'packages/q/src/config.ts', name: 'schema' }
   expect(() => formatSchemaTable(z.object({ silent: z.string() }), { comments, source })).toThrow(
@@ -141,7 +141,7 @@ test.each([
   [1024, '1024 (1 KiB)'],
   [1024 ** 3, '1073741824 (1 GiB)'],
   [0, '0'],
-])('the number %j is shown as %j', (value, shown) => {
+])('the reference shows the number %j as %j', (value, shown) => {
   expect(formatNumber(value)).toBe(shown)
 })
 

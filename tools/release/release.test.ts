@@ -81,7 +81,7 @@ describe('versions', () => {
     expect(versions[0]).toMatch(versionPattern)
   })
 
-  test('are replaced alone, in JSON and in TOML', () => {
+  test('change alone, in JSON and in TOML', () => {
     for (const path of manifests) {
       const text = readFileSync(join(root, path), 'utf8')
       const replaced = replaceVersion(path, text, '9.9.9')
@@ -93,13 +93,13 @@ describe('versions', () => {
 })
 
 describe('licences', () => {
-  test('of all packages that the gateway runs with are accepted', () => {
+  test('of all packages that the gateway runs with pass', () => {
     const dependencies = listDependencies(readLock(root), 'apps/gateway')
     expect(dependencies.length).toBeGreaterThan(50)
     expect(dependencies.filter(({ licence }) => !isAccepted(licence))).toEqual([])
   })
 
-  test('are accepted by expression: one alternative with all of its parts', () => {
+  test('pass by expression: one alternative with all of its parts', () => {
     expect(['MIT', '(MIT OR GPL-3.0)', '(Apache-2.0 AND BSD-3-Clause)'].map(isAccepted)).toEqual([true, true, true])
     expect(['GPL-3.0', '(MIT AND GPL-3.0)', 'unknown', ''].map(isAccepted)).toEqual([false, false, false, false])
   })

@@ -35,7 +35,7 @@ describe('checkLinks()', () => {
   })
 })
 
-test('the README of the npm package is read from its root', () => {
+test('the links of the npm package’s README start at its root', () => {
   const readme = page('apps/gateway/bin/README.md', '[x](docs/a.md) [y](docs/b.md)')
   expect(checkLinks([readme], ['docs/a.md'])).toEqual([expect.stringContaining('docs/b.md is not there')])
 })

@@ -18,7 +18,7 @@ test('a recording shows each line from its time on, and nothing moves for those 
   expect(svg.replace(/@media \(prefers-reduced-motion:no-preference\).*\n/, '')).not.toContain('animation')
 })
 
-test('more lines than the screen has scroll, and a long line is cut', () => {
+test('more lines than the screen has scroll, and the renderer cuts a long line', () => {
   const svg = renderRecording(
     'A run',
     Array.from({ length: 30 }, (_, index) => line('x'.repeat(120), index * 100)),

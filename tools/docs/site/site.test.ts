@@ -109,7 +109,7 @@ test.each([
   ['owner/name', 'https://github.com/owner/name'],
   [{ url: 'git+https://git.example/owner/name.git' }, 'https://git.example/owner/name'],
   ['git@git.example:owner/name.git', 'https://git.example/owner/name'],
-])('the repository %j is read at %j', (repository, url) => {
+])('the site reads the repository %j at %j', (repository, url) => {
   const folder = mkdtempSync(join(root, 'package-'))
   cpSync(docs, join(folder, 'docs'), { recursive: true })
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ repository }))

@@ -28,7 +28,7 @@ test('the package and its libraries take at most 60 MB, without the optional one
   }
 })
 
-test('the package is a copy that names nothing of the clone it was built in', () => {
+test('the package is a copy that names nothing of the clone of its build', () => {
   expect(lstatSync(installed).isSymbolicLink()).toBe(false)
   const files = listFiles(installed)
   expect(files.length).toBeGreaterThan(100)

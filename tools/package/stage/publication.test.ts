@@ -5,7 +5,7 @@ test.each([
   ['nothing', {}],
   ['an empty address', { repository: '' }],
   ['an object without an address', { repository: { type: 'git' } }],
-])('a release is refused whose repository is %s', (_, manifest) => {
+])('the check refuses a release whose repository is %s', (_, manifest) => {
   expect(findReleaseFaults(manifest)).toEqual([
     expect.stringMatching(/^Cannot release: package\.json names no "repository".* Set it to the address/),
   ])
