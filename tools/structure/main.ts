@@ -13,6 +13,7 @@ import { findLongFunctions } from './long-functions.ts'
 import { findPrivateWords } from './private-words.ts'
 import { findProtocolNames } from './protocol-names.ts'
 import { readSourceFiles } from './source-files.ts'
+import { findTitleFaults } from './titles.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 /** Earlier commits are as they are. */
@@ -40,6 +41,7 @@ const rules: readonly (readonly [string, readonly string[]])[] = [
   ['Functions that are too long', findLongFunctions(files, new Set(longFunctions))],
   ['Channels that are known by name', findProtocolNames(files)],
   ['Words outside the vocabulary', findPrivateWords(files)],
+  ['Titles of tests', findTitleFaults(files)],
   [
     'Subjects of commits',
     findSubjectFaults(git('log', `--since=${subjectsSince}`, '--format=%s').split('\n').filter(Boolean)),

@@ -8,12 +8,13 @@ import { findLongFunctions } from './long-functions.ts'
 import { findPrivateWords } from './private-words.ts'
 import { findProtocolNames } from './protocol-names.ts'
 import { parseSourceFile } from './source-files.ts'
+import { findTitleFaults } from './titles.ts'
 
 const parse = (tree: Readonly<Record<string, string>>) =>
   Object.entries(tree).map(([path, text]) => parseSourceFile(path, text))
 
 describe('circles of imports', () => {
-  test('are found whatever the import looks like, types and re-exports included', () => {
+  test('come from any form of import, types and re-exports included', () => {
     const files = parse({
       'p/a.ts': "import type { B } from './b.ts'\n",
       'p/b.ts': "export { c } from './c.ts'\n",
@@ -24,7 +25,7 @@ describe('circles of imports', () => {
     expect(findCycles(files)).toEqual([['p/a.ts', 'p/b.ts', 'p/c.ts']])
   })
 
-  test('are told apart, the largest first; a file that imports itself is one', () => {
+  test('stay apart, the largest first; a file that imports itself is one', () => {
     const files = parse({
       'p/a.ts': "import { a } from './a.ts'\n",
       'p/b.ts': "import { c } from './c.ts'\n",
@@ -33,7 +34,7 @@ describe('circles of imports', () => {
     expect(findCycles(files)).toEqual([['p/b.ts', 'p/c.ts'], ['p/a.ts']])
   })
 
-  test('are not seen in a comment', () => {
+  test('never come from a comment', () => {
     const files = parse({
       'p/a.ts': "import { b } from './b.ts'\n",
       'p/b.ts': "/*\nimport { a } from './a.ts'\n*/\n",
@@ -75,7 +76,7 @@ describe('exported names', () => {
     expect(findDuplicateNames(files)).toEqual(['name is exported by p/a.ts, q/b.ts'])
   })
 
-  test('are used by another file', () => {
+  test('appear in another file', () => {
     const files = parse({ 'p/a.ts': 'export const used = 1\nexport const lonely = used\n', 'p/b.ts': 'used\n' })
     expect(findUnusedNames(files, files)).toEqual(['p/a.ts exports lonely, which no other file names'])
   })
@@ -106,7 +107,7 @@ describe('functions', () => {
     ['a table', grow('export const rows = {', 62, '}'), 0],
     ['an interface', grow('export interface Long {', 62, '}'), 0],
     ['a loop outside of functions', grow('for (const one of all) {', 62, '}'), 0],
-  ])('are measured: %s', (_, text, count) => {
+  ])('have the right length: %s', (_, text, count) => {
     const files = parse({ 'p/src/a.ts': `const before = 1\n${text}const after = 1\n` })
     expect(findLongFunctions(files, new Set())).toHaveLength(count)
   })
@@ -135,7 +136,7 @@ describe('names of channels', () => {
 })
 
 describe('words', () => {
-  test('outside the vocabulary are found in names, and not in what is quoted', () => {
+  test('outside the vocabulary appear in names, and not in quotations', () => {
     const files = parse({ 'p/a.ts': "const openDesk = 'desk' // the desk\nconst greenhouse = 1\nconst shelves = 2\n" })
     expect(findPrivateWords(files)).toEqual(['p/a.ts: openDesk (say Store)'])
   })
@@ -150,4 +151,37 @@ test.each([
   ['Merge branch main', 0],
 ])('subject of a commit: %s', (subject, count) => {
   expect(findSubjectFaults([subject])).toHaveLength(count)
+})
+
+describe('titles of tests', () => {
+  const passive = 'is refused'
+  const faultsOf = (text: string, path = 'packages/p/src/a.test.ts') => findTitleFaults(parse({ [path]: text }))
+
+  test('have at most 25 words, and a parameter is one', () => {
+    const words = Array.from({ length: 24 }, (_, index) => `word${index}`).join(' ')
+    expect(faultsOf(`test(\n  '${words} %s',\n  () => {},\n)\n`)).toEqual([])
+    expect(faultsOf(`\n\ntest.each(rows)(\`${words} \${a + b} more\`, () => {})\n`)).toEqual([
+      'packages/p/src/a.test.ts:3 "word0 word1 word2 word3 word4 word5 …": 26 words, at most 25',
+    ])
+  })
+
+  test.each([
+    [`test('a mail ${passive}', () => {})`, 1],
+    [`describe('a mail', () => {\n  it.each([1])('%s ${passive}', () => {})\n})`, 1],
+    [`test.each([\n  ['a', 'b'],\n])('a mail ${passive}', () => {})`, 1],
+    [`test("the peer's mail ${passive}", () => {})`, 1],
+    ["test('the gateway refuses a mail', () => {})", 0],
+    ['test(\'the header "is refused" stays\', () => {})', 0],
+    [`expect('a mail ${passive}', 'why').toBe(text)`, 0],
+  ])('are in the active voice: %s', (text, count) => {
+    expect(faultsOf(text)).toHaveLength(count)
+  })
+
+  test('are those of test files, without two parts of the tree', () => {
+    const text = `test('a mail ${passive}', () => {})`
+    expect(faultsOf(text, 'packages/p/src/a.ts')).toEqual([])
+    expect(faultsOf(text, 'packages/store/src/a.test.ts')).toEqual([])
+    expect(faultsOf(text, 'apps/gateway/test/crash/a.test.ts')).toEqual([])
+    expect(faultsOf(text, 'apps/gateway/test/web/a.test.ts')).toHaveLength(1)
+  })
 })
