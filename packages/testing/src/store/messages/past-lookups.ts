@@ -49,7 +49,7 @@ function describeTimes(open: OpenStore): void {
 
 function describeWithdrawals(open: OpenStore): void {
   test(
-    'a withdrawal removes the look-up answers that show its post, except for others; answers about other posts stay',
+    'only the author’s withdrawal of a post removes the look-up answers that show it, and answers about other posts stay',
     withStore(open, async ({ store }) => {
       note(store, shown)
       note(store, { key: 'activity', ...shown })
