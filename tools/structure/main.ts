@@ -8,7 +8,6 @@ import { findDuplicateNames, findStarExports, findUnusedNames } from './exported
 import { findLargeFolders } from './folders.ts'
 import layers from './layers.json' with { type: 'json' }
 import { findLayerFaults } from './layers.ts'
-import longFunctions from './long-functions.json' with { type: 'json' }
 import { findLongFunctions } from './long-functions.ts'
 import { findPrivateWords } from './private-words.ts'
 import { findProtocolNames } from './protocol-names.ts'
@@ -38,7 +37,7 @@ const rules: readonly (readonly [string, readonly string[]])[] = [
   ['Names that several files export', findDuplicateNames(files)],
   ['Exports that nobody uses', findUnusedNames(files, texts)],
   ['Folders with too many files', findLargeFolders(paths)],
-  ['Functions that are too long', findLongFunctions(files, new Set(longFunctions))],
+  ['Functions that are too long', findLongFunctions(files)],
   ['Channels that are known by name', findProtocolNames(files)],
   ['Words outside the vocabulary', findPrivateWords(files)],
   ['Titles of tests', findTitleFaults(files)],
