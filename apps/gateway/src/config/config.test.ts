@@ -16,6 +16,8 @@ const smallest = {
   agents: { echo: { use: 'builtin:echo' } },
 }
 
+const withMember = (desk: unknown) => ({ use: 'swarm', default_agent: 'desk', members: { desk } })
+
 function faultsOf(tree: unknown): string[] {
   try {
     parseConfig(tree)
@@ -34,7 +36,7 @@ describe('parseConfig()', () => {
   })
 
   test.each([
-    ['a missing origin', { ...smallest, origin: undefined }, /^origin: .*Give a value of type string\.$/],
+    ['a missing origin', { ...smallest, origin: undefined }, /^origin: is missing\. Give a value of type string\.$/],
     ['an origin without https', { ...smallest, origin: 'http://agents.example' }, /^origin: must be an https origin/],
     ['an origin with a path', { ...smallest, origin: 'https://agents.example/x' }, /^origin: must be an https origin/],
     ['an origin with one label', { ...smallest, origin: 'https://localhost' }, /^origin: must be an https origin/],
@@ -59,6 +61,16 @@ describe('parseConfig()', () => {
       'a port out of range',
       { ...smallest, listen: { port: 70_000 } },
       /^listen\.port: .*Make it smaller or shorter\.$/,
+    ],
+    [
+      'a member of a swarm with a fault, which still shows what it is to be',
+      { ...smallest, agents: { a: withMember({ operator: true, timeout: '1h' }) } },
+      /^agents\.a\.members\.desk\.timeout: must be a time such as "60s"/,
+    ],
+    [
+      'a member of a swarm that could be anything',
+      { ...smallest, agents: { a: withMember(7) } },
+      /^agents\.a\.members\.desk: has none of the forms/,
     ],
     ['an empty operator token', { ...smallest, operator_token: '' }, /^operator_token: must not be empty/],
     [
