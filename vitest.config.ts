@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 import { ClosingLineReporter } from './tools/closing-line-reporter.ts'
 import { SlowFilesFirst } from './tools/slow-files-first.ts'
 
@@ -8,6 +8,7 @@ const testsOf = (folder: string) => [`${folder}/*/src/**/*.test.ts`, `${folder}/
 export default defineConfig({
   test: {
     include: [...testsOf('packages'), ...testsOf('apps'), 'tools/**/*.test.ts'],
+    exclude: [...configDefaults.exclude, '**/*.long.test.ts'],
     // Modules keep nothing, and what they need is handed in: tests share a process, and need not load everything anew for each file.
     isolate: false,
     reporters: ['default', new ClosingLineReporter()],
