@@ -69,6 +69,11 @@ function createWaitingAgent() {
   return { handle, begun: begun.opened }
 }
 
+/** As a caller that awaits through this many functions. */
+async function hearLater(hops: number): Promise<void> {
+  for (let hop = 0; hop < hops; hop += 1) await undefined
+}
+
 describe('startWorker()', () => {
   test('works existing turns and deliveries, and those that a notice announces', async () => {
     const { memory, worker } = openShop({})
@@ -124,6 +129,20 @@ describe('startWorker()', () => {
     memory.addSilently(turn(1))
     wake.open()
     await vi.waitFor(() => expect(memory.commits).toHaveLength(1))
+    await worker.stop(0)
+  })
+
+  test('calls an agent after those who hear of its message in the same instant', async () => {
+    const order: string[] = []
+    const { memory, worker } = openShop({ handle: () => void order.push('called') })
+    const lease = memory.store.leaseTurns
+    memory.store.leaseTurns = async request => {
+      const leased = await lease(request)
+      if (leased.length > 0) void hearLater(20).then(() => order.push('followed'))
+      return leased
+    }
+    memory.addTurns(turn(1))
+    await vi.waitFor(() => expect(order).toEqual(['followed', 'called']))
     await worker.stop(0)
   })
 

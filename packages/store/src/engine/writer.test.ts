@@ -169,16 +169,21 @@ test('write() ends when the disk has what was written, and the next transaction 
   await second
 })
 
-test('writeLightly() does not wait for the disk', async () => {
+test('writeLightly() waits for the disk only behind what was committed before it', async () => {
   const { waiting, durability } = openSlowDisk()
   const bench = openBench(durability)
+  const ended: string[] = []
   expect(await bench.writer.writeLightly(() => 'leased')).toBe('leased')
   expect(waiting).toEqual([])
-  const durable = bench.put(1)
+  const admitted = bench.put(1).then(() => ended.push('admitted'))
   await vi.waitFor(() => expect(waiting).toHaveLength(1))
-  expect(await bench.writer.writeLightly(() => 'leased')).toBe('leased')
+  const leased = bench.writer.writeLightly(() => 'leased').then(() => ended.push('leased'))
+  await new Promise(resolve => setTimeout(resolve, 20))
+  expect(ended).toEqual([])
+  expect(waiting).toHaveLength(1)
   waiting[0]?.(undefined)
-  await durable
+  await Promise.all([admitted, leased])
+  expect(ended).toEqual(['admitted', 'leased'])
 })
 
 test('what the disk did not take is Unavailable to whoever waits, and nobody is given notice of it', async () => {

@@ -22,7 +22,7 @@ export interface Writer {
   write<T>(operation: Operation<T>, terms?: WriteTerms): Promise<T>
   /**
    * As `write`, for what may be forgotten in a power cut without harm (a lease: the work is then taken up again). It waits
-   * for no disk, unless something that must be durable shares its transaction.
+   * for no disk, except with what must be durable in its transaction or before it: all hear of their writes in the order of the commits.
    */
   writeLightly<T>(operation: Operation<T>, terms?: WriteTerms): Promise<T>
   /** As `writeLightly`, behind everything else of its transaction: what becomes ready in it is found, and need not wait for the next one. */
@@ -165,6 +165,7 @@ interface Settling {
 function createSettling({ durability }: Transactions, onDurable: (batch: Batch) => void): Settling {
   let syncing = 0
   let onSynced: (() => void) | undefined
+  let behindNewest: Written[] | undefined
 
   function tell({ jobs, results, batch }: Written): void {
     for (const [index, job] of jobs.entries()) job.resolve(results[index])
@@ -172,11 +173,15 @@ function createSettling({ durability }: Transactions, onDurable: (batch: Batch) 
   }
 
   function waitForDisk(written: Written, { reach }: DurabilityPoint): void {
+    const behind: Written[] = []
     syncing += 1
+    behindNewest = behind
     reach(error => {
       syncing -= 1
+      if (behindNewest === behind) behindNewest = undefined
       if (error) rejectAll(written.jobs, toLostWrite(error))
       else tell(written)
+      for (const later of behind) tell(later)
       if (syncing === 0) onSynced?.()
     })
   }
@@ -184,6 +189,8 @@ function createSettling({ durability }: Transactions, onDurable: (batch: Batch) 
   return {
     settle(written) {
       if (durability && written.jobs.some(({ isDurable }) => isDurable)) waitForDisk(written, durability)
+      // It may have seen what the disk does not have yet: a turn is leased only after its message is acknowledged.
+      else if (behindNewest) behindNewest.push(written)
       else tell(written)
     },
     async whenSynced() {
