@@ -25,23 +25,47 @@ export async function followMessages(client: OperatorClient, output: Output, fil
   }
   const { agent, channel } = filter
   const query = { agent, channel, kind: ['message' as const, 'turn' as const] }
+  const reader = readAgain(() => printNew(client, filter, print, printed))
+  for await (const line of client.readLines(eventOperations.follow, { query })) {
+    if (reader.failure) throw reader.failure
+    if (line.startsWith('event: ')) reader.wake()
+  }
+  await reader.rest()
+  // A list that a gateway refuses while it ends says less than its end does.
+  throw new CommandError('the gateway has ended')
+}
+
+interface RepeatedReading {
+  /** Reads; while it reads, many calls are one further reading. */
+  wake(): void
+  rest(): Promise<void>
+  /** Of a reading; it was the last one. */
+  readonly failure: unknown
+}
+
+function readAgain(read: () => Promise<void>): RepeatedReading {
   let isStale = false
+  let failure: unknown
   let reading: Promise<void> | undefined
   const readAll = async () => {
-    while (isStale) {
+    while (isStale && failure === undefined) {
       isStale = false
-      await printNew(client, filter, print, printed)
+      await read().catch(error => {
+        failure = error
+      })
     }
     reading = undefined
   }
-  for await (const line of client.readLines(eventOperations.follow, { query })) {
-    if (!line.startsWith('event: ')) continue
-    isStale = true
-    // Many events while a list is read are one further list.
-    reading ??= readAll()
+  return {
+    wake() {
+      isStale = true
+      reading ??= readAll()
+    },
+    rest: async () => reading,
+    get failure() {
+      return failure
+    },
   }
-  await reading
-  throw new CommandError('the gateway has ended')
 }
 
 /** The newest ones with the filter, down to those that are printed already; oldest first. */
