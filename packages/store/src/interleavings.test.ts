@@ -233,7 +233,7 @@ function expectSoundFile(file: string): void {
   db.close()
 }
 
-test('whatever comes in between, nothing is lost, nothing is done twice, and every thread and lane keeps its order', async () => {
+test('in any interleaving the store loses nothing, does nothing twice, and keeps the order of every thread and destination', async () => {
   const step = fc.tuple(fc.constantFrom(...steps), fc.nat(1_000))
   // Steps of one burst are asked for at once and meet in one transaction.
   const bursts = fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { minLength: 5, maxLength: 40 })

@@ -46,7 +46,7 @@ test('no statement reads a whole table, so that no cost grows with the number of
 /** Few rows each: the deliveries that wait, and the messages of one id. */
 const allowedSorts = /INDEXED BY deliveries_open|FROM thread_aliases n JOIN messages m/
 
-test('nothing is sorted that grows with the number of messages', async () => {
+test('no statement sorts more rows when there are more messages', async () => {
   const db = new DatabaseSync(':memory:')
   migrateDatabase(db)
   const isSorting = (sql: string) => explain(db, sql).some(detail => detail.includes('TEMP B-TREE'))
@@ -66,7 +66,7 @@ test('every index serves a statement: each costs every row that stands in it', a
   expect(unused.toSorted()).toEqual(otherIndexes)
 })
 
-test('open tasks are counted without those that have ended', async () => {
+test('the count of open tasks reads no task that has ended', async () => {
   const db = new DatabaseSync(':memory:')
   migrateDatabase(db)
   const counting = (await collectStatements()).filter(sql => /AS open,/.test(sql))

@@ -18,7 +18,7 @@ function watchCompiling(db: DatabaseSync): () => number {
   return () => asked
 }
 
-test('no statement is compiled again when it is run with another value', async () => {
+test('SQLite compiles no statement again when the store runs it with another value', async () => {
   const db = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false })
   migrateDatabase(db)
   const countAsked = watchCompiling(db)

@@ -13,7 +13,7 @@ export type FindUnsound = (options?: { readonly isDone?: boolean }) => Promise<r
 /** Whatever the engine. */
 export function soundnessModel(open: () => Promise<PlatformStore & { readonly findUnsound: FindUnsound }>): void {
   test.each(seeds)(
-    'whatever endpoints, workers, agents and people do in between, rows fit together and all work comes to an end (seed %i)',
+    'in any interleaving of endpoints, workers, agents and people, rows fit together and all work ends (seed %i)',
     async seed => {
       const tested = await open()
       const platform = new Randomness(tested, seed)

@@ -80,7 +80,7 @@ export function transcriptContract(engine: string, openGatewayStore: OpenTranscr
   }
 
   describe(`the transcript of ${engine}`, () => {
-    it('gives what the transcript in memory gives, whatever is written and whichever stretch is read', async () => {
+    it('gives the same as the transcript in memory, for all writes and all ranges', async () => {
       const { store, transcripts } = await openTranscript()
       const steps = fc.array(
         fc.tuple(fc.constantFrom('append', 'append', 'replace'), fc.array(someEntry, { maxLength: 6 })),
@@ -129,7 +129,7 @@ export function transcriptContract(engine: string, openGatewayStore: OpenTranscr
       await store.close()
     })
 
-    it('E-35: a second writer is refused while a lock is held, and a stale token releases nothing', async () => {
+    it('E-35: refuses a second writer while somebody holds a lock, and a stale token releases nothing', async () => {
       const { transcripts, store, pass } = await openTranscript()
       const thread = await transcripts.openThread('ann', alias)
       const first = await transcripts.acquireLock(thread, 300)
@@ -150,7 +150,7 @@ export function transcriptContract(engine: string, openGatewayStore: OpenTranscr
       await store.close()
     })
 
-    it('lets no name be taken over, and gives two at once the same thread', async () => {
+    it('refuses a name that belongs to another thread, and gives two callers at once the same thread', async () => {
       const { transcripts, store } = await openTranscript()
       const [one, two] = await Promise.all([transcripts.openThread('ann', alias), transcripts.openThread('ann', alias)])
       expect(one).toEqual(two)

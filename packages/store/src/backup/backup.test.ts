@@ -68,7 +68,7 @@ function changeManifest(folder: string, change: (manifest: BackupManifest) => ob
 }
 
 describe('a backup', () => {
-  test('of a store at work has all that was acknowledged, with its files, and nothing that came later', async () => {
+  test('of a running store has every message that the store acknowledged before, with its files, and nothing that came later', async () => {
     const { store, folder, path, manifest } = await takeBackup()
     await admit(store, 'm3', 3)
     expect(manifest).toMatchObject({ format: 'postern-backup/1', created_at: '2026-06-02T00:00:00.000Z' })
@@ -83,7 +83,7 @@ describe('a backup', () => {
     await restored.close()
   })
 
-  test('is one consistent copy while messages with files are written and deleted', async () => {
+  test('is one consistent copy while the store writes and deletes messages with files', async () => {
     const { store, file } = await openStoreUnderTest()
     const author = 'https://peer.test/ada'
     const write = async (count: number) => {
@@ -115,7 +115,7 @@ describe('a backup', () => {
     await writing
   })
 
-  test('can be read by its owner alone', async () => {
+  test('lets nobody but its owner read it', async () => {
     const { folder } = await takeBackup()
     expect(statSync(folder).mode & 0o777).toBe(0o700)
     const files = listFiles(folder)
@@ -131,14 +131,14 @@ describe('a backup', () => {
     expect(existsSync(`${folder}.part`)).toBe(false)
   })
 
-  test('has no file that was damaged', async () => {
+  test('refuses to copy a damaged file', async () => {
     const { file, directory } = await takeBackup()
     const { digest } = makeBlob(1)
     appendFileSync(join(`${file}.blobs`, digest.slice(0, 2), digest), 'x')
     await expect(backupSqlite({ path: file, folder: join(directory, 'second'), now })).rejects.toThrow('is damaged')
   })
 
-  test('takes no place that is in use, and needs a database', async () => {
+  test('refuses a folder that is in use or out of reach, and needs a database', async () => {
     const { file, directory, folder } = await takeBackup()
     await expect(backupSqlite({ path: file, folder, now })).rejects.toThrow('is not empty')
     mkdirSync(join(directory, 'other.part'))

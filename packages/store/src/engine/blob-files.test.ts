@@ -70,7 +70,7 @@ function intakeWith(id: string, bytes: Uint8Array) {
   return { ...sketchIntake(id), blobs: [{ digest: hash('sha256', bytes), bytes, mime: 'image/png' }] }
 }
 
-test('large bytes lie in a file of the owner alone, and are found again after a restart', async () => {
+test('large bytes lie in a file that only the owner may read, and a restarted store finds them', async () => {
   await store.admit(intakeWith('m1', large), 'c')
   expect(statSync(fileOf(digest)).mode & 0o777).toBe(0o600)
   expect(statSync(join(directory, 'postern.db')).size + statSync(join(directory, 'postern.db-wal')).size).toBeLessThan(
@@ -90,7 +90,7 @@ test('small bytes make no file', async () => {
   expect(Buffer.from((await store.findBlob(hash('sha256', small)))?.bytes ?? []).equals(small)).toBe(true)
 })
 
-test('a large raw message is read back from its file', async () => {
+test('findMessage() reads a large raw message back from its file', async () => {
   const text = `Subject: long\r\n\r\n${'x'.repeat(fileThreshold)}`
   const raw = { bytes: Buffer.from(text), form: 'text' } as const
   await store.admit({ ...sketchIntake('m1'), raw }, 'c')
@@ -109,7 +109,7 @@ test('a file goes with the last message that needs it, and not before', async ()
   expect(await store.findBlob(digest)).toBeUndefined()
 })
 
-test('bytes that come again while the last message that had them is forgotten are there', async () => {
+test('bytes stay when a new message brings them while the store forgets the last message that had them', async () => {
   const of = (id: string) => ({ ...intakeWith(id, large), authorship: { author: 'alice', object: id } })
   await store.admit(of('m0'), 'c')
   for (let round = 1; round <= 20; round += 1) {
@@ -125,7 +125,7 @@ test('a message refused, and a duplicate, leave no file behind', async () => {
   await vi.waitFor(() => expect(existsSync(fileOf(digest))).toBe(false))
 })
 
-test('what a crash left over goes at the next start', async () => {
+test('the next start removes the files that a crash left behind', async () => {
   await store.admit(intakeWith('m1', large), 'c')
   await store.close()
   const orphan = 'ab'.repeat(32)
@@ -138,7 +138,7 @@ test('what a crash left over goes at the next start', async () => {
   expect(existsSync(fileOf(digest))).toBe(true)
 })
 
-test('bytes that cannot be written are refused for now, and nothing is stored', async () => {
+test('the store refuses a message with bytes that it cannot write, and stores nothing of it', async () => {
   writeFileSync(join(directory, 'postern.db.blobs', digest.slice(0, 2)), 'not a folder')
   await expect(store.admit(intakeWith('m1', large), 'c')).rejects.toThrow(
     'Cannot store: the disk does not take files now',
@@ -152,7 +152,7 @@ function listFiles(): readonly string[] {
     .map(({ name }) => name)
 }
 
-test('files that a full disk takes only in part are gone when the message is refused, all of them, and it is taken once there is room', async () => {
+test('a message whose files fill the disk leaves no file behind, and the store takes it once the disk has space', async () => {
   const others = [1, 2, 3].map(at => randomBytes(fileThreshold * (at + 1)))
   const intake = {
     ...sketchIntake('m1'),
@@ -167,7 +167,7 @@ test('files that a full disk takes only in part are gone when the message is ref
   expect(listFiles()).toHaveLength(4)
 })
 
-test('bytes that come again while their file is being removed are kept', async () => {
+test('bytes stay when a new message brings them while the store removes their file', async () => {
   const more = randomBytes(fileThreshold * 2)
   const blobs = [large, more].map(bytes => ({ digest: hash('sha256', bytes), bytes, mime: 'image/png' }))
   room = fileThreshold + 100

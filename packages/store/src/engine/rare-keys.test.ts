@@ -11,7 +11,7 @@ function openPeers(...names: readonly (readonly [string, string])[]) {
 
 const sql = 'SELECT agent, name FROM peers'
 
-test('a key that was there at the start, or was written since, may be there; any other is not', () => {
+test('mayHave() says yes to a key from the start or from a later note, and no to any other', () => {
   const keys = loadRareKeys(openPeers(['echo', 'ann']), sql, { isAlone: true })
   expect(keys.mayHave(['echo', 'ann'])).toBe(true)
   expect(keys.mayHave(['echo', 'bob'])).toBe(false)
@@ -20,12 +20,12 @@ test('a key that was there at the start, or was written since, may be there; any
   expect(keys.mayHave(['echo', 'bob'])).toBe(true)
 })
 
-test('where others write, too, every key may be there', () => {
+test('mayHave() says yes to every key where others write, too', () => {
   const keys = loadRareKeys(openPeers(), sql, { isAlone: false })
   expect(keys.mayHave(['echo', 'ann'])).toBe(true)
 })
 
-test('keys that are no longer rare are not remembered: every one may be there', () => {
+test('mayHave() says yes to every key once keys are no longer rare', () => {
   const keys = loadRareKeys(openPeers(), sql, { isAlone: true })
   for (let at = 0; at < 100_001; at += 1) keys.note(['echo', `peer ${at}`])
   expect(keys.mayHave(['echo', 'nobody'])).toBe(true)

@@ -54,7 +54,7 @@ function totalOf({ db }: Bench): unknown {
   return db.prepare("SELECT value FROM counters WHERE name = 'refusals'").get()?.value
 }
 
-test('write() runs what is asked for in one turn of the event loop in one transaction, in order', async () => {
+test('write() runs the operations of one turn of the event loop in one transaction, in order', async () => {
   const bench = openBench()
   const written = await Promise.all([3, 1, 2].map(bench.put))
   expect(written).toEqual([3, 1, 2])
@@ -63,7 +63,7 @@ test('write() runs what is asked for in one turn of the event loop in one transa
   expect(bench.batches[0]?.notices.map(({ payload }) => payload)).toEqual([3, 1, 2])
 })
 
-test('writeLast() comes behind what was asked for later, in its transaction, and is given its own result', async () => {
+test('writeLast() runs behind operations that came later, in their transaction, and returns its own result', async () => {
   const bench = openBench()
   const last = bench.writer.writeLast(() => bench.values())
   const first = [bench.put(1), bench.put(2)]
@@ -72,7 +72,7 @@ test('writeLast() comes behind what was asked for later, in its transaction, and
   expect(bench.batches).toHaveLength(1)
 })
 
-test('write() is not undone by a writeLast() that fails', async () => {
+test('write() keeps its rows when a writeLast() in the same transaction fails', async () => {
   const bench = openBench()
   const last = bench.writer.writeLast(() => {
     throw new Error('cannot read')
@@ -83,7 +83,7 @@ test('write() is not undone by a writeLast() that fails', async () => {
   expect(bench.values()).toEqual([1])
 })
 
-test('write() bounds what is written in a transaction, whatever it is alone', async () => {
+test('write() bounds the size of a transaction, and runs a larger operation alone', async () => {
   const bench = openBench()
   const put = (value: number, size: number) =>
     bench.writer.write(batch => batch.notices.push({ topic: 'put', payload: value }), { size })
@@ -127,7 +127,7 @@ test('a COMMIT that fails rejects everything in it, and the next one goes on', a
   expect(bench.values()).toEqual([2])
 })
 
-test('a full disk is Unavailable to those it hits, and what fits is still written', async () => {
+test('on a full disk only the operation that does not fit fails, with Unavailable, and others still write', async () => {
   const bench = openBench()
   const pages = Number(bench.db.prepare('PRAGMA page_count').get()?.page_count)
   bench.db.exec(`PRAGMA max_page_count = ${pages + 4}`)
@@ -151,7 +151,7 @@ test('close() writes what is waiting and then refuses', async () => {
   await expect(bench.put(2)).rejects.toThrow('the store is closed')
 })
 
-test('write() ends when the disk has what was written, and the next transaction does not wait for that', async () => {
+test('write() ends when its rows are on the disk, and the next transaction does not wait for that', async () => {
   const { waiting, durability } = openSlowDisk()
   const bench = openBench(durability)
   const ended: string[] = []
@@ -186,7 +186,7 @@ test('writeLightly() waits for the disk only behind what was committed before it
   expect(ended).toEqual(['admitted', 'leased'])
 })
 
-test('what the disk did not take is Unavailable to whoever waits, and nobody is given notice of it', async () => {
+test('write() rejects with Unavailable when the disk fails, and its notices go to nobody', async () => {
   const { waiting, durability } = openSlowDisk()
   const bench = openBench(durability)
   const lost = bench.put(1)

@@ -79,7 +79,7 @@ async function exportAll(store: GatewayStore, { owner, mark }: MarkedPerson): Pr
 }
 
 test.each(seeds)(
-  'who is forgotten is in no view, export or table, and once the file is written anew nowhere in it; others keep theirs, and all counts are right (seed %i)',
+  'forgetting a person leaves nothing of them in rows and exports, nor in rewritten files; others keep theirs, and all counts are right (seed %i)',
   async seed => {
     const { store, file, now } = await openStoreUnderTest()
     const [ann, bob] = [createMarked('ann'), createMarked('bob')]
@@ -107,7 +107,7 @@ test.each(seeds)(
   60_000,
 )
 
-test('what is deleted is overwritten at once, in the file and in the log beside it', async () => {
+test('forgetting a person overwrites their bytes at once, in the database file and in the log beside it', async () => {
   const { store, file, now } = await openStoreUnderTest()
   const [ann, bob] = [createMarked('ann'), createMarked('bob')]
   const live = createMarkedLife({ store, dice: createDice(2), now })

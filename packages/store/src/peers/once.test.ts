@@ -9,7 +9,7 @@ function countKeys(file: string): unknown {
   return row?.keys
 }
 
-test('a key is used up to the last moment of its time, and is anybody’s after it', async () => {
+test('consumeOnce() refuses a used key up to the last moment of its time, and takes it again after that', async () => {
   const { store, now, advance } = await openStoreUnderTest()
   const until = now() + 1_000
   expect(await store.consumeOnce('key', until)).toBe(true)
@@ -20,7 +20,7 @@ test('a key is used up to the last moment of its time, and is anybody’s after 
   await store.close()
 })
 
-test('keys whose time is over go, two for each that comes, and none whose time is not', async () => {
+test('each new key removes two expired ones, and none before its time', async () => {
   const { store, file, now, advance } = await openStoreUnderTest()
   const take = async (name: string, count: number, until: number) => {
     for (let at = 0; at < count; at += 1) await store.consumeOnce(`${name} ${at}`, until)

@@ -9,7 +9,7 @@ const log = { debug() {}, info() {}, warn() {}, error() {} }
 const chat = { via: 'web', address: '@ada@web.agents.test', subject: 'web:["https://id.test","ada"]' } as const
 const mailbox = { via: 'email', address: '@ada@mail.test', subject: 'mailto:ada@mail.test' } as const
 
-test('forgetting that is cut off in the middle is completed when it is asked for again, for all addresses', async () => {
+test('forgetPerson() completes an earlier run that failed in the middle, for all addresses of the person', async () => {
   let isDown = true
   const bytes = {
     write: async () => {},
@@ -45,7 +45,7 @@ test('forgetting that is cut off in the middle is completed when it is asked for
   await store.close()
 })
 
-test('messages on both sides of a slice’s end are forgotten', async () => {
+test('forgetPerson() forgets messages on both sides of a slice’s end', async () => {
   const { store, file } = await openStoreUnderTest()
   const sender = { address: mailbox.address, auth_method: 'none', verified: false } as const
   const say = async (id: string) => {

@@ -3,7 +3,7 @@ import { createHints, noticesOf } from './hints.ts'
 
 const notice = (length: number) => ({ topic: 'message:1', payload: { kind: 'part', chunk: 'ä\0🦆'.repeat(length) } })
 
-test('what one writes another reads, whole, in payloads that PostgreSQL takes', () => {
+test('a gateway reads the whole notices of another from payloads that PostgreSQL takes', () => {
   const [here, there] = [createHints('a'), createHints('b')]
   const told = notice(5_000)
   const payloads = here.write([told, { topic: 'work', payload: undefined }])
@@ -17,7 +17,7 @@ test('nobody hears their own hints', () => {
   expect(hints.write([notice(1)]).map(payload => hints.read(payload))).toEqual([undefined])
 })
 
-test('what is too long or no JSON is not told, and what is broken not heard', () => {
+test('a gateway sends no notice that is too long or no JSON, and ignores a broken payload', () => {
   const hints = createHints('a')
   expect(hints.write([{ topic: 'a', payload: 1n }])).toEqual([])
   expect(hints.write([notice(100_000)])).toEqual([])
@@ -26,7 +26,7 @@ test('what is too long or no JSON is not told, and what is broken not heard', ()
   )
 })
 
-test('what is begun and never ended makes room for others', () => {
+test('a gateway drops an unfinished notice when many others begin after it', () => {
   const [here, there] = [createHints('a'), createHints('b')]
   const [first, ...rest] = here.write([notice(5_000)])
   there.read(first ?? '')
@@ -34,7 +34,7 @@ test('what is begun and never ended makes room for others', () => {
   expect(rest.map(payload => there.read(payload)).filter(Boolean)).toEqual([])
 })
 
-test('of the end of a turn others are told without what its listeners can look up', () => {
+test('a gateway tells others the end of a turn without the task, which their listeners can look up', () => {
   const notices = [{ topic: 'message:1', payload: { kind: 'settled', task: { id: 't' } } }]
   expect(noticesOf({ notices, readyWork: new Set(['turns']), changes: new Map([['turn', new Set([1])]]) })).toEqual([
     { topic: 'message:1', payload: { kind: 'settled' } },

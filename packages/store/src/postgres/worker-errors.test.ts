@@ -38,7 +38,7 @@ test.each([
   expect(toStatementError({ code, message: 'in its own words' })).toBeInstanceOf(type)
 })
 
-test('what the server refuses as wrong is a bug of ours', () => {
+test('a syntax error from the server becomes StatementFailed', () => {
   const error = toStatementError({ code: '42601', message: 'syntax error' })
   expect([error.name, error.message]).toEqual(['StatementFailed', 'syntax error'])
 })

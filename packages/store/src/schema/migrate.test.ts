@@ -32,7 +32,7 @@ test('a filled file of the version before keeps its rows, gets the new tables an
   expect(db.prepare('SELECT channel, threads FROM channel_totals').all()).toEqual([{ channel: 'a2a', threads: 3 }])
 })
 
-test('a new file gets all versions at once, and has the tables of one that was brought along', async () => {
+test('a new file gets all versions at once, and the same tables as an upgraded file', async () => {
   const [db, fresh] = [await openFilled(), new DatabaseSync(':memory:')]
   for (const each of [db, fresh]) migrateDatabase(each, twoVersions)
   expect(listNames(fresh)).toEqual(listNames(db))
@@ -49,7 +49,7 @@ test('a step that fails leaves the file as it was, with the steps before it undo
   expect(readVersion(db)).toBe(2)
 })
 
-test('a file that a newer release has brought along is refused, with what to do', async () => {
+test('migrateDatabase() refuses the file of a newer release, and says what to do', async () => {
   const db = await openFilled()
   migrateDatabase(db, twoVersions)
   const before = listNames(db)

@@ -22,7 +22,7 @@ function openWithDisk() {
   return { ask, waiting, told }
 }
 
-test('what is asked for while the disk is busy shares one sync, which begins when the disk is free', () => {
+test('requests that come during a sync share the next one, which begins when the disk is free', () => {
   const { ask, waiting, told } = openWithDisk()
   for (const name of ['first', 'second', 'third']) ask(name)
   expect(waiting).toHaveLength(1)
@@ -36,7 +36,7 @@ test('what is asked for while the disk is busy shares one sync, which begins whe
   expect(told).toEqual(['first', 'second', 'third', 'late'])
 })
 
-test('a sync that fails is told to those it was for, and not to those behind them', () => {
+test('a sync that fails reports the error to its own requests, and not to those behind them', () => {
   const { ask, waiting, told } = openWithDisk()
   ask('first')
   ask('second')
@@ -45,7 +45,7 @@ test('a sync that fails is told to those it was for, and not to those behind the
   expect(told).toEqual(['first: EIO', 'second'])
 })
 
-test('a store whose disk did not take what was written takes nothing more, and says so loudly', async () => {
+test('a store takes nothing more after the disk fails to write, and logs one error', async () => {
   const error = vi.fn()
   const store = await openSqliteStore({
     channels: sketchedChannels,

@@ -54,10 +54,10 @@ function flipPages(path: string): void {
 type Loss = (path: string) => void
 
 test.each<[string, Loss, RegExp]>([
-  ['is deleted', path => rmSync(path), /postern\.db is gone$/],
-  ['is moved away', path => renameSync(path, `${path}.old`), /postern\.db is gone$/],
+  ['disappears', path => rmSync(path), /postern\.db is gone$/],
+  ['moves away', path => renameSync(path, `${path}.old`), /postern\.db is gone$/],
   [
-    'is replaced by a copy',
+    'gives its place to a copy',
     path => {
       copyFileSync(path, `${path}.copy`)
       renameSync(`${path}.copy`, path)
@@ -66,21 +66,24 @@ test.each<[string, Loss, RegExp]>([
   ],
   ['loses its log', path => rmSync(`${path}-wal`), /postern\.db-wal is gone$/],
   ['loses its index', path => rmSync(`${path}-shm`), /postern\.db-shm is gone$/],
-])('a file that %s under a running gateway takes nothing more, and is told of loudly, once', async (_, lose, fault) => {
-  const { path, store, error } = await openUsed()
-  await store.checkWrites()
-  lose(path)
-  await expect(store.checkWrites()).rejects.toThrow(Unavailable)
-  await expect(store.admit(sketchIntake('late'), 'c')).rejects.toThrow('Cannot store: the database is lost')
-  expect(error.mock.calls).toEqual([
-    [
-      expect.objectContaining({ fault: expect.stringMatching(fault) }),
-      'the database is lost: nothing is stored any more',
-    ],
-  ])
-})
+])(
+  'a file that %s under a running gateway takes nothing more, and the store logs one error',
+  async (_, lose, fault) => {
+    const { path, store, error } = await openUsed()
+    await store.checkWrites()
+    lose(path)
+    await expect(store.checkWrites()).rejects.toThrow(Unavailable)
+    await expect(store.admit(sketchIntake('late'), 'c')).rejects.toThrow('Cannot store: the database is lost')
+    expect(error.mock.calls).toEqual([
+      [
+        expect.objectContaining({ fault: expect.stringMatching(fault) }),
+        'the database is lost: nothing is stored any more',
+      ],
+    ])
+  },
+)
 
-test('a file that comes back to its place is written to again', async () => {
+test('a store writes again to a file that comes back to its place', async () => {
   const { path, store } = await openUsed()
   await store.checkWrites()
   renameSync(path, `${path}.aside`)
@@ -89,7 +92,7 @@ test('a file that comes back to its place is written to again', async () => {
   await store.checkWrites()
 })
 
-test.each([0, 8_192])('a file that is cut off at %i bytes under a running gateway takes nothing more', async size => {
+test.each([0, 8_192])('a file that shrinks to %i bytes under a running gateway takes nothing more', async size => {
   const { path, store } = await openUsed()
   // What lies in the log goes to the file, and a row behind it shows how large it has become.
   await store.rewriteFiles()
@@ -100,7 +103,7 @@ test.each([0, 8_192])('a file that is cut off at %i bytes under a running gatewa
   await expect(store.admit(sketchIntake('late'), 'c')).rejects.toThrow(Unavailable)
 })
 
-test('a file that is made smaller by rewriting it is no damaged one', async () => {
+test('a file that VACUUM makes smaller still takes writes', async () => {
   const { path, store } = await openUsed()
   await store.rewriteFiles()
   const before = statSync(path).size
@@ -112,7 +115,7 @@ test('a file that is made smaller by rewriting it is no damaged one', async () =
   await store.checkWrites()
 })
 
-test('pages that go bad under a running gateway end all writing, and are told of loudly', async () => {
+test('a store whose pages go bad while it runs ends all writing, and logs one error', async () => {
   const { path, store } = await openUsed()
   await store.close()
   const error = vi.fn()
@@ -147,7 +150,7 @@ async function refusalAt(path: string): Promise<string> {
   return String((error as Error).message)
 }
 
-test('the start refuses a file whose pages are damaged, and says how to go on', async () => {
+test('the start refuses a file with damaged pages, and says how to go on', async () => {
   const { path, store } = await openUsed()
   await store.close()
   flipPages(path)
@@ -158,17 +161,14 @@ test('the start refuses a file whose pages are damaged, and says how to go on', 
 test.each<[string, Loss]>([
   ['gone', path => rmSync(path)],
   ['of no length', path => truncateSync(path)],
-])(
-  'the start refuses a database that is %s where a gateway has worked, and leaves what is left of it',
-  async (_, lose) => {
-    const { path, store } = await openUsed()
-    await store.close()
-    lose(path)
-    expect(await refusalAt(path)).toMatch(/is gone, and .*\.marker tells that there was one\. Put the database back/)
-    rmSync(`${path}.marker`)
-    await (await openAt(path)).close()
-  },
-)
+])('the start refuses a database that is %s where a gateway has worked, until its marker is gone', async (_, lose) => {
+  const { path, store } = await openUsed()
+  await store.close()
+  lose(path)
+  expect(await refusalAt(path)).toMatch(/is gone, and .*\.marker tells that there was one\. Put the database back/)
+  rmSync(`${path}.marker`)
+  await (await openAt(path)).close()
+})
 
 test('the start refuses an empty database beside files of large messages, or a log, though the marker is gone', async () => {
   const path = join(makeDirectory(), 'postern.db')
@@ -202,7 +202,7 @@ async function crashAt(path: string): Promise<void> {
   await once(child, 'exit')
 }
 
-test('the start refuses a database whose log was removed after a crash, once it knows less than it did', async () => {
+test('the start refuses a database without the log that a crash left, and opens it when the log is back', async () => {
   const path = join(makeDirectory(), 'postern.db')
   await (await openAt(path)).close()
   await crashAt(path)
@@ -215,7 +215,7 @@ test('the start refuses a database whose log was removed after a crash, once it 
   expect(await store.hasSecret('key')).toBe(true)
 })
 
-test('a store that was killed and has all its files starts, however often', async () => {
+test('a store that has all its files starts after several crashes', async () => {
   const path = join(makeDirectory(), 'postern.db')
   for (let at = 0; at < 3; at += 1) await crashAt(path)
   const store = await openAt(path)

@@ -68,7 +68,7 @@ test('migrateDatabase() does nothing to a file that is up to date', () => {
   expect(db.prepare('PRAGMA user_version').get()).toEqual({ user_version: migrations.length })
 })
 
-test('a second gateway on the same data is refused until the first is closed', async () => {
+test('the store refuses a second gateway on the same data until the first one closes, and lets a reader in', async () => {
   const path = join(makeDirectory(), 'postern.db')
   const first = await openAt(path, true)
   const second = openAt(path, true)
@@ -80,7 +80,7 @@ test('a second gateway on the same data is refused until the first is closed', a
   await (await openAt(path, true)).close()
 })
 
-test('a gateway that was killed has let go of its data, and what it had leased is due at once', async () => {
+test('a killed gateway frees its data, and the next one leases the same turn at once', async () => {
   const path = join(makeDirectory(), 'postern.db')
   const script = `
     import { openSqliteStore } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, '../index.ts')).href)}
@@ -117,7 +117,7 @@ test('two stores on one file accept a message once and make a secret once', asyn
   await Promise.all([one.close(), two.close()])
 })
 
-test('the newest 10 000 refusals are kept', async () => {
+test('the store keeps the newest 10 000 refusals', async () => {
   const { store, advance } = await openStoreUnderTest()
   for (let second = 0; second < 210; second++) {
     for (let count = 0; count < 60; count++) {

@@ -27,7 +27,7 @@ async function ask(store: Store, id: string, content: string): Promise<void> {
   await store.commit(turn, { ...answer, response: response && { ...response, status: 'input_required' } })
 }
 
-test('of a task that was continued without end only the newest megabytes are read', async () => {
+test('findTask() reads only the newest megabytes of a task that continues without end', async () => {
   const store = await openStore()
   for (let count = 1; count <= 10; count += 1) await ask(store, `m${count}`, megabyte)
   const ids = (await store.findTask(task))?.entries.map(({ nativeId }) => nativeId) ?? []
@@ -35,13 +35,13 @@ test('of a task that was continued without end only the newest megabytes are rea
   expect(ids.filter(id => id?.startsWith('m'))).toHaveLength(7)
 })
 
-test('the newest entry of a task is read however large it is', async () => {
+test('findTask() reads the newest entry of a task however large it is', async () => {
   const store = await openStore()
   const { content } = await hear(store, 'm1', megabyte.repeat(9))
   expect((await store.findTask(task))?.entries.map(({ parts }) => parts)).toEqual([content.parts])
 })
 
-test('what is too long for a history is named in it, not read', async () => {
+test('readHistory() marks an entry as too long, and does not read it', async () => {
   const store = await openStore()
   await ask(store, 'm1', megabyte)
   await ask(store, 'm2', 'short')
@@ -51,7 +51,7 @@ test('what is too long for a history is named in it, not read', async () => {
   expect(texts).toEqual(['[too long to be recalled]', 'go on', 'short', 'go on'])
 })
 
-test('what is too long for a preview is named in the list, not read', async () => {
+test('listMessages() marks a message as too long for a preview, and does not read it', async () => {
   const store = await openStore()
   await ask(store, 'm1', megabyte)
   expect(await store.listMessages({ limit: 9 })).toMatchObject([{ id: 'm1', preview: '[too long to be recalled]' }])

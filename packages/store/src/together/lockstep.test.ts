@@ -29,7 +29,7 @@ function openServer() {
   return { lockstep, ask, answer, rounds }
 }
 
-test('what operations ask at the same step goes to the server in one way, and each is asked once', () => {
+test('operations that ask at the same step share one round trip, and each asks once', () => {
   const { lockstep, ask, answer, rounds } = openServer()
   const operations = ['a', 'b'].map(name => ({ operation: () => `${ask(`${name}1`)} ${ask(`${name}2`)}` }))
   expect(lockstep.run(operations, answer)).toEqual(['a1! a2!', 'b1! b2!'])
@@ -39,7 +39,7 @@ test('what operations ask at the same step goes to the server in one way, and ea
   ])
 })
 
-test('what another one touches is waited for, and then read as that one has left it', () => {
+test('operations that reserve the same name run one after another, and first the one that named it before', () => {
   const { lockstep, ask, answer } = openServer()
   const order: string[] = []
   const use = (name: string) => () => {
@@ -70,14 +70,14 @@ test('an operation that has to stand alone runs behind those that need not', () 
   expect(order).toEqual(['other', 'alone'])
 })
 
-test('an asynchronous operation is answered by its promise, and what it read before it waited was read together', async () => {
+test('run() gives a promise for an asynchronous operation, and asks together what such operations ask before they wait', async () => {
   const { lockstep, ask, answer, rounds } = openServer()
   const operations = ['a', 'b'].map(name => ({ operation: async () => ask(name) }))
   expect(await Promise.all(lockstep.run(operations, answer))).toEqual(['a!', 'b!'])
   expect(rounds).toEqual([['a', 'b']])
 })
 
-test('an error of an operation is thrown, and the next run knows nothing of it', () => {
+test('run() throws the error of an operation, and the next run knows nothing of it', () => {
   const { lockstep, ask, answer } = openServer()
   const failing = {
     operation: () => {
@@ -88,7 +88,7 @@ test('an error of an operation is thrown, and the next run knows nothing of it',
   expect(lockstep.run([{ operation: () => ask('y') }], answer)).toEqual(['y!'])
 })
 
-test('an operation that does something else when it is run again is an error', () => {
+test('run() throws if an operation does something else when it runs again', () => {
   const { lockstep, ask, answer } = openServer()
   let runs = 0
   const fickle = () => {

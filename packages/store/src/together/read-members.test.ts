@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readMembers } from './read-members.ts'
 
-test('members that are read when they are looked at are read together, and what is deep or fails is left alone', () => {
+test('readMembers() reads lazy members together, and leaves deep or failing ones alone', () => {
   const looked: string[] = []
   const lazy = (name: string) => ({
     get raw() {

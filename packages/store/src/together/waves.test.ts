@@ -10,10 +10,10 @@ test('operations that touch nothing in common share a wave', () => {
   expect(plan('a', 'b c', 'd')).toEqual([[0, 1, 2]])
 })
 
-test('of two that touch the same the earlier comes first, and others do not wait for them', () => {
+test('an operation waits for an earlier one that touches the same, and others do not wait for them', () => {
   expect(plan('a', 'a b', 'c', 'b')).toEqual([[0, 2], [1], [3]])
 })
 
-test('what names nothing runs alone, behind all before it and before all behind it', () => {
+test('an operation without names runs alone, behind all before it and before all behind it', () => {
   expect(plan('a', 'a', undefined, 'b', 'a')).toEqual([[0], [1], [2], [3, 4]])
 })

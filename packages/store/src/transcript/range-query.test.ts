@@ -20,7 +20,7 @@ const views = [
 ] as const
 
 test.each(views)(
-  'a page of %s is read from its own index: what else a thread holds costs nothing',
+  'a page of %s comes from its own index: other entries of the thread cost nothing',
   async (_, range, index) => {
     const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: () => 0, log: discardLog })
     const thread = await store.transcript.openThread('ann', { transport: 'x', key: 'a' })

@@ -47,7 +47,7 @@ function isWithin(used: OwnerQuota): boolean {
   return used.threads <= most.threads && used.entries <= most.entries && used.bytes <= most.bytes
 }
 
-describe('what an owner has', () => {
+describe('the usage of an owner', () => {
   test.each([1, 2, 3, 4, 5])(
     'is what a scan counts, and never more than they may, whatever comes at once (seed %i)',
     async seed => {
@@ -68,7 +68,7 @@ describe('what an owner has', () => {
     },
   )
 
-  test('a list that is too long is refused whole, and the one before stays', async () => {
+  test('does not change when replace() refuses a list that is too long, nor do the entries', async () => {
     const { store } = await openStoreUnderTest()
     const { transcript } = store
     const thread = await transcript.openThread('ann', { transport: 'x', key: 'k' }, most)

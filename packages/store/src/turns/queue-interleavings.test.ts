@@ -163,7 +163,7 @@ function expectSound(file: string, { committed }: Crowd): void {
   db.close()
 }
 
-test('whatever is said, changed, taken back and interrupted in between, each message is answered once or ended for a reason', async () => {
+test('in any interleaving of messages, edits, deletions and interruptions, the store answers each message once or ends it for a reason', async () => {
   const weighted = fc.constantFrom(...steps, ...(['say', 'say', 'say', 'say', 'say', 'lease', 'commit'] as const))
   const step = fc.tuple(weighted, fc.nat(10_000))
   const bursts = fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { minLength: 20, maxLength: 50 })

@@ -44,7 +44,7 @@ async function answerAll({ store }: Awaited<ReturnType<typeof openStoreUnderTest
   }
 }
 
-test('10 000 messages of one sender in one thread are turns of a bounded size each, and every message is answered', async () => {
+test('10 000 messages of one sender in one thread become turns of a bounded size, which answer every message', async () => {
   const tested = await admitMany(10_000, 'merge')
   const turns = await answerAll(tested)
   expect(turns).toHaveLength(10_000 / mergeBounds.messages)

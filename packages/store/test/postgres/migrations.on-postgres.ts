@@ -49,7 +49,7 @@ async function describeTables(schema: string): Promise<readonly object[]> {
   return [...columns, ...triggers, ...indexes.map(({ indexdef }) => ({ index: indexdef.replaceAll(schema, 'it') }))]
 }
 
-test('a filled database of the version before keeps its rows, which are changed as the step says', async () => {
+test('a filled database of the version before keeps its rows, and the step changes them as it says', async () => {
   const { url, schema } = await makeFilled()
   const before = await readThreads(schema)
   expect(before.length).toBeGreaterThan(3)
@@ -66,13 +66,13 @@ test('a filled database of the version before keeps its rows, which are changed 
   expect(await createFindUnsound(schema)()).toEqual([expect.stringContaining('threads have their key')])
 })
 
-test('a database that was brought along has the tables that a new one has', async () => {
+test('an upgraded database has the same tables as a new one', async () => {
   const [{ url, schema }, fresh] = [await makeFilled(), makeDatabase()]
   for (const each of [url, fresh]) await migrate(each)
   expect(await describeTables(schema)).toEqual(await describeTables(schemaOf(fresh)))
 })
 
-test('a database that a newer release has brought along is refused, with what to do', async () => {
+test('openPostgresStore() refuses the database of a newer release, and says what to do', async () => {
   const { url, schema } = await makeFilled()
   await migrate(url)
   await expect(open(url)).rejects.toThrow('store: was written by a newer release. Start that release or a later one.')
@@ -103,7 +103,7 @@ async function breakOffMigration(schema: string): Promise<void> {
   await askServer('COMMIT')
 }
 
-test('a migration that is broken off leaves everything as it was, and is made up for at the next start', async () => {
+test('an interrupted migration leaves everything as it was, and the next start repeats it', async () => {
   const { url, schema } = await makeFilled()
   const before = await readThreads(schema)
   const early = [...migrations, `CREATE TABLE early (id INTEGER PRIMARY KEY) STRICT;${secondVersion}`]

@@ -169,7 +169,7 @@ describe('a connection', () => {
     },
   )
 
-  test('refuses a server whose certificate nobody vouches for', async () => {
+  test('refuses a server with a self-signed certificate under sslmode=verify-full', async () => {
     expect(await refusalOf(`${cluster.url}?sslmode=verify-full`)).toContain('self-signed certificate')
   })
 
@@ -179,7 +179,7 @@ describe('a connection', () => {
     expect(told).toMatch(/does not let us in|cannot use the database "nowhere"/)
   })
 
-  test('to a server that goes away: who asks is told so at once, and the store closes all the same', async () => {
+  test('tells callers at once that the server has gone away, and the store still closes', async () => {
     const store = await open(`${cluster.url}?schema=left`)
     await cluster.stop('immediate')
     await expect(store.hasSecret('none')).rejects.toThrow(

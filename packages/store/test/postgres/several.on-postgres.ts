@@ -93,7 +93,7 @@ async function answerAll(store: GatewayStore): Promise<readonly string[]> {
   }
 }
 
-test('bytes of objects may lie elsewhere: who keeps them is asked across the threads, and their errors come back', async () => {
+test('a ByteStore of the caller keeps the bytes of objects, and its errors come back across the threads', async () => {
   const kept = new Map<string, Uint8Array>()
   const bytes: ByteStore = {
     async write(key, value) {
@@ -122,7 +122,7 @@ test('bytes of objects may lie elsewhere: who keeps them is asked across the thr
   await store.close()
 })
 
-test('an id that no index takes is refused, and takes nobody with it', async () => {
+test('admit() refuses an id that is too long for an index, and accepts the messages beside it', async () => {
   const { store } = await openPostgresTestStore()
   const long = randomBytes(4_000).toString('base64')
   const ends = await Promise.allSettled(['m1', long, 'm2'].map(id => store.admit(sketchIntake(id), 'c')))
@@ -145,7 +145,7 @@ test('large bytes go in and come out', async () => {
   await store.close()
 })
 
-test('what lies in the files of a server is not ours to write anew, and nobody is told it was', async () => {
+test('rewriteFiles() refuses, because the files belong to the database server', async () => {
   const { store } = await openPostgresTestStore()
   await expect(store.rewriteFiles()).rejects.toThrow(
     new Rejection('unsupported', "Cannot rewrite: the files are the database server's, whose VACUUM FULL does it"),
@@ -153,7 +153,7 @@ test('what lies in the files of a server is not ours to write anew, and nobody i
   await store.close()
 })
 
-test('letters that PostgreSQL does not keep are kept', async () => {
+test('the store keeps characters that PostgreSQL does not keep', async () => {
   const { store } = await openPostgresTestStore()
   const id = 'nul \0 mark \u001a0 \u001a1'
   await store.admit(sketchIntake(id, { aliases: ['\0'], target: { words: '\0\ud800' } }), 'c\0')
@@ -173,7 +173,7 @@ test('letters that PostgreSQL does not keep are kept', async () => {
   await store.close()
 })
 
-test('what is taken out of a document leaves the rest of it as it was', async () => {
+test('json_remove() takes members out of a document, and leaves the rest as it was', async () => {
   const { store, url } = await openPostgresTestStore()
   const remove = async (document: object, ...paths: readonly string[]) => {
     const [row] = await askServer<{ text: string }>(
@@ -190,7 +190,7 @@ test('what is taken out of a document leaves the rest of it as it was', async ()
   await store.close()
 })
 
-test('a write whose connection breaks is told so, and nothing of it stays; the next one finds a new connection', async () => {
+test('a write rejects with Unavailable when its connection breaks and leaves nothing; the next one finds a new connection', async () => {
   const { store, url } = await openPostgresTestStore()
   await store.admit(sketchIntake('m1'), 'c')
   const sendAll = (from: number) =>

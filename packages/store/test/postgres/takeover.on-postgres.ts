@@ -49,7 +49,7 @@ async function cutOff(url: string, holder: string): Promise<void> {
   expect(ended.length).toBe(2)
 }
 
-test('what a gateway held that is gone is taken up within seconds, by no clock; the answer of the dead comes too late', async () => {
+test('a gateway takes over the leases of a dead one within seconds, by no clock; the dead one’s answer comes too late', async () => {
   const url = makeDatabase()
   const [dead, heartbeat] = [await open(url, "de'ad"), await open(url, 'living')]
   await dead.admit(sketchIntake('m1'), 'c')
@@ -84,7 +84,7 @@ test('a gateway that stalls or loses its connections for a moment keeps what it 
   await Promise.all([stalled, old, heartbeat].map(store => store.close()))
 })
 
-test('of several that look, one takes over', async () => {
+test('only one of several gateways takes over a lease', async () => {
   const url = makeDatabase()
   const [dead, one, two] = [await open(url, 'dead'), await open(url, 'one'), await open(url, 'two')]
   await dead.admit(sketchIntake('m1'), 'c')

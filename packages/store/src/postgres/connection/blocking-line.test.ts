@@ -25,7 +25,7 @@ function open(longestWaitMs: number) {
   return { ask, events }
 }
 
-test('an answer that comes too late is an answer to nobody: no owner is given the rows of another', () => {
+test('a late answer reaches nobody: no owner gets the rows of another', () => {
   const { ask, events } = open(4_000)
   expect(ask('prompt', 'ann')).toMatchObject({ owner: 'ann' })
   expect(() => ask('late', 'bob')).toThrow(Unavailable)
@@ -59,7 +59,7 @@ test.each(['twice', 'former'])(
   },
 )
 
-test('a new connection is told the statements anew', () => {
+test('a new connection sends the text of each statement again', () => {
   const { ask } = open(4_000)
   expect([ask('prompt', 'ann')?.text, ask('prompt', 'ann')?.text]).toEqual(['SELECT rows', null])
   expect(() => ask('never', 'bob')).toThrow('the database does not answer now')

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { collectPortedStatements } from '../../../test/collect-statements.ts'
 import { createNumbering, readNumberedInsert } from './numbering.ts'
 
-test('an insert that asks for its number is given one', () => {
+test('readNumberedInsert() adds the number to an insert that asks for it', () => {
   expect(readNumberedInsert("INSERT INTO t (a, b)\n  VALUES (?, 'x') RETURNING seq AS id")).toEqual({
     table: 't',
     column: 'seq',
@@ -17,16 +17,16 @@ test.each([
   'INSERT INTO t (a) VALUES (?1) RETURNING id',
   'INSERT INTO t (a) VALUES (?)',
   'INSERT INTO t (a) VALUES (?) RETURNING id, a',
-])('%s is told by the server', sql => {
+])('readNumberedInsert() leaves the number to the server: %s', sql => {
   expect(readNumberedInsert(sql)).toBeUndefined()
 })
 
-test('entries, refusals, conversations and tasks are numbered here', async () => {
+test('the gateway numbers messages, refusals, tasks, conversations and threads itself', async () => {
   const tables = (await collectPortedStatements()).flatMap(sql => readNumberedInsert(sql)?.table ?? [])
   expect(new Set(tables)).toEqual(new Set(['messages', 'refusals', 'tasks', 'threads', 'transcript_threads']))
 })
 
-test('sequences are read once and moved on at the end, or before the server numbers rows itself', () => {
+test('numbering reads a sequence once, and moves it on at the end or before the server numbers rows itself', () => {
   const sent: string[] = []
   const numbering = createNumbering({
     add(text: string, values: readonly number[]) {

@@ -22,14 +22,14 @@ function answer(count: number) {
   return { done: run.done, wire }
 }
 
-test('a server that answers each statement is believed', async () => {
+test('a run takes the answers of a server that answers each statement', async () => {
   const { done, wire } = answer(2)
   expect(await done).toHaveLength(2)
   expect(wire.stream.destroy).not.toHaveBeenCalled()
 })
 
 test.each([1, 3])(
-  'a server that answers %i of two statements is believed nothing, and its connection ends',
+  'a run takes nothing from a server that answers %i of two statements, and ends the connection',
   async count => {
     const { done, wire } = answer(count)
     await expect(done).rejects.toMatchObject({ message: 'the answers of the server are out of step' })

@@ -25,7 +25,7 @@ test.each([
 const untranslatable =
   /ON CONFLICT DO UPDATE|OR REPLACE|OR IGNORE|\browid\b|json_array\(|json_set|json_group|json_each|strftime|unixepoch|\biif\(|->|group_concat|\btotal\(|GLOB|INDEXED|LIMIT \+/i
 
-test('every statement of the store is one that PostgreSQL can be told', async () => {
+test('no statement of the store keeps SQLite’s own syntax after its translation', async () => {
   const statements = await collectPortedStatements()
   expect(statements.length).toBeGreaterThan(40)
   expect(statements.map(translateQuery).filter(sql => untranslatable.test(sql.replace(/'[^']*'/g, "''")))).toEqual([])
@@ -39,7 +39,7 @@ test('a new database gets all tables, indexes and triggers that a file has, and 
   expect(made.match(/^(INSERT|UPDATE|DELETE).*/gm)).toEqual([`INSERT INTO store_version VALUES (${migrations.length})`])
 })
 
-test('a step that changes rows is said as PostgreSQL can be told, to a database that has rows', () => {
+test('a step that changes rows keeps no syntax of SQLite’s own, and runs only on a database that has rows', () => {
   const steps = [...migrations, secondVersion]
   const isOnRows = (sql: string) => /^(INSERT|UPDATE|DELETE|WITH)\b/.test(sql)
   const later = listStatements(migrations.length, 'postern', steps)

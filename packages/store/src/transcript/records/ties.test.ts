@@ -51,8 +51,8 @@ const placeOf = (key: string, kind = 'pending-action') => ({ kind, owner: 'agent
 const keysOf = async (kind = 'pending-action', owner = 'agent:shop') =>
   (await store.records.list(kind, owner)).map(({ key }) => key)
 
-describe('what a record is tied to', () => {
-  test('is forgotten with its message, in a conversation where others go on, too', async () => {
+describe('a record', () => {
+  test('goes with its message, also in a conversation where others go on', async () => {
     const [anns, bobs] = [await admit('m1', ann.address), await admit('m2', '@bob@mail.test')]
     await store.records.insert(placeOf('ann'), { args: 1 }, { message: anns })
     await store.records.insert(placeOf('bob'), { args: 2 }, { message: bobs })
@@ -61,14 +61,14 @@ describe('what a record is tied to', () => {
     expect(await keysOf()).toEqual(['free', 'bob'])
   })
 
-  test('is not written for a message that is gone', async () => {
+  test('stays out if its message is gone', async () => {
     const message = await admit('m1', ann.address)
     await store.forgetPerson({ addresses: [ann] })
     expect(await store.records.insert(placeOf('late'), 1, { message })).toBe(false)
     expect(await keysOf()).toEqual([])
   })
 
-  test('what came of an action does not bring it back when its person was forgotten meanwhile', async () => {
+  test('does not come back when its action ends after forgetPerson()', async () => {
     const actions = createPendingActions(store.records, {
       now: () => time,
       randomBytes: length => new Uint8Array(length),
@@ -89,7 +89,7 @@ describe('what a record is tied to', () => {
     expect(await keysOf()).toEqual([])
   })
 
-  test('a person’s records go with the person: with one agent, or with all; nobody else’s', async () => {
+  test('goes with its person, with one agent or with all, and nobody else’s goes', async () => {
     const tie = (address: string) => ({ person: `email ${address}` })
     for (const owner of ['agent:shop', 'agent:other']) {
       for (const address of [ann.address, '@bob@mail.test']) {
@@ -105,7 +105,7 @@ describe('what a record is tied to', () => {
     expect(await keysOf('swarm-ban', 'agent:other')).toEqual(['@bob@mail.test'])
   })
 
-  test('an owner’s go with what they said', async () => {
+  test('goes with the tasks of its owner, and nobody else’s goes', async () => {
     const task = { owner: 'web:["https://id.test","ann"]', id: 'run', context: 't' }
     const message = await admit('m1', ann.address, { thread: { scope: task.owner, references: [] }, task })
     await store.records.insert(placeOf('call'), 1, { message })
@@ -115,7 +115,7 @@ describe('what a record is tied to', () => {
     expect([await keysOf(), await keysOf('swarm-ban')]).toEqual([[], ['other']])
   })
 
-  test('is gone as soon as it is over, and out of the file a few at each insertion', async () => {
+  test('is gone as soon as its time is over, and leaves the file at a later insertion', async () => {
     const kind = 'swarm-shared-item:x'
     const insert = (key: string, until?: number) => store.records.insert(placeOf(key, kind), 1, { until })
     const count = async () => (await store.records.readRoom('agent:shop')).records
@@ -131,7 +131,7 @@ describe('what a record is tied to', () => {
     expect([await keysOf(kind), await count()]).toEqual([['old 29', 'new 2', 'new 1'], 3])
   })
 
-  test('goes with what it was tied to last', async () => {
+  test('goes with its newest message, and not with an earlier one', async () => {
     const [anns, bobs] = [await admit('m1', ann.address), await admit('m2', '@bob@mail.test')]
     for (const key of ['passed on', 'anns']) await store.records.insert(placeOf(key), 1, { message: anns })
     const { version = -1 } = (await store.records.get(placeOf('passed on'))) ?? {}
@@ -145,12 +145,12 @@ describe('what a record is tied to', () => {
   })
 })
 
-describe('what is counted of an owner', () => {
+describe('the quota of an owner', () => {
   const kind = 'swarm-shared-state'
   const most = { records: 2, bytes: 20 }
   const put = (key: string, words: string) => store.records.insert(placeOf(key, kind), words, { most })
 
-  test('is refused where it would be more than they may have, and nothing of it is kept; less is always taken', async () => {
+  test('refuses a record beyond it and keeps nothing of that record, but always takes a smaller one', async () => {
     await put('a', 'x'.repeat(10))
     await expect(put('b', 'x'.repeat(10))).rejects.toMatchObject({
       code: 'too_large',
@@ -169,7 +169,7 @@ describe('what is counted of an owner', () => {
     expect(await store.records.readRoom('agent:shop')).toEqual({ records: 2, bytes: 14 })
   })
 
-  test('is nothing of what other kinds have, nor of other owners, and is right again when records go', async () => {
+  test('counts neither other kinds nor other owners, and is right again when records go', async () => {
     await store.records.insert(placeOf('free', 'pending-action'), 'x'.repeat(100), { most })
     await store.records.insert({ kind, owner: 'agent:other', key: 'a' }, 1)
     await put('a', '')

@@ -131,7 +131,7 @@ describe('bindStore()', () => {
     await store.close()
   })
 
-  it('ends with its conversation: who gets its number later is not shown in it', async () => {
+  it('ends with its conversation, and does not show a later conversation that has its number', async () => {
     const store = await openStore()
     const { transcript } = store
     const admit = async (id: string, owner: string) => {
@@ -152,7 +152,7 @@ describe('bindStore()', () => {
     await store.close()
   })
 
-  it('does not expire with tasks: chats are kept until they are forgotten', async () => {
+  it('keeps a web chat when old tasks expire', async () => {
     const store = await openStore()
     for (const owner of ['web:ann', 'other']) {
       const intake = makeIntake(owner, [text('one')])
@@ -200,7 +200,7 @@ describe('bindStore()', () => {
     await store.close()
   })
 
-  it('W-23: shows what was done behind an answer before its words, each by who did it, until the answer is taken back', async () => {
+  it('W-23: shows the tool calls behind an answer before its words, each with its agent, until the agent deletes the answer', async () => {
     const store = await openStore()
     await store.admit(makeIntake('m1', [text('My money')]), 'c1')
     const call = { kind: 'tool_call', id: 'c1', name: 'navigate_to_b', args: {}, result: 'gone', agent: 'a' } as const

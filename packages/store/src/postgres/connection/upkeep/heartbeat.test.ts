@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { lockNumberOf } from '../../server/lock-number.ts'
 import { createExpiredCounter, formatPresence } from './heartbeat.ts'
 
-test('one is fallen who was gone four times in a row, and not before', () => {
+test('the counter reports a gateway as expired after four absences in a row, and not before', () => {
   const { see, forget } = createExpiredCounter()
   expect([see(['a']), see(['a', 'b']), see(['a'])]).toEqual([[], [], []])
   expect(see(['a', 'b'])).toEqual(['a'])

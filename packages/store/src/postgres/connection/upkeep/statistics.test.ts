@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createStatistics } from './statistics.ts'
 
-test('a table is analyzed once, and again when it has doubled: who may not do it does not try it at every look', () => {
+test('outdated() names a table once, and again when it has doubled or after forget()', () => {
   const statistics = createStatistics()
   const textsOf = (pages: number) => statistics.outdated([{ name: 'messages', pages }]).map(({ text }) => text)
   expect(textsOf(10)).toEqual(['ANALYZE "messages"'])
