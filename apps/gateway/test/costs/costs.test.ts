@@ -32,7 +32,7 @@ describe('a ceiling', () => {
     floor: 0.85,
   }
 
-  test('is broken by a path that costs more, by one that costs far less, and by one that was not measured', () => {
+  test('reports a path that costs more, one that costs far less, and one without a measurement', () => {
     const figures = { activitypub: 10.1, a2a: 8.4, email: Number.NaN, web: 10, delivery: 8.6 }
     expect(findCostFaults(ceiling, figures)).toEqual([
       'activitypub, alone: 10.10 statements a message, and the ceiling is 10. Make it cheaper, or say why it costs more.',

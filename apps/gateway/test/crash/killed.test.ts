@@ -88,7 +88,7 @@ async function openClient() {
   return simulation.a2a.client(`${gatewayOrigin}/agents/echo/.well-known/agent-card.json`, await simulation.a2a.token())
 }
 
-test('a gateway that is killed at random moments loses no acknowledged message and answers none twice', {
+test('a gateway that dies at random moments loses no acknowledged message and answers none twice', {
   timeout: 900_000,
 }, async () => {
   const fewestKills = drawCount({ quick: 2, long: 30 })

@@ -13,7 +13,7 @@ async function openUsedGateway() {
   return { gateway, send, look, path: join(gateway.dataDir, 'postern.db') }
 }
 
-test('a gateway whose database is deleted is not ready, acknowledges nothing more, and lives', async () => {
+test('a gateway without its database file is not ready, acknowledges nothing more, and goes on running', async () => {
   const { gateway, send, look, path } = await openUsedGateway()
   rmSync(path)
   expect([await look(), await send()]).toEqual([503, 503])
@@ -22,7 +22,7 @@ test('a gateway whose database is deleted is not ready, acknowledges nothing mor
   await gateway.close()
 }, 60_000)
 
-test('a gateway whose database is moved away and back is ready again', async () => {
+test('a gateway is ready again when its database file comes back to its place', async () => {
   const { gateway, send, look, path } = await openUsedGateway()
   renameSync(path, `${path}.aside`)
   writeFileSync(path, '')

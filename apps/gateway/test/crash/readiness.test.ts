@@ -45,7 +45,7 @@ test.concurrent('a gateway whose file another program has locked is alive and no
 }, 60_000)
 
 test.concurrent.each(['IMMEDIATE', 'EXCLUSIVE'] as const)(
-  'while another process holds the file for ten seconds (BEGIN %s) the gateway goes on, refuses for now at every door, and answers afterwards',
+  'while another process holds the file for ten seconds (BEGIN %s), the gateway answers /healthz, refuses ActivityPub, A2A and mail, and accepts them afterwards',
   async mode => {
     const gateway = await openTestGateway()
     const { fediverse, a2a, mail } = gateway.simulation
@@ -92,7 +92,7 @@ test.concurrent('a file that another process holds for a moment refuses nobody',
   await gateway.close()
 }, 60_000)
 
-test.concurrent('an answer that comes while another process holds the file is committed soon after, and its agent is called once', async () => {
+test.concurrent('a gateway commits an answer soon after another process frees the file, and calls the agent once', async () => {
   const gateway = await openTestGateway(() => ({
     agents: { gated: { use: join(import.meta.dirname, '../agents/waiting/gated.ts') } },
   }))

@@ -16,7 +16,7 @@ test('a list ends where the next heading begins', () => {
   expect(readList(text, 'Web')).toHaveLength(3)
 })
 
-test('a file that runs is added beside its neighbours, and a file that does not run is taken out', () => {
+test('a correction adds a file that runs beside its neighbours, and takes out a file that does not run', () => {
   const ran = ['packages/web/src/routes.ts', 'packages/web/src/new.ts', 'packages/core/src/turn/turn.ts']
   const { corrected, changes } = correctList(text, { title: 'Web', ran, describe: () => 'what is new' })
   expect(readList(corrected, 'Web')).toEqual(ran)

@@ -27,7 +27,7 @@ async function findAdvice(config: string, command: 'backup' | 'restore'): Promis
   return /^ {2}(pg_.*)$/m.exec(text)?.[1] ?? ''
 }
 
-test('what the commands say to run backs up a database at work, and puts it back', async () => {
+test('the commands that the CLI advises back up a database at work, and restore it', async () => {
   cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })
   await cluster.start()
   pair = await openPair(cluster.url, { echo: { use: 'builtin:echo' } })

@@ -29,7 +29,7 @@ async function openGateway(): Promise<{ readonly pair: Pair; readonly cluster: C
   return { pair, cluster }
 }
 
-test('a server that is started again and again under load leaves gateways that serve, and nothing is lost or answered twice', {
+test('gateways serve again after the server restarts several times under load; they lose nothing and answer nothing twice', {
   timeout: 400_000,
 }, async () => {
   const { pair, cluster } = await openGateway()
@@ -44,7 +44,7 @@ test('a server that is started again and again under load leaves gateways that s
   await checkAnswers([load], pair.gateways[0], cluster.url)
 })
 
-test('connections that are cut under load come back, and nothing is lost or answered twice', {
+test('gateways reconnect after the server cuts their connections under load; they lose nothing and answer nothing twice', {
   timeout: 400_000,
 }, async () => {
   const { pair, cluster } = await openGateway()
@@ -58,7 +58,7 @@ test('connections that are cut under load come back, and nothing is lost or answ
   await checkAnswers([load], pair.gateways[1], cluster.url)
 })
 
-test('a gateway that is paused for a minute and a half under load does not hold the other one up, and serves again by itself', {
+test('a gateway that pauses for a minute and a half under load does not hold the other one up, and serves again by itself', {
   timeout: 500_000,
 }, async () => {
   const { pair, cluster } = await openGateway()
@@ -94,7 +94,7 @@ async function pauseInTransaction(gateway: PairedGateway, isHeld: () => Promise<
   }, 100_000)
 }
 
-test('a gateway that is paused in the middle of a transaction loses it and its locks within seconds, and serves again by itself', {
+test('a gateway that pauses in the middle of a transaction loses it and its locks within seconds, and serves again by itself', {
   timeout: 300_000,
 }, async () => {
   const { pair, cluster } = await openGateway()
@@ -114,7 +114,7 @@ test('a gateway that is paused in the middle of a transaction loses it and its l
   await load.end()
 })
 
-test('on a full disk of the server /readyz says 503, as senders are told, and all goes on once there is room', {
+test('on a full disk of the server both gateways answer /readyz with 503, and serve again once the disk has space', {
   timeout: 240_000,
 }, async () => {
   const disk = mountSmallDisk(48)

@@ -60,7 +60,7 @@ test('two gateways at one database answer 500 messages, each once, those of one 
   }
 })
 
-test('a gateway that is killed between taking a turn and its end is taken over by the other, which answers once', {
+test('a gateway takes over the turn of one that died in the middle of it, and answers once', {
   timeout: 240_000,
 }, async () => {
   const { pair } = await openGateway()
@@ -79,7 +79,7 @@ test('a gateway that is killed between taking a turn and its end is taken over b
   expect([record.state, record.duplicates]).toEqual(['answered', 1])
 })
 
-test('two gateways that are killed 30 times under 2,000 messages lose none, answer none twice and keep the order', {
+test('two gateways that die 30 times under 2,000 messages lose none, answer none twice and keep the order', {
   timeout: 600_000,
 }, async () => {
   const { pair, cluster } = await openGateway()
@@ -96,7 +96,7 @@ test('two gateways that are killed 30 times under 2,000 messages lose none, answ
   await checkAnswers([load], gateways[1], cluster.url)
 })
 
-test('while the server is away a sender is told to come back; what was acknowledged before is answered after', {
+test('while the server is away, gateways tell senders to come back; afterwards they answer all that they acknowledged', {
   timeout: 240_000,
 }, async () => {
   const { pair, cluster } = await openGateway()
@@ -139,7 +139,7 @@ test('while the server is away a sender is told to come back; what was acknowled
   expect(said).toBe(`${acknowledged.length}|${acknowledged.length}`)
 })
 
-test('a server that falls silent is noticed within seconds, and nobody waits long at a door', {
+test('a gateway notices within seconds that its server has fallen silent, and refuses messages until the server answers again', {
   timeout: 240_000,
 }, async () => {
   cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })
