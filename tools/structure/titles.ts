@@ -6,9 +6,6 @@ import { isTestFile } from './source-files.ts'
 
 const maxWords = 25
 
-/** These folders keep their earlier titles for now. */
-const unchecked = /^packages\/store\/|^apps\/gateway\/test\/(?:costs|crash|path|postgres)\//
-
 /** The first argument of `test('…', …)`, of `test.skip('…', …)` and, behind their rows, of `test.each(rows)('…', …)`. */
 const titlePattern =
   /(?:\b(?:test|it|describe)(?:\.\w+)?|(?<=\n\s*\]|\b(?:test|it|describe)\.each\([^\n]*)\))\(\s*(?:'((?:\\.|[^'\\\n])+)'|"((?:\\.|[^"\\\n])+)"|`((?:\\.|[^`\\])+)`)\s*,/g
@@ -16,7 +13,7 @@ const titlePattern =
 /** Titles that are too long for one reading, or do not say who acts. */
 export function findTitleFaults(files: readonly SourceFile[]): readonly string[] {
   return files
-    .filter(({ path }) => isTestFile(path) && !unchecked.test(path))
+    .filter(({ path }) => isTestFile(path))
     .flatMap(({ path, text }) =>
       [...text.matchAll(titlePattern)].flatMap(match => {
         const title = (match[1] ?? match[2] ?? match[3] ?? '').replace(/\$\{[^}]*\}/g, 'X')
