@@ -104,7 +104,7 @@ function describeRanks(open: OpenStore): void {
     }),
   )
   test(
-    'both kinds leave a busy host alone',
+    'workers leave a busy host alone in broadcast deliveries, too',
     withStore(open, async ({ store }) => {
       await addFollowers(store, 'https://one.test/inbox', 'https://two.test/inbox')
       await broadcast(store)

@@ -43,7 +43,7 @@ function describeExpansion(open: OpenStore): void {
     }),
   )
   test(
-    'a later follower gets no earlier broadcast, and one without recipients ends at once',
+    'a broadcast does not reach a later follower, and ends at once if it has no recipients',
     withStore(open, async ({ store }) => {
       await broadcast(store, 'unheard')
       await addFollowers(store, 'ada')

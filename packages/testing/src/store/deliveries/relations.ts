@@ -129,7 +129,7 @@ function toAda(to: string) {
 function describeBlocks(open: OpenStore): void {
   const block = effecting(relate(ada, 'blocked_by'))
   test(
-    'the store keeps messages of a peer that blocks the agent with a flag, until the block ends',
+    'the store flags messages of a peer that blocks the agent and starts no turn for them, until the block ends',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('block', block), 'c')
       await store.admit(sketchIntake('m1', fromAda('m1')), 'c')
@@ -142,7 +142,7 @@ function describeBlocks(open: OpenStore): void {
     }),
   )
   test(
-    'the store keeps a message for no agent as it is, also from a peer that blocks the agent',
+    'the store keeps a message without a turn as it is, also from a peer that blocks the agent',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('block', block), 'c')
       await store.admit(sketchIntake('m1', fromAda('m1', { disposition: 'keep', flags: ['read'] })), 'c')

@@ -86,7 +86,7 @@ export function listFilterContract(open: OpenStore): void {
 
 function describeWindows(open: OpenStore): void {
   test(
-    'a page begins and ends with its period, and is not the last while there are older rows',
+    'findListWindow() gives the bounds of a period in numbers, and says that no older page follows',
     withStore(open, async ({ store }) => {
       const hours = Array.from({ length: 20 }, (_, hour) => `2026-01-01T${String(hour).padStart(2, '0')}:00:00.000Z`)
       const numbers = await admitAll(

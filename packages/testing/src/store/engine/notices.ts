@@ -16,7 +16,7 @@ export function noticeContract(open: OpenStore): void {
     describeHints(open)
 
     test(
-      'the end of a turn notifies its task, if it has one, in its final state; a store may leave the look-up to listeners',
+      'the notice of the end of a turn has its task as findTask() shows it; a store may leave that to listeners',
       withStore(open, async ({ store }) => {
         const key = { owner: 'ada', id: 'task 1' }
         const { message } = await store.admit(sketchIntake('m1', { task: { ...key, context: 'ctx' } }), 'c')

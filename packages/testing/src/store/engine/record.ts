@@ -37,7 +37,7 @@ const attemptsOf = async (store: Store, id: string) => (await store.findMessage(
 
 function describeWayIn(open: OpenStore): void {
   test(
-    'the record keeps the endpoint with the time at which the store took the message',
+    'the record keeps the trace of a message, with the time at which the store took the message',
     withStore(open, async ({ store, now }) => {
       await store.admit(sketchIntake('m1', { trace, proofKeys: [key] }), 'c')
       expect(await traceOf(store, 'm1')).toEqual({ ...trace, admitted_at: now() })

@@ -228,7 +228,7 @@ function describeTakenBack(open: OpenStore): void {
     }),
   )
   test(
-    'a deleted author leaves none, in any amount, and that of others stays',
+    'a deleted author leaves none, however much there was, and that of others stays',
     withStore(open, async ({ store }) => {
       const turn = await leaseNew(store, 'm1')
       const many = Array.from({ length: 450 }, (_, at) => sketchBackground(`p${at}`))

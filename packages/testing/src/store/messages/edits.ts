@@ -175,7 +175,7 @@ async function mergeThree(store: Store): Promise<Turn> {
 
 function describeMergedEdits(open: OpenStore): void {
   test(
-    'an edit of one of several messages with a common answer brings all of them again',
+    'an edit of one message of a merged turn brings all of its messages again',
     withStore(open, async ({ store }) => {
       const old = await mergeThree(store)
       await store.admit(editOf('e1', 'better', { lane }, 'm1'), 'c')
@@ -191,7 +191,7 @@ function describeMergedEdits(open: OpenStore): void {
     ['in the middle', 'm2', [['words of m1'], ['secret'], ['words of m3']]],
     ['at the beginning', 'm1', [['secret'], ['words of m2'], ['words of m3']]],
   ])(
-    'the store answers one %s apart that now has a smaller audience, and restarts its turn',
+    'a message %s of a merged turn gets its answer apart when an edit narrows its audience, and so do the others',
     async (_where, object, answered) => {
       await withStore(open, async ({ store }) => {
         await mergeThree(store)
@@ -210,18 +210,21 @@ function describeMergedEdits(open: OpenStore): void {
   test.each([
     ['first', 'm1', ['words of m2', 'words of m3']],
     ['last', 'm3', ['words of m1', 'words of m2']],
-  ])('after a withdrawal of the %s of them, the others get their answer without it', async (_which, object, left) => {
-    await withStore(open, async ({ store }) => {
-      const old = await mergeThree(store)
-      await forget(store, object)
-      const turn = await leaseOnlyTurn(store)
-      expect(words(turn)).toEqual(left)
-      await expect(store.commit(old, sketchAnswer(old, 'late'))).rejects.toThrow(LeaseLost)
-      await store.commit(turn, sketchAnswer(turn, 'in time'))
-      expect((await store.count()).messages).toMatchObject({ failed: 1, answered: 2, working: 0, received: 0 })
-      expect(await store.findMessage(object)).toMatchObject({ state: 'failed', flags: ['deleted'], response: null })
-    })()
-  })
+  ])(
+    'after a withdrawal of the %s message of a merged turn, the others get their answer without it',
+    async (_which, object, left) => {
+      await withStore(open, async ({ store }) => {
+        const old = await mergeThree(store)
+        await forget(store, object)
+        const turn = await leaseOnlyTurn(store)
+        expect(words(turn)).toEqual(left)
+        await expect(store.commit(old, sketchAnswer(old, 'late'))).rejects.toThrow(LeaseLost)
+        await store.commit(turn, sketchAnswer(turn, 'in time'))
+        expect((await store.count()).messages).toMatchObject({ failed: 1, answered: 2, working: 0, received: 0 })
+        expect(await store.findMessage(object)).toMatchObject({ state: 'failed', flags: ['deleted'], response: null })
+      })()
+    },
+  )
 }
 
 function describeDeletes(open: OpenStore): void {

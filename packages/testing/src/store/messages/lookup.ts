@@ -69,7 +69,7 @@ function describeHistory(open: OpenStore): void {
     }),
   )
   test(
-    'a public thread contains an answer to a few people, but no history shows its words to others',
+    'the history of a public thread has an answer to a few people, but not its words',
     withStore(open, async ({ store }) => {
       const scopes = ['public', 'a.test'] as const
       const recalled: string[] = []
@@ -201,7 +201,7 @@ const context = { names: ['answer to m1'], limit: 9 }
 
 function describeResponseContext(open: OpenStore): void {
   test(
-    'readResponseContext() gives the message of a response, and its replies with all public answers',
+    'readResponseContext() gives the message of a response, and its replies with their public answers',
     withStore(open, async ({ store }) => {
       await converse(store)
       await store.admit(sketchIntake('m4', authored('o4', { in_reply_to: 'answer to m2' })), 'c')

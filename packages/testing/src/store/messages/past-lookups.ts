@@ -38,7 +38,7 @@ function describeTimes(open: OpenStore): void {
     }),
   )
   test(
-    'a caller at the same time finds the new answer',
+    'several callers at the same time find the new answer',
     withStore(open, async ({ store }) => {
       note(store)
       const found = await Promise.all([find(store), find(store), find(store)])
@@ -76,7 +76,7 @@ function describeWithdrawals(open: OpenStore): void {
 
 function describeForgotten(open: OpenStore): void {
   test(
-    'forgetting a person removes their answers, also those on their way, and later ones count again',
+    'forgetting a person removes their answers, also those on their way, but not answers that come later',
     withStore(open, async ({ store }) => {
       const addresses = [{ via: 'activitypub', address: '@ada@peer.test', subject: ada }]
       note(store, shown)

@@ -112,7 +112,7 @@ function by(address: string, sketch: IntakeSketch): IntakeSketch {
 function describeSharedQuotas(open: OpenStore): void {
   const quota = { turns: 2, withinMs: 60_000 }
   test(
-    'all speakers share the quota of a thread, and each has a rapid quota alone',
+    'all speakers share the quota of a thread, but each of them has a rapid quota of their own',
     withStore(open, async ({ store }) => {
       const authors = ['@ada@peer.test', '@bob@peer.test', '@cid@peer.test']
       for (const [at, author] of authors.entries())
@@ -132,7 +132,7 @@ function describeSharedQuotas(open: OpenStore): void {
     }),
   )
   test(
-    'a quota of zero lets nothing pass, and a message at its last moment is rapid',
+    'a quota of zero lets nothing pass, and a message at the last moment of the rapid time is rapid',
     withStore(open, async ({ store, advance }) => {
       await store.admit(sketchIntake('none', inThread('t', { quota: { turns: 0, withinMs: 1_000 } })), 'c')
       expect(await flagsOf(store, ['none'])).toEqual(['ignored loop_guard'])

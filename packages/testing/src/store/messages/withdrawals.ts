@@ -218,7 +218,7 @@ function describePeers(open: OpenStore): void {
     }),
   )
   test(
-    'an unknown peer neither follows nor has followers; its words and its block stay',
+    'the end of its relations removes a peer’s followings in both directions; its words and its block stay',
     withStore(open, async ({ store }) => {
       const relations = ['follower', 'pending', 'following', 'blocked_by'] as const
       for (const peer of [ada, 'https://peer.test/bob']) {

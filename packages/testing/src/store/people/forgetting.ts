@@ -26,7 +26,7 @@ import {
 export function describeForgetting(open: OpenStore): void {
   const bytes = new TextEncoder().encode('a picture')
   test(
-    'the agent forgets all addresses of a person, and nobody else’s words',
+    'forgetPerson() forgets the words of all addresses of a person at one agent, and nobody else’s',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       const blobs = [{ digest: 'd1', bytes }]
@@ -186,7 +186,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'a running delivery at that time settles nothing else, and its bounce concerns nobody',
+    'a delivery that runs at that time can neither settle nor go out again, and no other delivery gets its id',
     withStore(open, async ({ store }) => {
       const place = 'https://social.test/inbox'
       const send = async (id: string, sketch: IntakeSketch) => {

@@ -32,7 +32,7 @@ const listWaiting = async (store: Store) =>
 
 export function describeLinkEnding(open: OpenStore): void {
   test(
-    'with its link an address loses the copies that are still on their way to it, for any message',
+    'with its link an address loses the copies that are still on their way to it, also of answers to other accounts',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       await store.act(
@@ -50,7 +50,7 @@ export function describeLinkEnding(open: OpenStore): void {
     }),
   )
   test(
-    'with its link an address loses the copies of answers to its messages, for any destination',
+    'with its link an account loses the copies of answers to its messages, and other accounts keep theirs',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       await store.act(

@@ -110,7 +110,7 @@ export function describeOwnThreads(open: OpenStore): void {
     }),
   )
   test(
-    'words of a chat come back to their author alone, with any other participants',
+    'histories show the words of a chat to their author alone, and others get a placeholder',
     withStore(open, async ({ store }) => {
       for (const place of [inPublic, sketchFrom]) {
         const first = `m ${place.name}`
@@ -130,7 +130,7 @@ export function describeOwnThreads(open: OpenStore): void {
     }),
   )
   test(
-    'a task opens once for several calls that want a new one',
+    'a message that wants a new task opens it once, and the store refuses the next one',
     withStore(open, async ({ store }) => {
       const task = { owner: chat.subject, id: 'run-1', context: 't', isNew: true } as const
       await store.admit(sketchIntake('m1', sketchFrom(chat, 'm1', { task })), 'c')

@@ -175,7 +175,7 @@ function describeLinks(open: OpenStore): void {
     }),
   )
   test(
-    'a new owner of an account who links a mailbox does not join the former owner’s threads',
+    'a new owner of an account who links a mailbox does not get the former owner’s addresses',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       const successor = { ...ada, subject: 'https://social.test/another-ada' }

@@ -58,7 +58,7 @@ export function describeSharing(open: OpenStore): void {
     }),
   )
   test(
-    'the present conversation is part of it, for any number of newer ones',
+    'the present conversation is part of it, for any number of newer messages elsewhere',
     withStore(open, async ({ store }) => {
       const { thread, message } = await converse(store, 'old', sketchFrom(ada, 'old'))
       const newer = Array.from({ length: 200 }, (_, n) => sketchIntake(`m${n}`, sketchFrom(adasMail, `m${n}`)))

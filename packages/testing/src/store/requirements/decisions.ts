@@ -96,7 +96,7 @@ function describeDecisions(open: OpenStore): void {
     }),
   )
   test(
-    'the store refuses a decision of an unknown, expired, resolved or different requirement, and changes nothing',
+    'the store refuses a decision of an unknown, expired or resolved requirement, or of another kind, and changes nothing',
     withStore(open, async under => {
       const { store } = under
       await admitRequirement(under, 'd1')

@@ -122,7 +122,7 @@ function describeEnds(open: OpenStore): void {
     }),
   )
   test(
-    'an answer with a withdrawal before its end requires nothing',
+    'an answer that the agent withdraws before its end requires nothing',
     withStore(open, async ({ store, now }) => {
       await store.admit(sketchIntake('asked d1'), 'c')
       const turn = await leaseOnlyTurn(store)

@@ -150,7 +150,7 @@ export function describeExpiry(open: OpenStore): void {
     }),
   )
   test(
-    'expireTasks() keeps a number of bytes for an owner, with attachments and answers, and removes the oldest tasks first',
+    'expireTasks() leaves an owner at most the given bytes, attachments included, and removes the oldest tasks first',
     withStore(open, async ({ store, now, advance }) => {
       const large = async (at: number, owner = 'ada') => {
         advance(1_000)

@@ -28,7 +28,7 @@ export function describeWatches(open: OpenStore): void {
     }),
   )
   test(
-    'a new watch of one id replaces the old one, and its end stops all notices',
+    'a new watch replaces the one with the same id, and an ended watch gets nothing more',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       await store.watchTask(adasTask, watch('a'))

@@ -62,7 +62,7 @@ function describeKeeping(open: OpenStore): void {
     }),
   )
   test(
-    'a reader gets the newest, of turns before a message',
+    'readNotes() gives the newest ones, of turns before a message',
     withStore(open, async ({ store }) => {
       const messages: number[] = []
       for (const id of ['m1', 'm2', 'm3']) {

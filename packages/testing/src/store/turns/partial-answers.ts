@@ -172,7 +172,7 @@ function describePartialAnswerTwice(open: OpenStore): void {
     }),
   )
   test(
-    'interim words with a withdrawal during the turn stay withdrawn, and nothing of them leaves',
+    'interim words that the agent withdraws during the turn stay withdrawn, and nothing more of them leaves',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)

@@ -67,7 +67,7 @@ function describeMerging(open: OpenStore): void {
     }),
   )
   test(
-    'a merged answer stands once in the history, behind the earlier answer',
+    'merged messages stand once in the history, with one answer behind them',
     withStore(open, async ({ store }) => {
       await admitAll(
         store,

@@ -168,7 +168,7 @@ function describeBusyAgents(open: OpenStore): void {
     }),
   )
   test(
-    'leaseTurns() takes only the share of each agent, in any number of due turns',
+    'leaseTurns() takes no more than the share of each agent, for any number of due turns',
     withStore(open, async ({ store }) => {
       for (const id of ['m1', 'm2', 'm3', 'm4']) await store.admit(sketchIntake(id), 'c')
       await store.admit({ ...sketchIntake('m5'), agent: 'help' }, 'c')
@@ -247,7 +247,7 @@ function describeStates(open: OpenStore): void {
     }),
   )
   test(
-    'the store writes the state of an agent with its answer, and each thread has its own',
+    'the store writes the state of an agent with its answer, for each thread apart, and keeps it after a silent turn',
     withStore(open, async ({ store }) => {
       await admitAll(store, [sketchIntake('m1', inThread('t')), sketchIntake('m2', inThread('t')), sketchIntake('m3')])
       const [one, other] = await leaseTurns(store)
