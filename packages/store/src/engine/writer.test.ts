@@ -169,7 +169,7 @@ test('write() ends when its rows are on the disk, and the next transaction does 
   await second
 })
 
-test('writeLightly() waits for the disk only behind what was committed before it', async () => {
+test('writeLightly() waits for the disk only when an earlier write waits for it', async () => {
   const { waiting, durability } = openSlowDisk()
   const bench = openBench(durability)
   const ended: string[] = []
