@@ -63,12 +63,13 @@ export async function createVisitor(url: string, name: string): Promise<Visitor>
     async watch(room = 'lobby') {
       const [, path = ''] = /data-events="([^"]+)"/.exec(await page(room)) ?? []
       const { body: stream } = await get(path)
-      return readStream(stream)
+      // Taken at once: a fetch cancels the body of an answer that nobody holds or reads.
+      return readStream(stream?.values())
     },
   }
 }
 
-async function* readStream(stream: ReadableStream<Uint8Array> | null): AsyncGenerator<SeenEntry, void, undefined> {
+async function* readStream(stream: AsyncIterable<Uint8Array> | undefined): AsyncGenerator<SeenEntry, void, undefined> {
   const decoder = new TextDecoder()
   let rest = ''
   for await (const bytes of stream ?? []) {

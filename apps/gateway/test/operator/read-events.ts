@@ -23,7 +23,8 @@ export async function openEvents(
   const headers = { authorization: `Bearer ${token}`, ...(lastId !== undefined && { 'last-event-id': lastId }) }
   const answer = await fetch(`${url}/operator/api/events${query}`, { headers, signal: closing.signal })
   if (!answer.ok || !answer.body) throw new Error(`events: ${answer.status} ${await answer.text()}`)
-  const events = readEvents(answer.body)
+  // Taken at once: a fetch cancels the body of an answer that nobody holds or reads.
+  const events = readEvents(answer.body.values())
   const seen: OperatorEvent[] = []
   return {
     seen,
