@@ -38,8 +38,11 @@ export interface OperatorStore {
   listDeliveries(page: DeliveryPage): Promise<readonly DeliveryRecord[]>
   /** Hosts that open deliveries go to, those with the most first. */
   listWaitingHosts(limit: number): Promise<readonly WaitingHost[]>
-  /** Newest first: when messages came since an instant (ISO 8601 UTC), and how long each took until its turn was over. */
-  listTimings(page: { readonly since: string; readonly limit: number }): Promise<readonly MessageTiming[]>
+  /** Newest first: when messages came since an instant (ISO 8601 UTC), and how long each took until its turn was over. `isWhole`: none of them is left out. */
+  listTimings(page: {
+    readonly since: string
+    readonly limit: number
+  }): Promise<{ readonly timings: readonly MessageTiming[]; readonly isWhole: boolean }>
   /** A dead or waiting delivery is tried at once. False when there is none with this id, or it is sent. */
   retryDelivery(id: string): Promise<boolean>
   /** An undelivered delivery is given up. */

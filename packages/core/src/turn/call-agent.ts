@@ -1,7 +1,6 @@
 import type { ActionList } from '../actions/action-list.ts'
 import { keepFiles } from '../actions/keep-files.ts'
 import { settleFiles } from '../actions/settle-files.ts'
-import { readAbortKind, TurnAborted } from '../format/errors.ts'
 import type { Json } from '../format/json.ts'
 import { createSenderIdentity } from '../message/address/access.ts'
 import type { NormalizedMessage } from '../message/message.ts'
@@ -42,6 +41,8 @@ export interface CallDeps {
   readonly trace: TurnTrace
   /** Aborts when the process shuts down. */
   readonly stop: AbortSignal
+  /** Aborts when the store has ended the turn. */
+  readonly ended: AbortSignal
 }
 
 /** The least time between two revisions, ms: a streaming agent must not flood the peers. */
@@ -49,14 +50,9 @@ const shortestInterim = 3_000
 
 /** Gives an agent its message and reads its answer to the end, or to the end of its time. */
 export async function callAgent(turn: Turn, parts: CallDeps): Promise<PartialResponse | undefined> {
-  const { turnContext, running, stop } = parts
-  const { store } = turnContext
-  const clock = startTurnClock(running.deadlineMs, stop)
+  const { turnContext, running, stop, ended } = parts
+  const clock = startTurnClock(running.deadlineMs, [stop, ended])
   const { signal } = clock
-  const unlisten = store.listen(`message:${turn.message}`, notice => {
-    const kind = readAbortKind(notice)
-    if (kind) clock.abort(new TurnAborted(kind))
-  })
   try {
     const before = Promise.all([addBackground(turn, turnContext, signal), keepFiles(turn, turnContext, signal)])
     const [, kept] = await Promise.race([before, clock.expired])
@@ -79,7 +75,6 @@ export async function callAgent(turn: Turn, parts: CallDeps): Promise<PartialRes
     clock.stop()
     return await addLocalAgents(turn, said, { turnContext, notes: parts.notes, signals: [signal, stop], onChunk })
   } finally {
-    unlisten()
     clock.stop()
   }
 }

@@ -1,6 +1,6 @@
 import { createActionList } from '../actions/action-list.ts'
 import { settleFiles } from '../actions/settle-files.ts'
-import { LeaseLost, TurnAborted, Unavailable } from '../format/errors.ts'
+import { LeaseLost, readAbortKind, TurnAborted, Unavailable } from '../format/errors.ts'
 import type { PartialResponse } from '../message/response.ts'
 import { answerCommand } from '../people/answer-command.ts'
 import { findTurnPerson } from '../people/person-turn.ts'
@@ -27,10 +27,13 @@ import { TurnTrace } from './trace/turn-trace.ts'
 export async function workTurn(turn: Turn, turnContext: TurnContext, stop: AbortSignal): Promise<void> {
   const { results, platform, retry } = turnContext
   const trace = new TurnTrace(turn, platform)
+  const ending = listenForEnd(turn, turnContext)
   let draft: AnswerDraft | undefined
   try {
+    // Who admitted its message hears of that in the same instant, and then follows the turn: they must not miss its first pieces.
+    await new Promise(setImmediate)
     draft = await startDraft(turn, turnContext)
-    const { answer, outcome } = await answerTurn(turn, { turnContext, draft, stop, trace })
+    const { answer, outcome } = await answerTurn(turn, { turnContext, draft, stop, ended: ending.signal, trace })
     const attempt = trace.end(outcome, draft.usage ?? answer.response?.usage)
     await commitAnswer(turn, { ...answer, attempt }, { turnContext, trace })
     platform.log.info(
@@ -61,8 +64,19 @@ export async function workTurn(turn: Turn, turnContext: TurnContext, stop: Abort
     const attempt = trace.end('unavailable', draft?.usage, settlement.dueAt)
     await results.release(turn, { dueAt: settlement.dueAt, error: settlement.error, attempt })
   } finally {
+    ending.unlisten()
     if (draft?.usage) turnContext.countUsage?.(turn.agent, draft.usage)
   }
+}
+
+/** A caller may cancel a turn as soon as it is leased, and tells it once. `signal` aborts with a `TurnAborted`. */
+function listenForEnd({ message }: Turn, { store }: TurnContext) {
+  const ended = new AbortController()
+  const unlisten = store.listen(`message:${message}`, notice => {
+    const kind = readAbortKind(notice)
+    if (kind) ended.abort(new TurnAborted(kind))
+  })
+  return { signal: ended.signal, unlisten }
 }
 
 /** What cannot be stored (an answer that is not JSON) is the agent's failure, not a reason to run it again. */
@@ -139,6 +153,7 @@ interface Run {
   readonly draft: AnswerDraft
   readonly trace: TurnTrace
   readonly stop: AbortSignal
+  readonly ended: AbortSignal
   readonly notes: TurnNotes
 }
 

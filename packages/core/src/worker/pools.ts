@@ -83,11 +83,7 @@ function createTurnPool(deps: PoolDeps): WorkPool<Turn> {
     groupOf: turn => turn.agent,
     lease: (limit, taken) =>
       lease(deps, request => store.leaseTurns({ ...request, shares: { ...turnShares, taken } }), limit),
-    async run(turn) {
-      // Who admitted its message hears of that in the same instant, and then follows the turn: they must not miss its first pieces.
-      await new Promise(setImmediate)
-      await workTurn(turn, waitingContext, abandoned)
-    },
+    run: turn => workTurn(turn, waitingContext, abandoned),
   })
   return turns
 }

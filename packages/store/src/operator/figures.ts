@@ -26,15 +26,16 @@ export function createFigures(db: Database): Pick<OperatorStore, 'listWaitingHos
        min(CASE WHEN d.lease_owner IS NULL THEN d.due_at END) AS next_at
      FROM deliveries d INDEXED BY deliveries_open WHERE d.ended_at IS NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT +?`,
   )
-  // Numbers rise with time: what came before is not read.
+  // Numbers rise with time: nothing is read that came before the first message that is too old.
   const listNewest = prepareQuery<TimingRow>(
     db,
     `SELECT m.channel, m.at, t.ended_at FROM messages m LEFT JOIN turns t ON t.message = m.seq
      WHERE m.kind = 'message' AND m.seq >= ? AND m.at >= ? ORDER BY m.seq DESC LIMIT +?`,
   )
-  const findFloor = prepareQuery<{ readonly seq: number }>(
+  const findNewest = prepareQuery<{ readonly seq: number | null }>(db, 'SELECT max(seq) AS seq FROM messages')
+  const findEarlier = prepareQuery<{ readonly seq: number }>(
     db,
-    'SELECT seq FROM messages WHERE seq < ? ORDER BY seq DESC LIMIT 1 OFFSET +?',
+    "SELECT seq FROM messages WHERE kind = 'message' AND seq >= ? AND at < ? ORDER BY seq DESC LIMIT 1",
   )
   return {
     listWaitingHosts: async limit =>
@@ -44,13 +45,17 @@ export function createFigures(db: Database): Pick<OperatorStore, 'listWaitingHos
       })),
     async listTimings({ since, limit }) {
       // Answers and notes stand among the messages.
-      const floor = findFloor.get(Number.MAX_SAFE_INTEGER, limit * rowsPerMessage)?.seq ?? 0
-      return listNewest.all(floor, since, limit).map(({ channel, at, ended_at }) => {
+      const floor = (findNewest.get()?.seq ?? 0) - limit * rowsPerMessage
+      const earlier = findEarlier.get(floor, since)?.seq
+      const newest = listNewest.all(earlier ?? floor, since, limit)
+      const timings = newest.map(({ channel, at, ended_at }) => {
         const cameAt = Date.parse(at)
         return { channel, at: cameAt, ...(ended_at !== null && { tookMs: Math.max(0, ended_at - cameAt) }) }
       })
+      return { timings, isWhole: timings.length < limit && (earlier !== undefined || floor <= 0) }
     },
   }
 }
 
+/** A list of messages reads this many rows for each at most. */
 const rowsPerMessage = 4

@@ -118,3 +118,23 @@ test('within an operation, readings that need not wait for each other ask in one
     ['a4', 'b4'],
   ])
 })
+
+test('what an operation promised before the server was gone fails without anybody who waits for it', async () => {
+  const { lockstep, ask } = openServer()
+  const unhandled: unknown[] = []
+  const note = (error: unknown) => void unhandled.push(error)
+  process.on('unhandledRejection', note)
+  const promised = async () => {
+    await undefined
+    throw new Error('the server is not there')
+  }
+  const answer = () => {
+    throw new Error('the server is not there')
+  }
+  expect(() => lockstep.run([{ operation: promised }, { operation: async () => ask('a1') }], answer)).toThrow(
+    'the server is not there',
+  )
+  await new Promise(setImmediate)
+  process.off('unhandledRejection', note)
+  expect(unhandled).toEqual([])
+})

@@ -69,7 +69,12 @@ export function createLockstep(): Lockstep {
     run<T>(operations: readonly LockstepOperation<T>[], answer: () => boolean): readonly T[] {
       const trials = operations.map(beginTrial)
       state.holders = new Map(trials.flatMap(trial => trial.names.map(name => [name, trial] as const)))
-      runAll(trials, state, answer)
+      try {
+        runAll(trials, state, answer)
+      } catch (error) {
+        for (const { outcome } of trials) forgetOutcome(outcome)
+        throw error
+      }
       return trials.map(({ outcome, operation }) => (outcome && 'value' in outcome ? outcome.value : operation()))
     },
   }
@@ -77,6 +82,11 @@ export function createLockstep(): Lockstep {
 
 function beginTrial<T>({ names = [], operation }: LockstepOperation<T>): Trial<T> {
   return { operation, names, steps: [], at: 0, isBrokenOff: false, outcome: undefined }
+}
+
+/** Nobody gets it: a promise among them may still fail, which must end nothing else. */
+function forgetOutcome(outcome: Trial['outcome']): void {
+  if (outcome && 'value' in outcome) void Promise.resolve(outcome.value).catch(() => undefined)
 }
 
 function runAll(trials: readonly Trial[], state: LockstepState, answer: () => boolean): void {

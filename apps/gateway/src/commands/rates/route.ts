@@ -11,7 +11,7 @@ interface RateRouteOptions {
   now(): number
 }
 
-/** Messages that are looked at: reading them holds up nothing else. */
+/** Messages that are looked at: on SQLite, all else waits for it. */
 const mostTimings = 10_000
 
 /** The figures above a list of messages. */
@@ -20,8 +20,8 @@ export function createRateRoutes({ store, channels, now }: RateRouteOptions): re
     handleOperation(rateOperations.read, async () => {
       const until = now()
       const hourAgo = until - measuredMs
-      const timings = await store.listTimings({ since: isoTime(hourAgo), limit: mostTimings })
-      const since = timings.length < mostTimings ? hourAgo : (timings.at(-1)?.at ?? hourAgo)
+      const { timings, isWhole } = await store.listTimings({ since: isoTime(hourAgo), limit: mostTimings })
+      const since = isWhole ? hourAgo : (timings.at(-1)?.at ?? hourAgo)
       const byChannel = Map.groupBy(timings, ({ channel }) => channel)
       return {
         since: isoTime(since),

@@ -53,7 +53,7 @@ export async function askLocalAgents(
   }
   const said = parts.length > 0 ? [announceSpeaker(recipient), ...parts] : []
   const question = [announceSpeaker(sender.address), ...message.parts.map(quoteNames), ...said]
-  const clock = startTurnClock(withinMs, joining.signal)
+  const clock = startTurnClock(withinMs, [joining.signal])
   const answers = await mapAtOnce(localAgents, atOnce, localAgent =>
     Promise.race([
       askOne(localAgent, question, { ...joining, signal: clock.signal }),

@@ -6,7 +6,7 @@ import { openLine } from './line.ts'
 import type { LineEvent, LineThreadData, Question, StatementAnswer } from './messages.ts'
 import type { Statement } from './pipelined-run.ts'
 import { createExpiredCounter, findExpired, formatPresence, heartbeatCheckMs } from './upkeep/heartbeat.ts'
-import { createStatistics, findOutgrown } from './upkeep/statistics.ts'
+import { analyzeTable, createStatistics, findOutgrown } from './upkeep/statistics.ts'
 
 // The thread that owns the connections: one for statements, one for hints.
 
@@ -14,7 +14,8 @@ const { server, schema, holder, port, answers } = workerData as LineThreadData
 const client = toClientConfig(server)
 const statements = new Map<number, Statement>()
 const presence = holder === undefined ? [] : [formatPresence(schema, holder)]
-const setUp = [formatSetUp(schema), ...presence].join('; ')
+const place = formatSetUp(schema)
+const setUp = [place, ...presence].join('; ')
 const expired = createExpiredCounter()
 
 const emit = (event: LineEvent) => parentPort?.postMessage(event)
@@ -85,22 +86,32 @@ async function lookForExpired(own: string): Promise<void> {
 
 const statistics = createStatistics()
 
-/** What fails here is tried again at the next look. */
+/** What fails here is tried again later. */
 async function refreshStatistics(): Promise<void> {
   const found = await hints.run([{ statement: findOutgrown, values: [schema] }], true).catch(() => undefined)
   const tables = (found?.[0]?.rows ?? []).map(({ name, pages }) => ({ name: String(name), pages: Number(pages) }))
-  for (const statement of statistics.outdated(tables)) {
-    await hints.run([{ statement, values: [] }], true).catch(statistics.forget)
+  for (const table of statistics.outdated(tables)) {
+    await analyzeTable(table, client, place).catch(() => statistics.forget(table))
   }
 }
 
+let isLooking = false
+let isAnalyzing = false
+
+/** Looks do not pile up behind one that takes long: each is to show another moment. */
+async function look(own: string): Promise<void> {
+  if (isLooking) return
+  isLooking = true
+  await lookForExpired(own)
+  isLooking = false
+  if (isAnalyzing) return
+  isAnalyzing = true
+  await refreshStatistics()
+  isAnalyzing = false
+}
+
 /** Who works looks after the others, and after the tables. */
-const looking =
-  holder !== undefined &&
-  setInterval(() => {
-    void lookForExpired(holder)
-    void refreshStatistics()
-  }, heartbeatCheckMs)
+const looking = holder !== undefined && setInterval(() => void look(holder), heartbeatCheckMs)
 
 parentPort?.on('message', async (message: readonly string[] | 'close') => {
   if (message !== 'close') {

@@ -193,11 +193,12 @@ function describeFigures(open: OpenStore): void {
       if (!first) throw new Error('expected a turn')
       advance(70)
       await store.commit(first, sayNothing())
-      expect(await store.listTimings({ since, limit: 9 })).toEqual([
+      const timings = [
         { channel: 'email', at: at + 1 },
         { channel: 'a2a', at, tookMs: 70 },
-      ])
-      expect(await store.listTimings({ since, limit: 1 })).toHaveLength(1)
+      ]
+      expect(await store.listTimings({ since, limit: 9 })).toEqual({ timings, isWhole: true })
+      expect(await store.listTimings({ since, limit: 1 })).toEqual({ timings: timings.slice(0, 1), isWhole: false })
     }),
   )
 }

@@ -1,3 +1,4 @@
+import type { ClientConfig } from 'pg'
 import pg from 'pg'
 import type { Statement } from '../pipelined-run.ts'
 
@@ -23,18 +24,43 @@ interface OutgrownTable {
  * right one. Its autovacuum looks after a minute, or never: until then each message would read all those before it.
  */
 export function createStatistics(): {
-  outdated(found: readonly OutgrownTable[]): readonly Statement[]
-  /** The server was not there: all are tried again. */
-  forget(): void
+  /** The tables to analyze now, once a look. */
+  outdated(found: readonly OutgrownTable[]): readonly string[]
+  /** Its analysis failed: it is tried again, but not at once. */
+  forget(table: string): void
 } {
   const seen = new Map<string, number>()
+  const restsUntil = new Map<string, number>()
+  let look = 0
   return {
     outdated(found) {
+      look += 1
       // Who may not analyze a table is not refused, and must not try it all the time.
-      const grown = found.filter(({ name, pages }) => pages >= 2 * (seen.get(name) ?? 0))
+      const grown = found.filter(
+        ({ name, pages }) => pages >= 2 * (seen.get(name) ?? 0) && look >= (restsUntil.get(name) ?? 0),
+      )
       for (const { name, pages } of grown) seen.set(name, pages)
-      return grown.map(({ name }) => ({ name: `analyze ${name}`, text: `ANALYZE ${pg.escapeIdentifier(name)}` }))
+      return grown.map(({ name }) => name)
     },
-    forget: () => seen.clear(),
+    forget(table) {
+      seen.delete(table)
+      restsUntil.set(table, look + looksUntilRetry)
+    },
+  }
+}
+
+/** About a minute. */
+const looksUntilRetry = 30
+
+/** On a connection of its own: a session hears no notification while a statement of its runs, and this one may run for long. */
+export async function analyzeTable(table: string, client: ClientConfig, setUp: string): Promise<void> {
+  const connection = new pg.Client(client)
+  connection.on('error', () => undefined)
+  try {
+    await connection.connect()
+    await connection.query(setUp)
+    await connection.query(`ANALYZE ${pg.escapeIdentifier(table)}`)
+  } finally {
+    await connection.end().catch(() => undefined)
   }
 }
