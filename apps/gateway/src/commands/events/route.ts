@@ -54,7 +54,11 @@ function toByteStream(texts: AsyncGenerator<string>, onEnd: () => void): Readabl
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const { value, done } = await texts.next()
+        const { value, done } = await texts.next().catch(error => {
+          // A stream that fails is not canceled.
+          end()
+          throw error
+        })
         if (!done) return controller.enqueue(encoder.encode(value))
         end()
         controller.close()

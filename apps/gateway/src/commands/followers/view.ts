@@ -3,7 +3,7 @@ import { formatTable } from '../../terminal/table.ts'
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
-import { printAnswer } from '../print-answer.ts'
+import { printList } from '../print-list.ts'
 import { followerOperations } from './operations.ts'
 
 /** Who follows an agent, or asks to. */
@@ -13,8 +13,10 @@ export function printFollowers(
   agent: string,
   relation: RelationKind,
 ): Promise<void> {
-  const asked = { operation: followerOperations.list, input: { query: { agent, relation } } }
-  return printAnswer(openClient, output, asked, ({ items }) => formatRelations(items))
+  return printList(openClient, output, {
+    readPage: (client, page) => client.call(followerOperations.list, { query: { agent, relation, ...page } }),
+    format: formatRelations,
+  })
 }
 
 function formatRelations(relations: readonly Relation[]): string {

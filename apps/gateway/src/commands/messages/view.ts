@@ -3,9 +3,10 @@ import { formatTable } from '../../terminal/table.ts'
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { Fix } from '../../why/reason.ts'
 import { reasonOfRefusal } from '../../why/rules/refused.ts'
-import type { ClientOpener, OperatorClient } from '../client.ts'
+import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
 import { printAnswer } from '../print-answer.ts'
+import { printList, readPages } from '../print-list.ts'
 import type { DeliveryChange, MessageFilter, RefusalFilter } from './operations.ts'
 import { deliveryOperations, messageOperations, refusalOperations } from './operations.ts'
 import { formatRecord } from './show.ts'
@@ -13,36 +14,16 @@ import { formatInstant } from './stages.ts'
 import type { DeliveryState } from './states.ts'
 import { formatDuration } from './waterfall.ts'
 
-/** Pages that are looked through at most until there are as many as asked for. */
-const mostPages = 50
-
 /** Messages by a filter, newest first. */
 export async function printMessages(openClient: ClientOpener, output: Output, filter: MessageFilter): Promise<void> {
   const client = await openClient()
   try {
-    const found = await findMessages(client, filter)
+    const { limit = 20, ...query } = filter
+    const found = await readPages(limit, page => client.call(messageOperations.list, { query: { ...query, ...page } }))
     output.print(output.json ? JSON.stringify(found, null, 2) : formatMessages(found.items))
   } finally {
     await client.close()
   }
-}
-
-async function findMessages(client: OperatorClient, filter: MessageFilter): Promise<MessagesFound> {
-  const { limit = 20 } = filter
-  const items: MessageSummary[] = []
-  let next: number | null | undefined
-  for (let page = 0; page < mostPages && items.length < limit && next !== null; page += 1) {
-    const query = { ...filter, limit: limit - items.length, ...(typeof next === 'number' && { after: next }) }
-    const found = await client.call(messageOperations.list, { query })
-    items.push(...found.items)
-    next = found.next
-  }
-  return { items, next: next ?? null }
-}
-
-interface MessagesFound {
-  readonly items: readonly MessageSummary[]
-  readonly next: number | null
 }
 
 function formatMessages(items: readonly MessageSummary[]): string {
@@ -85,11 +66,10 @@ export function printDeliveries(
   output: Output,
   state: DeliveryState | undefined,
 ): Promise<void> {
-  return printAnswer(
-    openClient,
-    output,
-    { operation: deliveryOperations.list, input: { query: { state } } },
-    ({ items }) =>
+  return printList(openClient, output, {
+    most: 50,
+    readPage: (client, page) => client.call(deliveryOperations.list, { query: { state, ...page } }),
+    format: items =>
       formatTable(
         ['id', 'via', 'state', 'tries', 'to', 'tried', 'took', 'answer', 'next'],
         items.map(({ id, via, state, attempts, to, last_error, attempt_log, next_attempt_at }) => [
@@ -102,7 +82,7 @@ export function printDeliveries(
           next_attempt_at?.slice(0, 19) ?? '',
         ]),
       ),
-  )
+  })
 }
 
 /** When the last attempt was, how long it took, and how it was answered. */
@@ -139,9 +119,12 @@ function formatDelivery({ id, via, to, state, message_id, queued_at, attempt_log
 }
 
 export function printRefusals(openClient: ClientOpener, output: Output, query: RefusalFilter): Promise<void> {
-  return printAnswer(openClient, output, { operation: refusalOperations.list, input: { query } }, ({ items }) =>
-    formatRefusals(items),
-  )
+  const { limit = 50, ...filter } = query
+  return printList(openClient, output, {
+    most: limit,
+    readPage: (client, page) => client.call(refusalOperations.list, { query: { ...filter, ...page } }),
+    format: formatRefusals,
+  })
 }
 
 /** The fixes stand under the table: many of a page have the same. */

@@ -6,12 +6,15 @@ import { toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
 import { printAnswer } from '../print-answer.ts'
+import { printList } from '../print-list.ts'
 import { peopleOperations } from './operations.ts'
 
 /** Which addresses are linked, and by which messages that was proven. */
 export function printPeople(openClient: ClientOpener, output: Output, agent: string | undefined): Promise<void> {
-  const asked = { operation: peopleOperations.list, input: { query: { agent } } }
-  return printAnswer(openClient, output, asked, ({ items }) => formatLinks(items))
+  return printList(openClient, output, {
+    readPage: (client, page) => client.call(peopleOperations.list, { query: { agent, ...page } }),
+    format: formatLinks,
+  })
 }
 
 function formatLinks(links: readonly PersonLink[]): string {

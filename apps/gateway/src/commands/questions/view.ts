@@ -2,15 +2,16 @@ import { formatTable } from '../../terminal/table.ts'
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
-import { printAnswer } from '../print-answer.ts'
+import { printList } from '../print-list.ts'
 import type { AskedQuestion } from './operations.ts'
 import { questionOperations } from './operations.ts'
 
 /** Who waits for a human's answer. */
 export function printQuestions(openClient: ClientOpener, output: Output): Promise<void> {
-  return printAnswer(openClient, output, { operation: questionOperations.list, input: {} }, ({ items }) =>
-    formatQuestions(items),
-  )
+  return printList(openClient, output, {
+    readPage: (client, query) => client.call(questionOperations.list, { query }),
+    format: formatQuestions,
+  })
 }
 
 function formatQuestions(questions: readonly AskedQuestion[]): string {

@@ -8,6 +8,7 @@ import type { ClientOpener } from '../client.ts'
 import { CommandError } from '../client.ts'
 import type { Output } from '../context.ts'
 import { printAnswer } from '../print-answer.ts'
+import { printList } from '../print-list.ts'
 import type { ListedRequirement } from './operations.ts'
 import { requirementOperations } from './operations.ts'
 
@@ -17,9 +18,10 @@ type RequirementFilter = NonNullable<OperationInput<typeof requirementOperations
 
 /** What agents wait for. */
 export function printRequirements(openClient: ClientOpener, output: Output, query: RequirementFilter): Promise<void> {
-  return printAnswer(openClient, output, { operation: requirementOperations.list, input: { query } }, ({ items }) =>
-    formatRequirements(items),
-  )
+  return printList(openClient, output, {
+    readPage: (client, page) => client.call(requirementOperations.list, { query: { ...query, ...page } }),
+    format: formatRequirements,
+  })
 }
 
 function formatRequirements(requirements: readonly ListedRequirement[]): string {

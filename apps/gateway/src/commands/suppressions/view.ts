@@ -3,13 +3,15 @@ import { formatTable } from '../../terminal/table.ts'
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
-import { printAnswer } from '../print-answer.ts'
+import { printList } from '../print-list.ts'
 import { suppressionOperations } from './operations.ts'
 
 /** Where an agent's mail did not arrive, or was complained of. */
 export function printSuppressions(openClient: ClientOpener, output: Output, agent: string): Promise<void> {
-  const asked = { operation: suppressionOperations.list, input: { query: { agent } } }
-  return printAnswer(openClient, output, asked, ({ items }) => formatSuppressions(items))
+  return printList(openClient, output, {
+    readPage: (client, page) => client.call(suppressionOperations.list, { query: { agent, ...page } }),
+    format: formatSuppressions,
+  })
 }
 
 function formatSuppressions(suppressions: readonly Relation[]): string {

@@ -1,0 +1,57 @@
+import type { ClientOpener, OperatorClient } from './client.ts'
+import type { Output } from './context.ts'
+
+interface ListPage<Item> {
+  readonly items: readonly Item[]
+  readonly next: number | null
+}
+
+interface PrintedList<Item> {
+  /** The page behind `after`, with `limit` items at most; it may have fewer, or none, and still have a next one. */
+  readonly readPage: (
+    client: OperatorClient,
+    page: { readonly limit: number; readonly after?: number },
+  ) => Promise<ListPage<Item>>
+  readonly format: (items: readonly Item[]) => string
+  /** Items that are printed at most; default 1,000. */
+  readonly most?: number | undefined
+}
+
+/** Pages that are read at most: with a filter, a page looks at a window of the list only. */
+const mostPages = 50
+const longestPage = 500
+
+/** Prints a list of the operator's API, for people or as JSON, and says when it goes on. */
+export async function printList<Item>(
+  openClient: ClientOpener,
+  output: Output,
+  { readPage, format, most = 1_000 }: PrintedList<Item>,
+): Promise<void> {
+  const client = await openClient()
+  try {
+    const list = await readPages(most, page => readPage(client, page))
+    if (output.json) output.print(JSON.stringify(list, null, 2))
+    else output.print(list.next === null ? format(list.items) : `${format(list.items)}\n${describeRest(list)}`)
+  } finally {
+    await client.close()
+  }
+}
+
+export async function readPages<Item>(
+  most: number,
+  readPage: (page: { readonly limit: number; readonly after?: number }) => Promise<ListPage<Item>>,
+): Promise<ListPage<Item>> {
+  const items: Item[] = []
+  let next: number | null | undefined
+  for (let page = 0; page < mostPages && items.length < most && next !== null; page += 1) {
+    const limit = Math.min(longestPage, most - items.length)
+    const found = await readPage({ limit, ...(next !== undefined && { after: next }) })
+    items.push(...found.items)
+    next = found.next
+  }
+  return { items, next: next ?? null }
+}
+
+function describeRest({ items, next }: ListPage<unknown>): string {
+  return `The list goes on after ${items.length === 1 ? 'this one' : `these ${items.length}`}: the operator's API has the rest (after=${next}).`
+}
