@@ -4,51 +4,56 @@ import { LeaseLost } from '@postern/core'
 interface ShareTaking<Row> {
   /** What is due, first things first, without these groups. */
   find(full: readonly string[], limit: number): readonly Row[]
+  /** As `find`, the first time: with what others have of each group. Absent: they have nothing. */
+  findFirst?: ((full: readonly string[]) => readonly [rows: readonly Row[], elsewhere: Counts]) | undefined
   /** Takes it, so that it is not found again. */
   claim(row: Row): void
   /** Undefined: it shares with nobody. */
   groupOf(row: Row): string | null | undefined
 }
 
-/** Takes what is due, of no group more than its share, in one go however unevenly it is spread. `elsewhere`: what others have of it. */
+type Counts = ReadonlyMap<string, number>
+
+/** Takes what is due, of no group more than its share, in one go however unevenly it is spread. */
 export function takeShares<Row>(
   { limit, shares }: Pick<LeaseRequest, 'limit' | 'shares'>,
-  { find, claim, groupOf }: ShareTaking<Row>,
-  elsewhere: ReadonlyMap<string, number> = new Map(),
+  { find, findFirst = full => [find(full, limit), new Map()], claim, groupOf }: ShareTaking<Row>,
 ): readonly Row[] {
-  const mostOf = (group: string) => shares?.mostOf?.get(group) ?? shares?.most ?? Number.POSITIVE_INFINITY
-  const counts = addCounts(elsewhere, shares?.taken)
-  const isFull = (group: string) => (counts.get(group) ?? 0) >= mostOf(group)
-  // A group that may have none is full before it has taken any.
-  const groups = new Set([...counts.keys(), ...(shares?.mostOf?.keys() ?? [])])
+  const { add, isFull, listFull } = countShares(shares)
+  const [first, elsewhere] = findFirst(listFull())
+  for (const [group, count] of elsewhere) add(group, count)
   const taken: Row[] = []
-  let isSkipping = true
-  while (isSkipping && taken.length < limit) {
+  for (let rows = first, isSkipping = true; isSkipping; ) {
     isSkipping = false
-    for (const row of find([...groups].filter(isFull), limit - taken.length)) {
+    for (const row of rows) {
       const group = groupOf(row) ?? undefined
-      if (group !== undefined && isFull(group)) {
+      if (isFull(group)) {
         isSkipping = true
         continue
       }
-      if (group !== undefined) {
-        counts.set(group, (counts.get(group) ?? 0) + 1)
-        groups.add(group)
-      }
+      add(group, 1)
       claim(row)
       taken.push(row)
     }
+    if (taken.length >= limit) break
+    if (isSkipping) rows = find(listFull(), limit - taken.length)
   }
   return taken
 }
 
-function addCounts(
-  one: ReadonlyMap<string, number>,
-  other: ReadonlyMap<string, number> = new Map(),
-): Map<string, number> {
-  const sum = new Map(one)
-  for (const [group, count] of other) sum.set(group, (sum.get(group) ?? 0) + count)
-  return sum
+/** How full the share of each group is. */
+function countShares(shares: LeaseRequest['shares']) {
+  const mostOf = (group: string) => shares?.mostOf?.get(group) ?? shares?.most ?? Number.POSITIVE_INFINITY
+  const counts = new Map(shares?.taken)
+  const isFull = (group: string | undefined) => group !== undefined && (counts.get(group) ?? 0) >= mostOf(group)
+  return {
+    isFull,
+    add(group: string | undefined, more: number): void {
+      if (group !== undefined) counts.set(group, (counts.get(group) ?? 0) + more)
+    },
+    // A group that may have none is full before it has taken any.
+    listFull: () => [...new Set([...counts.keys(), ...(shares?.mostOf?.keys() ?? [])])].filter(isFull),
+  }
 }
 
 /** @throws LeaseLost when the statement that compared the token changed nothing */

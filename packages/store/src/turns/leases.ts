@@ -54,10 +54,16 @@ export function createTurnLeases(
           { limit, shares },
           {
             find: (full, rest) => findDue.all(now(), formatJson(full), rest),
+            findFirst:
+              shares &&
+              (full =>
+                readTogether(db, [
+                  () => findDue.all(now(), formatJson(full), limit),
+                  () => countElsewhere(holder, now()),
+                ])),
             claim: due => claimed.push(claimTurn(batch, due, { holder, until, now: now() })),
             groupOf: ({ agent }) => agent,
           },
-          shares && countElsewhere(holder, now()),
         )
         return readTogether(
           db,
