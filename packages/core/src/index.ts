@@ -90,7 +90,7 @@ export type { Visibility } from './message/visibility.ts'
 export { visibilities } from './message/visibility.ts'
 export { identifySpeaker } from './people/identify-speaker.ts'
 export { readPersonCommand } from './people/person-commands.ts'
-export { readPersonAddress, showPersonAddress } from './people/person-identity.ts'
+export { readChannelAddress, readPersonAddress, showPersonAddress } from './people/person-identity.ts'
 export type { ActionDeps, StoredFiles } from './ports/agent/action-deps.ts'
 export type {
   Agent,

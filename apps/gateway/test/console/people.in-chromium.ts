@@ -57,6 +57,43 @@ test('an export has every message of a person, whatever their number, and none o
   expect(new Set(records.map(({ message }) => message.sender.address))).toEqual(new Set(['@ada@peer.test']))
 })
 
+async function forgetPerson(address: string): Promise<void> {
+  const { page, show } = opened
+  await show(`people/${encodeURIComponent(address)}`)
+  await page.getByRole('heading', { name: address }).waitFor()
+  await page.getByRole('button', { name: 'Forget' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Forget' }).click()
+}
+const saysToast = (text: string, kind = '') => opened.page.locator(`.toast${kind}`, { hasText: text }).waitFor()
+const countOf = async (address: string) => {
+  const { store } = people.gateway.gateway()
+  return (await store.listMessages({ limit: 500, sender: address })).filter(({ sender }) => sender === address).length
+}
+
+test('the operator forgets somebody who calls by A2A, and the screen says how much is gone', async () => {
+  expect(await countOf('@ada@peer.test')).toBe(499)
+  await forgetPerson('@ada@peer.test')
+  await saysToast('Forgotten: 520 messages')
+  await opened.page.getByText('They have not written').waitFor()
+  expect([await countOf('@ada@peer.test'), await countOf('@ada@peer.test.example')]).toEqual([0, 1])
+})
+
+test('the operator forgets somebody whose mail is not on the page', async () => {
+  await people.write('a mail from before', { from: 'carol@alice.test' })
+  const { store } = people.gateway.gateway()
+  const sender = { address: '@carol@alice.test.example', auth_method: 'none', verified: false } as const
+  for (let at = 0; at < 210; at += 1)
+    await store.admit(sketchIntake(`carol${at}`, { disposition: 'keep', message: { sender } }), `carol${at}`)
+  await forgetPerson('@carol@alice.test')
+  await saysToast('Forgotten: 1 message')
+  expect(await countOf('@carol@alice.test')).toBe(0)
+})
+
+test('the screen says when there was nothing to forget', async () => {
+  await forgetPerson('@nobody@nowhere.test')
+  await saysToast('Nothing is deleted: the gateway has nothing of @nobody@nowhere.test', '.bad')
+})
+
 test('addresses that a person has linked are one person: exported together, forgotten together', async () => {
   await people.linkMail()
   await people.write('by mail')

@@ -177,6 +177,18 @@ describe('forgetting', () => {
     expect(metrics).not.toMatch(/ -\d/)
   })
 
+  test('the operator names the channel of an address that nobody can link', async () => {
+    const { a2a } = people.gateway.simulation
+    const url = 'https://agents.test/agents/desk/a2a'
+    await a2a.deliver({ url, text: 'a call with the word quince', sub: 'quentin' })
+    const { items } = await people.gateway.ask<{ items: { sender: string; via: string }[] }>('/messages?channel=a2a')
+    const address = items[0]?.sender ?? ''
+    expect((await post('/people/forget', { address })).body).toMatchObject({ messages: 0 })
+    expect((await post('/people/forget', { address, via: 'a2a' })).body).toMatchObject({ messages: 1 })
+    expect(listTraces('quince')).toEqual([])
+    expect((await post('/people/forget', { address, via: 'pigeons' })).status).toBe(400)
+  })
+
   test('links are listed for the operator', async () => {
     const { items: links } = await people.gateway.ask<{ items: object[] }>('/people?agent=desk')
     expect(links).toContainEqual(

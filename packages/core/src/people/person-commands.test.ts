@@ -3,7 +3,7 @@ import { accounts, describeChannel, mailboxes } from '../../test/channels.ts'
 import type { NormalizedMessage } from '../message/message.ts'
 import { codeLength, formatCode, readCode } from './person-code.ts'
 import { readPersonCommand } from './person-commands.ts'
-import { readPersonAddress, readPersonIdentity, showPersonAddress } from './person-identity.ts'
+import { readChannelAddress, readPersonAddress, readPersonIdentity, showPersonAddress } from './person-identity.ts'
 
 const said = (content: string, rest: object = {}) =>
   readPersonCommand({ parts: [{ kind: 'text', mime: 'text/plain', content }], ...rest } as unknown as NormalizedMessage)
@@ -79,6 +79,20 @@ test.each([
 test('readPersonAddress() takes for none what no channel takes', () => {
   expect(readPersonAddress('alice', channels)).toBeUndefined()
   expect(readPersonAddress('alice@example.org', channels.slice(0, 1))).toBeUndefined()
+})
+
+test.each([
+  ['@Alice@example.org', 'accounts', { address: '@alice@example.org' }],
+  ['alice@example.org', 'accounts', { address: '@alice@example.org' }],
+  ['@Alice@example.org', 'mailboxes', { address: '@alice@example.org', subject: 'box:alice@example.org' }],
+  ['alice@example.org', 'calls', { address: '@alice@example.org' }],
+])('readChannelAddress() reads %s as an address of the channel "%s"', (text, via, read) => {
+  expect(readChannelAddress(text, via, channels)).toEqual({ via, ...read })
+})
+
+test('readChannelAddress() takes for none what is no address, or of a channel that is not there', () => {
+  expect(readChannelAddress('alice', 'calls', channels)).toBeUndefined()
+  expect(readChannelAddress('@alice@example.org', 'pigeons', channels)).toBeUndefined()
 })
 
 describe('readPersonIdentity()', () => {

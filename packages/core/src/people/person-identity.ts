@@ -38,6 +38,20 @@ export function readPersonAddress(text: string, channels: Channels, domain?: str
   return undefined
 }
 
+/** The same, of the channel `via`: there it is an address whether or not people may link it, with the sign at its front or without. */
+export function readChannelAddress(
+  text: string,
+  via: string,
+  channels: Channels,
+  domain?: string,
+): PersonAddress | undefined {
+  const rules = findRules(channels, via)
+  const read = rules && toAddress(text)
+  if (!read) return undefined
+  const address = formatAddress(read)
+  return { via, ...rules.readAddress?.(rules.showAddress?.(address) ?? address, domain), address }
+}
+
 /** Hosts of those who chat are below our own domain: other channels would take their addresses for some of theirs. */
 function byOwnHosts(left: Channels[number], right: Channels[number]): number {
   return Number(right.descriptor.speaker.isChat ?? false) - Number(left.descriptor.speaker.isChat ?? false)

@@ -19,11 +19,16 @@ export function addPeopleCommands(program: Command, { openClient, output }: Comm
       'delete all there is of a person: messages, answers, links; of all addresses that are linked with this one',
     )
     .option('--agent <name>', 'only from conversations with this agent; default: all agents')
+    .option('--via <channel>', 'channel of the address, as a2a; default: the first one that can link such an address')
     .option('--json', 'print JSON, for programs')
-    .action(async (address: string, options: CommonOptions & { agent?: string }) =>
+    .action(async (address: string, options: CommonOptions & { agent?: string; via?: string }) =>
       address.startsWith('web:')
         ? (await loadView()).forgetOwner(openClient, output(options), address)
-        : (await loadView()).forgetPerson(openClient, output(options), { address, agent: options.agent }),
+        : (await loadView()).forgetPerson(openClient, output(options), {
+            address,
+            via: options.via,
+            agent: options.agent,
+          }),
     )
   program
     .command('vacuum')

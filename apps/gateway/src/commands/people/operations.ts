@@ -43,6 +43,10 @@ export const peopleOperations = {
     body: {
       schema: z.strictObject({
         address: z.string().max(400).describe('`@name@server.example` or `name@example.org`.'),
+        via: z
+          .string()
+          .optional()
+          .describe('Channel of the address, as `a2a`; default: the first one that can link such an address.'),
         agent: z.string().optional().describe('Only from conversations with this agent; default: all agents.'),
       }),
     },

@@ -1,5 +1,5 @@
 import type { AgentDirectory, Channel, PeopleStore, PersonLink } from '@postern/core'
-import { Rejection, readPersonAddress } from '@postern/core'
+import { Rejection, readChannelAddress, readPersonAddress } from '@postern/core'
 import { containsText, filterPage, isWithin, passing } from '../../api/filter-page.ts'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { handleOperation } from '../../api/operation.ts'
@@ -12,7 +12,7 @@ export interface PeopleRouteOptions {
 }
 
 const problem =
-  'Cannot forget: say "address", as @name@server.example or name@example.org, and "agent" if only one is to forget'
+  'Cannot forget: say "address", as @name@server.example or name@example.org, "via", an open channel, where the address does not tell it, and "agent" if only one is to forget'
 
 /** Which addresses are of one person, and the operator's word that somebody is to be forgotten. */
 export function createPeopleRoutes({ store, agents, channels }: PeopleRouteOptions): readonly OperatorRoute[] {
@@ -24,8 +24,11 @@ export function createPeopleRoutes({ store, agents, channels }: PeopleRouteOptio
         passing(link => isWithin(link.since, query) && hasAddress(link, query)),
       ),
     ),
-    handleOperation(peopleOperations.forget, async ({ body: { address, agent } }) => {
-      const named = readPersonAddress(address, channels, agents.domain)
+    handleOperation(peopleOperations.forget, async ({ body: { address, via, agent } }) => {
+      const named =
+        via === undefined
+          ? readPersonAddress(address, channels, agents.domain)
+          : readChannelAddress(address, via, channels, agents.domain)
       if (!named) throw new Rejection('malformed', problem)
       const forgotten = await store.forgetPerson({ agent, addresses: [named] })
       return { address, agent: agent ?? null, ...forgotten }

@@ -42,7 +42,7 @@ export function forgetOwner(openClient: ClientOpener, output: Output, owner: str
 export function forgetPerson(
   openClient: ClientOpener,
   output: Output,
-  request: { readonly address: string; readonly agent?: string | undefined },
+  request: { readonly address: string; readonly via?: string | undefined; readonly agent?: string | undefined },
 ): Promise<void> {
   const asked = { operation: peopleOperations.forget, input: { body: request } }
   return printAnswer(openClient, output, asked, ({ messages, links, relations }) => {

@@ -50,11 +50,16 @@ export function Person({ address }) {
   }
   const forgetAll = () =>
     attempt(async () => {
-      await forget(address, messages)
-      older.value = undefined
+      try {
+        const forgotten = await forget(address, messages)
+        if (forgotten === '') say(`Nothing is deleted: the gateway has nothing of ${address}`, 'bad')
+        else say(`Forgotten: ${forgotten}`)
+      } finally {
+        older.value = undefined
+        refresh()
+      }
       links.value = await readLinks(address)
-      refresh()
-    }, 'Forgotten')
+    })
   return html`
     <header class="bar">
       <a class="muted" href=${linkTo('people')}>People /</a><h1 class="cut">${address}</h1>
@@ -110,13 +115,30 @@ async function writeExport(address) {
 }
 
 /**
- * A mailbox is written without the sign at its front, an account with it.
+ * By every channel: the address alone does not tell by which they wrote. Channels that are open no more come last, as the gateway refuses them.
  * @param {string} address @param {readonly any[]} messages
+ * @returns {Promise<string>} what is deleted, in words; empty if nothing is
  */
 async function forget(address, messages) {
-  const spellings = new Set(messages.map(({ via }) => (via === 'email' ? address.replace(/^@/, '') : address)))
-  if (spellings.size === 0) spellings.add(address)
-  for (const each of spellings) await api('/operator/api/people/forget', { method: 'POST', body: { address: each } })
+  if (address.startsWith('web:')) return sayCounts([await post('owners', { owner: address })])
+  const { channels } = await api('/operator/api/status')
+  const answers = []
+  for (const via of new Set([...channels, ...messages.map(message => message.via)]))
+    answers.push(await post('people', { address, via }))
+  return sayCounts(answers)
+}
+
+/** @param {'people' | 'owners'} whose @param {object} body */
+const post = (whose, body) => api(`/operator/api/${whose}/forget`, { method: 'POST', body })
+
+/** @param {readonly any[]} answers with counts of the same things @returns {string} */
+function sayCounts(answers) {
+  const names = Object.keys(answers[0] ?? {}).filter(name => typeof answers[0][name] === 'number')
+  const sums = names.map(name => ({ name, sum: answers.reduce((sum, answer) => sum + answer[name], 0) }))
+  return sums
+    .filter(({ sum }) => sum > 0)
+    .map(({ name, sum }) => counted(sum, name.replace(/s$/, '')))
+    .join(', ')
 }
 
 /** @param {{ messages: readonly any[] }} props */
