@@ -29,6 +29,8 @@ import { sayOutcome } from './outcome.js'
 const pageSize = 200
 /** Of older rows, and the most that the gateway gives. */
 const olderSize = 500
+/** So many pages without a row that fits are looked through before somebody is asked whether to go on. */
+const mostEmpty = 5
 
 /** @type {readonly Source[]} */
 const sources = [
@@ -109,25 +111,59 @@ export function readInstant(text) {
   return new Date(Date.now() - Number(count) * ms).toISOString()
 }
 
-/** @typedef {{ rows: readonly FeedRow[], next: number | null }} Page */
-/** @typedef {{ source: Source, items: Map<string, FeedRow>, next: number | null }} Track what is loaded of a source, newest first */
+/**
+ * What one request found of a source: every row from `next` on.
+ * @typedef {object} Page
+ * @property {readonly FeedRow[]} rows
+ * @property {number | null} next
+ * @property {string} floor the instant down to which it looked; '' when nothing is older
+ * @property {number} top the highest number that it looked at; 0 when it found none
+ */
 
 /**
- * Puts the newest page before what is loaded; how many of its rows are new.
+ * What is loaded of a source: every row from `next` to `top`.
+ * @typedef {{ source: Source, items: Map<string, FeedRow>, next: number | null, floor: string, top: number }} Track
+ */
+
+/**
+ * Puts the newest page before what is loaded; how many of its rows are new. What the page covers and does not hold is gone: forgotten, or the
+ * filter fits it no more.
  * @param {Track} track @param {Page} page @param {boolean} isFirst
  */
 function mergePage(track, page, isFirst) {
-  const isOverlapping = page.rows.some(({ key }) => track.items.has(key))
-  // More came than one page holds: what lies between is loaded by scrolling.
-  const before = isOverlapping ? track.items : new Map()
-  if (!isOverlapping) track.next = page.next
-  const fresh = page.rows.map(row => {
-    const known = before.get(row.key)
-    return { ...row, isFresh: known ? known.isFresh : !isFirst }
-  })
-  track.items = new Map(fresh.map(row => [row.key, row]))
-  for (const [key, row] of before) if (!track.items.has(key)) track.items.set(key, row)
-  return fresh.filter(row => !isFirst && !before.has(row.key)).length
+  const { next, floor } = page
+  const known = track.items
+  // With a gap, more came than one page holds: what lies between is loaded by scrolling.
+  const isKept = next !== null && next <= track.top
+  const fresh = page.rows.map(row => ({ ...row, isFresh: known.get(row.key)?.isFresh ?? !isFirst }))
+  const older = isKept ? [...known.values()].filter(({ number }) => number < next) : []
+  track.items = new Map([...fresh, ...older].map(row => [row.key, row]))
+  if (!isKept || (track.next !== null && track.next > next)) Object.assign(track, { next, floor })
+  track.top = Math.max(track.top, page.top)
+  return isFirst ? 0 : page.rows.filter(({ key }) => !known.has(key)).length
+}
+
+/** Puts an older page behind what is loaded. @param {Track} track @param {Page} page */
+function appendPage(track, { rows, next, floor }) {
+  for (const row of rows) if (!track.items.has(row.key)) track.items.set(row.key, row)
+  Object.assign(track, { next, floor: earliest(floor, track.floor) })
+}
+
+/** Clocks of gateways differ: what is loaded is shown, also where what is behind it claims to be newer. @param {string[]} instants */
+function earliest(...instants) {
+  return instants.reduce((one, other) => (one < other ? one : other))
+}
+
+/** What is loaded least far back: it holds the others back. @param {readonly Track[]} tracks */
+function findShortest(tracks) {
+  const open = tracks.filter(({ next }) => next !== null)
+  return open.reduce((one, other) => (one && one.floor >= other.floor ? one : other), open[0])
+}
+
+/** @param {Source} source @param {Record<string, string | number | undefined>} query @returns {Promise<FeedRow | undefined>} */
+async function findNewest(source, query) {
+  const { items } = await api(withQuery(source.path, { limit: 1, ...query }))
+  return /** @type {any[]} */ (items).map(source.read)[0]
 }
 
 /**
@@ -140,34 +176,47 @@ export function createFeed(first) {
   const unseen = signal(0)
   const isLoaded = signal(false)
   const error = signal(/** @type {Error | undefined} */ (undefined))
+  const lookedTo = signal('')
   let filters = first
   let round = 0
   let isLoading = false
   let isAskedAgain = false
   let isMoreAsked = false
+  /** The last look at older pages found no row. */
+  let isStuck = false
   /** @type {Track[]} */
   let tracks = []
 
-  /** @param {Source} source @param {number | null} after */
+  /** @param {Source} source @param {number | null} after @returns {Promise<Page>} */
   const ask = async (source, after) => {
     const limit = after === null ? pageSize : olderSize
     const query = Object.fromEntries(
       Object.entries(filters).map(([name, value]) => [name, /^(since|until)$/.test(name) ? readInstant(value) : value]),
     )
     const page = await api(withQuery(source.path, { limit, ...query, ...(after !== null && { after }) }))
-    return {
-      rows: await explain(/** @type {any[]} */ (page.items).map(source.read)),
-      next: /** @type {number | null} */ (page.next),
-    }
+    const rows = await explain(/** @type {any[]} */ (page.items).map(source.read))
+    const found = { rows, next: page.next, floor: '', top: rows[0]?.number ?? 0 }
+    if (page.next === null) return found
+    const last = rows.at(-1)?.at
+    if (last !== undefined && rows.length === limit) return { ...found, floor: last }
+    // It ended at a place where no row fits: the neighbours of its ends say how far it looked.
+    const [newest, older] = await Promise.all([
+      after === null ? findNewest(source, { until: query.until }) : undefined,
+      findNewest(source, { after: page.next }),
+    ])
+    const top = Math.max(found.top, newest?.number ?? 0)
+    return older ? { ...found, top, floor: earliest(older.at, last ?? older.at) } : { ...found, top, next: null }
   }
 
   /** What all sources are loaded down to. */
   const publish = () => {
-    const floors = tracks.filter(({ next }) => next !== null).map(({ items }) => [...items.values()].at(-1)?.at ?? '')
-    const floor = floors.reduce((least, at) => (at > least ? at : least), '')
+    const floor = findShortest(tracks)?.floor ?? ''
     const all = tracks.flatMap(({ items }) => [...items.values()]).filter(({ at }) => at >= floor)
     all.sort((left, right) => (left.at < right.at ? 1 : left.at > right.at ? -1 : left.key < right.key ? 1 : -1))
-    rows.value = all
+    batch(() => {
+      rows.value = all
+      lookedTo.value = isStuck || all.length === 0 ? floor : ''
+    })
   }
 
   /** What became of messages, asked for many at once. @param {readonly FeedRow[]} page @returns {Promise<readonly FeedRow[]>} */
@@ -211,12 +260,31 @@ export function createFeed(first) {
       const isFirst = !isLoaded.value
       const pages = await Promise.all(tracks.map(track => ask(track.source, null)))
       if (own !== round) return
+      const floors = tracks.map(({ floor }) => floor).join()
       const counts = tracks.map((track, at) => mergePage(track, /** @type {Page} */ (pages[at]), isFirst))
+      isStuck &&= floors === tracks.map(({ floor }) => floor).join()
       batch(() => {
         publish()
         unseen.value += counts.reduce((sum, count) => sum + count, 0)
       })
+      if (isFirst && rows.value.length === 0) await lookBack()
     })
+
+  /** Older pages, until one brings a row or too many brought none. */
+  const lookBack = async () => {
+    const own = round
+    const before = rows.value.length
+    for (let count = 0; count < mostEmpty && rows.value.length <= before; count += 1) {
+      const track = findShortest(tracks)
+      if (!track) break
+      const page = await ask(track.source, track.next)
+      if (own !== round) return
+      appendPage(track, page)
+      publish()
+    }
+    isStuck = rows.value.length <= before
+    publish()
+  }
 
   /** Older rows. */
   const more = () => {
@@ -225,18 +293,7 @@ export function createFeed(first) {
       isMoreAsked = true
       return
     }
-    void load(async () => {
-      const own = round
-      // The source that ends first holds the others back.
-      const open = tracks.filter(({ next }) => next !== null)
-      const oldest = (/** @type {{ items: Map<string, FeedRow> }} */ { items }) => [...items.values()].at(-1)?.at ?? ''
-      const track = open.reduce((one, other) => (oldest(other) > oldest(one) ? other : one))
-      const page = await ask(track.source, track.next)
-      if (own !== round) return
-      for (const row of page.rows) if (!track.items.has(row.key)) track.items.set(row.key, row)
-      track.next = page.next
-      publish()
-    })
+    void load(lookBack)
   }
 
   return {
@@ -244,6 +301,8 @@ export function createFeed(first) {
     unseen,
     isLoaded,
     error,
+    /** The instant down to which no older row was found, where older ones may be; '' where none can be, or scrolling finds them. */
+    lookedTo,
     refresh,
     /** Begins anew. @param {Record<string, string>} next */
     open(next) {
@@ -252,9 +311,11 @@ export function createFeed(first) {
       const asked = Object.keys(next)
       tracks = sources
         .filter(source => asked.every(name => source.filters.includes(name)))
-        .map(source => ({ source, items: new Map(), next: null }))
+        .map(source => ({ source, items: new Map(), next: null, floor: '', top: 0 }))
+      isStuck = false
       isLoaded.value = false
       rows.value = []
+      lookedTo.value = ''
       unseen.value = 0
       return refresh()
     },

@@ -61,7 +61,7 @@ export function VirtualList({ rows, keyOf, render, label, nearEnd, reachTop, con
   const to = Math.min(rows.length, Math.ceil((top + height) / row) + overscan)
   useLayoutEffect(() => {
     if (to >= rows.length - overscan) nearEnd?.()
-  }, [to, rows.length])
+  }, [to, rows.length, nearEnd])
 
   if (controls)
     controls.current = {

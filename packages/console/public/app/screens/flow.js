@@ -1,7 +1,7 @@
 import { useEffect, useRef } from '../../vendor/hooks.js'
 import { useSignal } from '../../vendor/signals.js'
 import { createFeed } from '../lib/feed.js'
-import { clock, oneLine, span } from '../lib/format.js'
+import { clock, moment, oneLine, span } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { useKeys } from '../lib/keys.js'
 import { connection, onChange } from '../lib/live.js'
@@ -64,6 +64,7 @@ export function Flow({ status }) {
     if (controls.current?.isAtTop()) feed.unseen.value = 0
   }, [rows])
   const unseen = feed.unseen.value
+  const lookedTo = feed.lookedTo.value
   return html`
     <header class="bar">
       <h1>Flow</h1>
@@ -101,16 +102,26 @@ export function Flow({ status }) {
               keyOf=${(/** @type {FeedRow} */ row) => row.key}
               label="What came, newest first"
               controls=${controls}
-              nearEnd=${feed.more}
+              nearEnd=${lookedTo === '' ? feed.more : undefined}
               reachTop=${() => (feed.unseen.value = 0)}
               render=${(/** @type {FeedRow} */ row) => html`<${Row} row=${row} isSelected=${row.key === selected.value} select=${() => (selected.value = row.key)} />`}
             />`
           : feed.isLoaded.value &&
             !feed.error.value &&
+            lookedTo === '' &&
             html`<${Nothing} isFiltered=${asked !== '{}'} status=${status} />`
       }
+      ${feed.isLoaded.value && !feed.error.value && lookedTo !== '' && html`<${LookFurther} to=${lookedTo} go=${feed.more} />`}
     </div>
   `
+}
+
+/** Where many older messages fit no filter, somebody says how far to look. @param {{ to: string, go: () => void }} props */
+function LookFurther({ to, go }) {
+  return html`<p class="look-further">
+    <span role="status">Looked back to <time datetime=${to}>${moment(to)}</time>.</span>
+    <button class="btn small" type="button" onClick=${go}>Look further</button>
+  </p>`
 }
 
 /** @param {{ isHeld: boolean }} props */

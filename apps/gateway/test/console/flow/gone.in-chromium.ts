@@ -1,0 +1,93 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { isoTime } from '@postern/core'
+import { sketchIntake } from '@postern/testing'
+import type { Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { ConsoleGateway, ConsolePage } from '../console-gateway.ts'
+import { openConsoleGateway } from '../console-gateway.ts'
+
+const beganAt = Date.UTC(2026, 0, 1)
+const [ada, bob] = ['@ada@peer.test', '@bob@peer.test']
+const directory = mkdtempSync(join(tmpdir(), 'postern-held-'))
+let gateway: ConsoleGateway
+let opened: ConsolePage
+let page: Page
+let count = 0
+beforeAll(async () => {
+  const agents = { echo: { use: 'builtin:echo' }, desk: { use: './opening-hours.ts' }, held: { use: './held.ts' } }
+  gateway = await openConsoleGateway({ agents })
+  opened = await gateway.openPage()
+  ;({ page } = opened)
+})
+afterAll(async () => {
+  await gateway.close()
+  rmSync(directory, { recursive: true })
+})
+
+const rows = () => page.locator('.rows li')
+const rowOf = (text: string): Locator => rows().filter({ hasText: text })
+
+/** A message that no agent answers. */
+function keep(from: string, content: string): Promise<unknown> {
+  count += 1
+  const sketch: Parameters<typeof sketchIntake>[1] = {
+    disposition: 'keep',
+    message: {
+      sender: { address: from, display_name: '', auth_method: 'none', verified: false },
+      parts: [{ kind: 'text', mime: 'text/plain', content }],
+      received_at: isoTime(beganAt + count * 1_000),
+    },
+  }
+  return gateway.gateway.store.admit(sketchIntake(`kept ${count}`, sketch), `c${count}`)
+}
+
+/** Ada's words leave the store; a message of Bob's tells the screen that something happened. */
+async function forgetAda(): Promise<void> {
+  await gateway.gateway.store.forgetPerson({ agent: undefined, addresses: [{ via: 'a2a', address: ada }] })
+  await keep(bob, 'bob looks in')
+  await rowOf('bob looks in').first().waitFor()
+}
+
+test('what the store forgets leaves the open screen', async () => {
+  await keep(bob, 'bob begins')
+  await keep(ada, 'ada has a secret')
+  await opened.show('flow')
+  await rowOf('ada has a secret').waitFor()
+  await forgetAda()
+  await expect.poll(() => rowOf('secret').count()).toBe(0)
+  expect(await rows().count()).toBe(2)
+})
+
+test('what the store forgets leaves among hundreds of rows, and older ones stay', async () => {
+  for (let at = 0; at < 450; at += 1) await keep(bob, `bob counts ${at}`)
+  await keep(ada, 'ada has another secret')
+  for (let at = 0; at < 20; at += 1) await keep(bob, `bob goes on ${at}`)
+  await opened.show('flow?agent=echo')
+  await rowOf('ada has another secret').waitFor()
+  const size = () => rows().first().getAttribute('aria-setsize')
+  await page.locator('.rows').evaluate(each => each.scrollTo(0, 1e6))
+  await expect.poll(size).toBe('473')
+  await page.locator('.rows').evaluate(each => each.scrollTo(0, 0))
+  await forgetAda()
+  await expect.poll(size).toBe('473')
+  await expect.poll(() => rowOf('secret').count()).toBe(0)
+  await page.locator('.rows').evaluate(each => each.scrollTo(0, 1e6))
+  await rowOf('bob begins').waitFor()
+})
+
+test('under `state:working` an answered message leaves, and the others stay', async () => {
+  const send = (name: string) => gateway.simulation.send({ via: 'a2a', to: 'held', text: join(directory, name) })
+  await opened.show('flow?state=working')
+  const sent = Promise.all([send('first'), send('second')])
+  await rowOf('/first').waitFor()
+  await rowOf('/second').waitFor()
+  writeFileSync(join(directory, 'first'), '')
+  await expect.poll(() => rowOf('/first').count()).toBe(0)
+  expect(await rows().count()).toBe(1)
+  writeFileSync(join(directory, 'second'), '')
+  await page.getByText('Nothing fits these filters').waitFor()
+  await sent
+  expect(opened.faults).toEqual([])
+})

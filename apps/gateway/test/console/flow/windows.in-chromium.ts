@@ -1,0 +1,75 @@
+import { isoTime } from '@postern/core'
+import { sketchIntake } from '@postern/testing'
+import type { Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { ConsoleGateway, ConsolePage } from '../console-gateway.ts'
+import { openConsoleGateway } from '../console-gateway.ts'
+
+const beganAt = Date.UTC(2026, 0, 1, 12)
+let gateway: ConsoleGateway
+let opened: ConsolePage
+let page: Page
+let count = 0
+beforeAll(async () => {
+  gateway = await openConsoleGateway()
+  opened = await gateway.openPage()
+  ;({ page } = opened)
+})
+afterAll(() => gateway.close())
+
+const rows = () => page.locator('.rows li')
+const rowOf = (text: string): Locator => rows().filter({ hasText: text })
+const lookFurther = () => page.getByRole('button', { name: 'Look further' })
+
+/** Messages that no agent answers, a second apart. */
+async function keep(...texts: readonly string[]): Promise<void> {
+  const admitting = texts.map(content => {
+    count += 1
+    const sketch: Parameters<typeof sketchIntake>[1] = {
+      disposition: 'keep',
+      message: {
+        parts: [{ kind: 'text', mime: 'text/plain', content }],
+        received_at: isoTime(beganAt + count * 1_000),
+      },
+    }
+    return gateway.gateway.store.admit(sketchIntake(`kept ${count}`, sketch), `c${count}`)
+  })
+  await Promise.all(admitting)
+}
+
+const fill = (many: number) => keep(...Array.from({ length: many }, (_, at) => `filler ${at}`))
+
+test('a search finds what only an early message says, behind pages without a match', async () => {
+  await keep('the heron was here')
+  await fill(1_100)
+  await opened.show('flow?text=heron')
+  await rowOf('the heron was here').waitFor()
+  expect(await lookFurther().count()).toBe(0)
+})
+
+test('with a match in sight, the screen looks for older ones by itself', async () => {
+  await keep('a second heron')
+  await opened.show('flow?text=heron&sender=ada')
+  await rowOf('a second heron').waitFor()
+  await rowOf('the heron was here').waitFor()
+  expect(await rows().count()).toBe(2)
+})
+
+test('after many pages without a match, the screen says how far it looked, and the operator looks further', async () => {
+  await fill(3_100)
+  await opened.show('flow?text=heron&channel=a2a')
+  await lookFurther().waitFor()
+  await expect.poll(() => page.getByRole('status').filter({ hasText: 'Looked back to' }).textContent()).toMatch(/1 Jan/)
+  expect(await page.getByText('Nothing fits').count()).toBe(0)
+  await lookFurther().click()
+  await rowOf('a second heron').waitFor()
+  await rowOf('the heron was here').waitFor()
+  await expect.poll(() => lookFurther().count()).toBe(0)
+})
+
+test('what the operator found far back stays when a message comes', async () => {
+  await keep('a third heron')
+  await rowOf('a third heron').waitFor()
+  expect(await rows().count()).toBe(3)
+  expect(opened.faults).toEqual([])
+})
