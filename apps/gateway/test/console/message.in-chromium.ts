@@ -157,5 +157,39 @@ test('a replay says what is different, and sends nothing', async () => {
     .poll(() => dialog.getByRole('region', { name: 'Answer', exact: true }).textContent())
     .toContain('Another word')
   expect((await gateway.gateway.store.listDeliveries({ limit: 50 })).length).toBe(before)
+})
+
+const sendNewAnswer = async () => {
+  const dialog = page.getByRole('dialog', { name: 'Replay' })
+  const [request] = await Promise.all([
+    page.waitForRequest(sent => sent.postDataJSON()?.commit === true),
+    dialog.getByRole('button', { name: 'Send the new answer' }).click(),
+  ])
+  return request.postDataJSON() as { readonly use?: string }
+}
+
+test('the replay says why the gateway sends no new answer, and stays open', async () => {
+  const dialog = page.getByRole('dialog', { name: 'Replay' })
+  // The operator sends what the report shows, whatever the field says by now.
+  await dialog.getByRole('textbox').fill('./opening-hours.ts')
+  expect((await sendNewAnswer()).use).toBe('./another-word.ts')
+  await expect
+    .poll(() => dialog.getByRole('alert').textContent())
+    .toContain('Nothing is queued: an answer by email cannot be changed once it is given')
+  expect(await page.getByText('The new answer is queued').count()).toBe(0)
+  await dialog.getByRole('button', { name: 'Close' }).click()
+})
+
+test('the operator sends the new answer of a replay where the channel can change the old one', async () => {
+  await opened.show(`message/${await numberOf('$HOME')}`)
+  await page.getByRole('region', { name: 'Message and answer' }).getByText('$HOME').first().waitFor()
+  await page.keyboard.press('r')
+  const dialog = page.getByRole('dialog', { name: 'Replay' })
+  await dialog.getByRole('textbox').fill('./another-word.ts')
+  await dialog.getByRole('button', { name: 'Replay again' }).click()
+  await dialog.getByRole('region', { name: 'Answer', exact: true }).getByText('Another word').first().waitFor()
+  await sendNewAnswer()
+  await page.getByText('The new answer is queued').waitFor()
+  await expect.poll(() => dialog.count()).toBe(0)
   expect(opened.faults).toEqual([])
 })

@@ -6,7 +6,7 @@ import { Badge } from '../../parts/badges.js'
 import { Dialog } from '../../parts/dialog.js'
 import { Problem } from '../../parts/empty.js'
 import { Field } from '../../parts/form.js'
-import { attempt } from '../../parts/toast.js'
+import { say } from '../../parts/toast.js'
 import { wordsOf } from './markdown.js'
 
 /** @type {Record<string, readonly [string, string]>} */
@@ -33,26 +33,37 @@ export function Replay({ record, close }) {
   const isToday = useSignal(false)
   const isBusy = useSignal(false)
   const path = `/operator/api/messages/${record.number}/replay`
-  const body = () => ({
-    clock: isToday.value ? 'now' : 'then',
-    ...(use.value.trim() !== '' && { use: use.value.trim() }),
-  })
-  const run = async () => {
+  /** What the report on the screen was made with: the fields may say something else by now. */
+  const ran = useSignal({})
+  /** @param {() => Promise<void>} work */
+  const busily = async work => {
     isBusy.value = true
     error.value = undefined
     try {
-      report.value = await api(path, { method: 'POST', body: body() })
+      await work()
     } catch (reason) {
       error.value = reason instanceof Error ? reason : new Error(String(reason))
     }
     isBusy.value = false
   }
+  const run = () =>
+    busily(async () => {
+      const body = {
+        clock: isToday.value ? 'now' : 'then',
+        ...(use.value.trim() !== '' && { use: use.value.trim() }),
+      }
+      report.value = await api(path, { method: 'POST', body })
+      ran.value = body
+    })
   useEffect(() => void run(), [])
   const commit = () =>
-    attempt(
-      () => api(path, { method: 'POST', body: { ...body(), commit: true } }).then(close),
-      'The new answer is queued',
-    )
+    busily(async () => {
+      const { queued, reason, outcome } = await api(path, { method: 'POST', body: { ...ran.value, commit: true } })
+      if (queued === undefined || queued.kind === 'nothing')
+        throw new Error(`Nothing is queued: ${queued?.reason ?? reason ?? outcomes[outcome]?.[1] ?? outcome}`)
+      say('The new answer is queued')
+      close()
+    })
   /** @param {Event} event */
   const submit = event => {
     event.preventDefault()
@@ -70,7 +81,7 @@ export function Replay({ record, close }) {
       <div aria-live="polite" class="stack">${report.value ? html`<${Report} report=${report.value} />` : isBusy.value && html`<p class="muted">The agent is asked again …</p>`}</div>
       <div class="ends">
         <button class="btn" type="button" onClick=${close}>Close</button>
-        ${report.value?.response?.length > 0 && html`<button class="btn danger" type="button" onClick=${commit}>Send the new answer</button>`}
+        ${report.value?.response?.length > 0 && html`<button class="btn danger" type="button" disabled=${isBusy.value} onClick=${commit}>Send the new answer</button>`}
         <button class="btn primary" type="submit" disabled=${isBusy.value}>Replay again</button>
       </div>
     </form>
