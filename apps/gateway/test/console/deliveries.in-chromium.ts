@@ -77,5 +77,37 @@ test('the list names an address without mail and the reason, and the operator li
   const states = async () =>
     (await gateway.gateway.store.listDeliveries({ limit: 50 })).filter(({ via }) => via === 'email')
   await expect.poll(async () => (await states()).map(({ state }) => state)).toEqual(['sent'])
+})
+
+const mailDeliveries = async () =>
+  (await gateway.gateway.store.listDeliveries({ limit: 50 })).filter(({ via }) => via === 'email')
+/** What a list does that is older than what the gateway has. */
+const retryAll = (ids: readonly string[]) =>
+  page.evaluate(`(async () => {
+    const { changeAll } = await import('/operator/app/screens/deliveries/change.js')
+    let refreshed = 0
+    await changeAll(${JSON.stringify(ids.map(id => ({ id })))}, 'retry', () => { refreshed += 1 })
+    return refreshed
+  })()`)
+
+test('the console goes on to the next delivery when one is over, and when one fails', async () => {
+  const endRefusal = gateway.simulation.mail.refuse({ code: 451, message: '4.7.1 greylisted', at: 'rcpt' })
+  for (const text of ['first', 'second'])
+    await gateway.simulation.send({ via: 'email', to: 'desk', text, timeoutMs: 1 })
+  const listLate = async () => (await mailDeliveries()).filter(({ state }) => state === 'later').map(({ id }) => id)
+  await expect.poll(async () => (await listLate()).length).toBe(2)
+  endRefusal()
+  const [sent = ''] = (await mailDeliveries()).filter(({ state }) => state === 'sent').map(({ id }) => id)
+  const [one = '', other = ''] = await listLate()
+  await page.route(`**/deliveries/${one}/retry`, route => route.abort())
+  expect(await retryAll([sent, one, other])).toBe(1)
+  await page.getByText('1 delivery is tried again').last().waitFor()
+  await page.getByText('1 delivery is not tried again: The gateway does not answer').waitFor()
+  await expect.poll(listLate).toEqual([one])
+  await page.unroute(`**/deliveries/${one}/retry`)
+  expect(await retryAll([one])).toBe(1)
+  await expect.poll(listLate).toEqual([])
+  expect(await retryAll([one, other, sent])).toBe(1)
+  await page.getByText('There was nothing left to change').waitFor()
   expect(opened.faults).toEqual([])
 })

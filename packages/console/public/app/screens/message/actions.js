@@ -3,6 +3,7 @@ import { decodeBase64 } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { copyText, saveFile } from '../../parts/copy.js'
 import { attempt } from '../../parts/toast.js'
+import { changeAll } from '../deliveries/change.js'
 import { writeCurl } from './curl.js'
 import { redact } from './redact.js'
 
@@ -11,11 +12,7 @@ export function Actions({ record, replay, refresh }) {
   const open = record.deliveries.filter(
     (/** @type {any} */ { state }) => state === 'later' || state === 'dead' || state === 'queued',
   )
-  const retry = () =>
-    attempt(async () => {
-      for (const { id } of open) await api(`/operator/api/deliveries/${id}/retry`, { method: 'POST' })
-      refresh()
-    }, 'It is tried again now')
+  const retry = () => changeAll(open, 'retry', refresh)
   const name = `message-${record.number}`
   const agent = record.message.recipient.split('@')[1] ?? ''
   const readReceived = () => api(`/operator/api/messages/${encodeURIComponent(`#${record.number}`)}/received`)
