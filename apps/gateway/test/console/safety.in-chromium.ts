@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { operatorToken } from '../setup/gateway.ts'
 import type { ConsoleGateway } from './console-gateway.ts'
-import { openConsoleGateway, watchFaults } from './console-gateway.ts'
+import { openConsoleGateway, openSignedIn, watchFaults } from './console-gateway.ts'
 import { serveForeignSite } from './pages/serve-pages.ts'
 
 let gateway: ConsoleGateway
@@ -29,6 +29,38 @@ test('a link signs in once, leaves no code in the address, and the token works w
   await page.getByLabel('Operator token').fill(operatorToken)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('heading', { name: 'Flow' }).waitFor()
+  await page.context().close()
+})
+
+test('a link that somebody pastes into an open tab signs in, too, and leaves no code in the address', async () => {
+  const { page } = await gateway.openPage()
+  const paste = async (code: string) => {
+    await page.goto(`${gateway.url}/operator/#${code}`)
+    await expect.poll(() => page.url()).not.toContain(code)
+  }
+  await paste(gateway.gateway.makeSignInCode())
+  await page.getByRole('heading', { name: 'Flow' }).waitFor()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('Operator token').fill('not the token')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await expect.poll(() => page.getByRole('alert').textContent()).toContain('not the operator token')
+  const code = gateway.gateway.makeSignInCode()
+  await paste(code)
+  await page.getByRole('heading', { name: 'Flow' }).waitFor()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await paste(code)
+  await expect.poll(() => page.getByRole('alert').textContent()).toContain('used before')
+  await page.context().close()
+})
+
+test('the foot says when the gateway does not answer any more', async () => {
+  const other = await openConsoleGateway()
+  const { page } = await openSignedIn(gateway.browser, { url: other.url, code: other.gateway.makeSignInCode() })
+  const foot = page.locator('.foot')
+  await expect.poll(() => foot.textContent()).toContain('ready')
+  await other.close()
+  await expect.poll(() => foot.textContent()).toContain('does not answer')
+  expect(await foot.textContent()).not.toContain('ready')
   await page.context().close()
 })
 

@@ -3,7 +3,7 @@ import { render } from '../vendor/preact.js'
 import { signal } from '../vendor/signals.js'
 import { html } from './lib/html.js'
 import { follow, unfollow } from './lib/live.js'
-import { openSession } from './lib/session.js'
+import { onCode, openSession } from './lib/session.js'
 import { session } from './lib/session-state.js'
 import { applyTheme } from './lib/theme.js'
 import { Toasts } from './parts/toast.js'
@@ -24,11 +24,16 @@ function Console() {
 
 applyTheme()
 render(html`<${Console} />`, document.body)
-openSession()
-  .then(problem => {
-    failure.value = problem
-  })
-  .catch(error => {
-    failure.value = error instanceof Error ? error.message : String(error)
-    session.value = 'closed'
-  })
+function begin() {
+  failure.value = undefined
+  openSession()
+    .then(problem => {
+      failure.value = problem
+    })
+    .catch(error => {
+      failure.value = error instanceof Error ? error.message : String(error)
+      if (session.value !== 'open') session.value = 'closed'
+    })
+}
+begin()
+onCode(begin)

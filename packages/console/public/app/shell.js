@@ -1,8 +1,10 @@
 import { useEffect } from '../vendor/hooks.js'
 import { signal } from '../vendor/signals.js'
+import { ApiError } from './lib/api.js'
 import { longSpan } from './lib/format.js'
 import { html } from './lib/html.js'
 import { useKeys } from './lib/keys.js'
+import { connection } from './lib/live.js'
 import { useAnswer } from './lib/load.js'
 import { go, linkTo, route } from './lib/router.js'
 import { signOut } from './lib/session.js'
@@ -49,9 +51,24 @@ const jumps = {
 }
 let isJumping = false
 
+/** While the gateway tells of nothing. */
+const askAgainMs = 3_000
+
 export function Shell() {
   const { screen, subject } = route.value
-  const { answer: status } = useAnswer('/operator/api/status', ['message', 'turn', 'delivery', 'requirement'])
+  const {
+    answer: status,
+    error,
+    refresh,
+  } = useAnswer('/operator/api/status', ['message', 'turn', 'delivery', 'requirement'])
+  const isLost = connection.value === 'lost'
+  useEffect(() => {
+    if (!isLost) return undefined
+    // No event tells that the gateway has gone.
+    refresh()
+    const timer = setInterval(refresh, askAgainMs)
+    return () => clearInterval(timer)
+  }, [isLost])
   const shown = screens.filter(({ isDev }) => !isDev || (status?.dev ?? true))
   const current = screens.find(({ name }) => name === screen)
   const title = isOne(screen)
@@ -94,7 +111,7 @@ export function Shell() {
             ${words}<${Count} name=${name} status=${status} />
           </a>`,
       )}
-      <${Foot} status=${status} />
+      <${Foot} status=${status} error=${error} />
     </nav>
     <main id="main" tabindex="-1">
       ${
@@ -137,11 +154,13 @@ function Count({ name, status }) {
   return null
 }
 
-/** @param {{ status: any }} props */
-function Foot({ status }) {
+/** @param {{ status: any, error: Error | undefined }} props */
+function Foot({ status, error }) {
   return html`<div class="foot">
+    ${error && html`<span role="status" title=${error.message}><span class="bad"><span class="dot"></span></span> ${error instanceof ApiError && error.status > 0 ? `answers ${error.status}` : 'does not answer'}</span>`}
     ${
       status &&
+      !error &&
       html`<span><span class="good"><span class="dot"></span></span> ready · ${status.domain}</span>
         <span>${status.version} · ${status.store} · up ${longSpan(status.uptime_ms)}</span>`
     }

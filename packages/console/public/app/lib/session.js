@@ -1,9 +1,18 @@
 import { api } from './api.js'
 import { session } from './session-state.js'
 
+const readCode = () => /^#([A-Za-z0-9_-]{16,})$/.exec(location.hash)?.[1]
+
+/** Calls `tell` when somebody opens a link with a code in a tab that shows the console: the page does not load anew. @param {() => void} tell */
+export function onCode(tell) {
+  addEventListener('hashchange', () => {
+    if (readCode() !== undefined) tell()
+  })
+}
+
 /** Takes the one-time code of a link out of the address, so that it is in no history and no screenshot. */
 function takeCode() {
-  const code = /^#([A-Za-z0-9_-]{16,})$/.exec(location.hash)?.[1]
+  const code = readCode()
   if (code === undefined) return undefined
   history.replaceState(null, '', `${location.pathname}#/`)
   // Nobody is told of a replaced address.

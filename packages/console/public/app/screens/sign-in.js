@@ -1,3 +1,4 @@
+import { useEffect } from '../../vendor/hooks.js'
 import { useSignal } from '../../vendor/signals.js'
 import { html } from '../lib/html.js'
 import { signIn } from '../lib/session.js'
@@ -7,6 +8,9 @@ export function SignIn({ failure }) {
   const token = useSignal('')
   const problem = useSignal(/** @type {string | undefined} */ (undefined))
   const isSending = useSignal(false)
+  useEffect(() => {
+    problem.value = undefined
+  }, [failure])
   /** @param {Event} event */
   const submit = async event => {
     event.preventDefault()
