@@ -70,6 +70,27 @@ test('an operator answers a question of an agent in the browser, and the person 
   await page.context().close()
 })
 
+test('an open list shows a question that comes without an event', async () => {
+  const { page, show } = await openPage()
+  await page.route('**/operator/api/events*', () => undefined)
+  await page.reload()
+  await show('waiting')
+  await page.getByText('Nothing waits for you').waitFor()
+  await operator.swarm.gateway.simulation.fediverse.deliver({
+    to: '@desk@agents.test',
+    text: 'Let me talk to somebody in silence',
+    from: 'bob@mastodon.test',
+    visibility: 'direct',
+  })
+  const form = page.getByRole('form', { name: '@bob@mastodon.test asks human' })
+  await form.getByText('Let me talk to somebody in silence').waitFor()
+  await expect.poll(() => page.getByRole('link', { name: /^Waiting/ }).textContent()).toBe('Waiting1')
+  await form.getByLabel('Your answer').fill('I am here.')
+  await form.getByRole('button', { name: 'Answer' }).click()
+  await page.getByText('Nothing waits for you').waitFor()
+  await page.context().close()
+})
+
 test('the list of waiting calls keeps WCAG 2.2 AA and the width of a phone, in light and dark', async () => {
   await operator.askForRefund('shop')
   await operator.swarm.gateway.simulation.fediverse.deliver({

@@ -51,8 +51,8 @@ const jumps = {
 }
 let isJumping = false
 
-/** While the gateway tells of nothing. */
-const askAgainMs = 3_000
+/** While the gateway tells of nothing; and else, because no event tells of a question that an agent asks a human. */
+const [askAgainMs, lookMs] = [3_000, 5_000]
 
 export function Shell() {
   const { screen, subject } = route.value
@@ -63,10 +63,9 @@ export function Shell() {
   } = useAnswer('/operator/api/status', ['message', 'turn', 'delivery', 'requirement'])
   const isLost = connection.value === 'lost'
   useEffect(() => {
-    if (!isLost) return undefined
     // No event tells that the gateway has gone.
-    refresh()
-    const timer = setInterval(refresh, askAgainMs)
+    if (isLost) refresh()
+    const timer = setInterval(refresh, isLost ? askAgainMs : lookMs)
     return () => clearInterval(timer)
   }, [isLost])
   const shown = screens.filter(({ isDev }) => !isDev || (status?.dev ?? true))

@@ -1,3 +1,4 @@
+import { useEffect } from '../../vendor/hooks.js'
 import { useSignal } from '../../vendor/signals.js'
 import { api } from '../lib/api.js'
 import { now } from '../lib/clock.js'
@@ -13,6 +14,8 @@ import { attempt } from '../parts/toast.js'
 import { FollowRequests } from './waiting-follows.js'
 
 const topics = ['requirement', 'turn', 'message']
+/** No event tells of a question that an agent asks a human. */
+const lookMs = 5_000
 
 /** @param {AbortSignal} signal */
 const readPending = signal => readRelations('/operator/api/relations', { relation: 'pending' }, signal)
@@ -21,6 +24,10 @@ const readPending = signal => readRelations('/operator/api/relations', { relatio
 export function Waiting() {
   const required = useAnswer('/operator/api/requirements?state=open&limit=200', topics)
   const asked = useAnswer('/operator/api/questions', topics)
+  useEffect(() => {
+    const timer = setInterval(asked.refresh, lookMs)
+    return () => clearInterval(timer)
+  }, [])
   const requirements = rowsOf(required.answer, 'requirements')
   const questions = rowsOf(asked.answer, 'questions')?.filter(({ answer }) => answer === undefined)
   const own = requirements?.filter(({ approver }) => approver === 'operator')
