@@ -352,7 +352,7 @@ describe('PUSH-DELIVER notifications', () => {
   test('A2A-P09 give up a receiver that never answers until later, and the task goes on', async () => {
     const quick = await openA2aGateway({
       loopback: { 'hook.test': receiver.port },
-      config: { limits: { push_seconds: 0.2 } },
+      config: { limits: { push_seconds: 2 } },
     })
     receiver.answers.push('never')
     const configuration = { taskPushNotificationConfig: config }
