@@ -24,7 +24,7 @@ async function runScript(origin: string, body: string, env: NodeJS.ProcessEnv = 
     const fetch = createGuardedFetch({ userAgent: 'x', allowPrivate: [origin], lookup: async () => ['127.0.0.1'] })
     ${body}`
   const args = ['--input-type=module', '-e', script]
-  const { stdout } = await promisify(execFile)(process.execPath, args, { env, timeout: 10_000 })
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env, timeout: 40_000 })
   return stdout.trim()
 }
 
