@@ -188,13 +188,15 @@ test('AP-37: a host that hangs delays one answer by its time limit, and the next
   const { peer, alice, gateway } = stage
   const { sleep } = gateway.platform
   const slept: number[] = []
-  // Five seconds are over at once.
-  vi.spyOn(gateway.platform, 'sleep').mockImplementation((ms, signal) => {
-    slept.push(ms)
-    return sleep(ms === 5_000 ? 300 : ms, signal)
-  })
   const hanging = servePost(peer, bob)
   peer.serve(hanging, 'hang')
+  // Five seconds are over soon after the host begins to hang.
+  vi.spyOn(gateway.platform, 'sleep').mockImplementation(async (ms, signal) => {
+    slept.push(ms)
+    if (ms !== 5_000) return sleep(ms, signal)
+    while (peer.countOf(hanging) === 0 && !signal?.aborted) await sleep(10, signal)
+    return sleep(300, signal)
+  })
   const chain = servePost(peer, alice, { inReplyTo: hanging, content: 'reached' })
   expect(textsOf(await mention(stage, alice, { inReplyTo: chain }))).toEqual(['reached'])
   expect(slept).toContain(5_000)
