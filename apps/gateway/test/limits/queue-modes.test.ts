@@ -16,7 +16,7 @@ beforeAll(async () => {
     {
       queue: {},
       merge: { queue: 'merge' },
-      patient: { queue: { mode: 'merge', window: '300ms' } },
+      patient: { queue: { mode: 'merge', window: '3s' } },
       interrupt: { queue: 'interrupt' },
       single: { concurrency: 1 },
     },

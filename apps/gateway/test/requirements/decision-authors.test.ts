@@ -76,7 +76,7 @@ test('a chat tells it apart from the words of its owner, and does not say which 
 })
 
 test('a missing decision has no author', async () => {
-  await gateway().restart({ requirements: { expires_after_hours: 1.5 / 3_600 } })
+  await gateway().restart({ requirements: { expires_after_hours: 5 / 3_600 } })
   const { objectId, waiting } = await setup.askForRefund('desk')
   await eventually(async () => setup.answersTo(objectId).some(each => each.includes('Nobody allowed it in time.')))
   const query = new URLSearchParams({ format: 'jsonl', thread: `urn:postern:resolution:${waiting.id}` })

@@ -110,7 +110,7 @@ describe('the quota of one owner', () => {
   })
 
   test('an ended session frees its quota when its owner looks or deletes it', async () => {
-    const expires_at = new Date(Date.now() + 3_000).toISOString()
+    const expires_at = new Date(Date.now() + 10_000).toISOString()
     const { json: session } = await call('POST', '/v1/sessions', { agent_slug: 'short', expires_at })
     const { json: other } = await call('POST', '/v1/sessions', { agent_slug: 'short 2', expires_at })
     const before = (await readUsage()).used.threads ?? 0

@@ -149,7 +149,7 @@ describe('the stored parts', () => {
 })
 
 test('C-06, C-09: a signed URL works until it expires; a fresh one does, and an expired one is no attachment', async () => {
-  const brief = await openWebGateway({ attachments: { url_ttl: '2s' } })
+  const brief = await openWebGateway({ attachments: { url_ttl: '8s' } })
   try {
     const { url, bucket, path, expires_at } = await brief.upload(jpeg)
     expect((await fetch(brief.local(url))).status).toBe(200)
