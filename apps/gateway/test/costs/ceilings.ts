@@ -24,7 +24,7 @@ export interface Ceiling {
 
 /** What one message does by itself is the same each time; what depends on how messages meet varies, and small numbers vary most. */
 const [steady, loose, varying] = [0.8, 0.6, 0.4]
-/** How many share a way to PostgreSQL depends on how fast they come, and who waits for a turn looks again after a second. */
+/** How many share a commit, or a way to PostgreSQL, depends on how fast they come; who waits for a turn looks again after a second. */
 const timed = 0.15
 const statementAims = { activitypub: 6, a2a: 7, delivery: 3 }
 const forMessages = (aim: number) => ({ activitypub: aim, a2a: aim, email: aim, web: aim })
@@ -57,8 +57,8 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'together',
     kind: 'commits',
-    ceilings: { activitypub: 0.2, a2a: 0.2, email: 0.22, web: 0.22, delivery: 1.3 },
-    floor: varying,
+    ceilings: { activitypub: 0.3, a2a: 0.3, email: 0.3, web: 0.3, delivery: 1.3 },
+    floor: timed,
   },
   {
     company: 'alone',
@@ -69,7 +69,7 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'together',
     kind: 'kibibytes',
-    ceilings: { activitypub: 12, a2a: 18, email: 22, web: 21, delivery: 40 },
+    ceilings: { activitypub: 16, a2a: 20, email: 24, web: 24, delivery: 40 },
     aims: forMessages(12),
     floor: varying,
   },

@@ -88,7 +88,7 @@ function connect(url: string): Pick<PairedGateway, 'send' | 'ask' | 'look' | 'fo
       })
       return readAnswer(answer)
     },
-    look: async path => readAnswer(await fetch(`${url}${path}`, { signal: AbortSignal.timeout(5_000) })),
+    look: async path => readAnswer(await fetch(`${url}${path}`, { signal: AbortSignal.timeout(10_000) })),
     follow: lastId => openEvents(url, { token: operatorToken, ...(lastId !== undefined && { lastId }) }),
     async ask(path) {
       const answer = await fetch(`${url}/operator/api${path}`, {

@@ -24,6 +24,7 @@ export interface Waiting {
   readonly state: string
   readonly address: string
   readonly policy: object
+  readonly expires_at: string
   readonly resolver?: object
   readonly call?: { readonly tool_call_id: string; readonly arguments: unknown; readonly summary: string }
 }

@@ -8,7 +8,7 @@ let resolver: Resolver
 
 beforeAll(async () => {
   dns = await openSimDns()
-  resolver = new Resolver({ timeout: 100, tries: 1 })
+  resolver = new Resolver({ timeout: 5_000, tries: 1 })
   resolver.setServers([dns.address])
 })
 afterAll(() => dns.close())
@@ -57,7 +57,9 @@ test.each([
 ] as const)('a name can fail with %s and be fixed', async (failure, code) => {
   dns.set('four.test', { TXT: ['here'] })
   const fix = dns.fail('four.test', failure)
-  expect(await failureOf(resolver.resolveTxt('four.test'))).toBe(code)
+  const impatient = new Resolver({ timeout: 500, tries: 1 })
+  impatient.setServers([dns.address])
+  expect(await failureOf(impatient.resolveTxt('four.test'))).toBe(code)
   fix()
   expect(await resolver.resolveTxt('four.test')).toEqual([['here']])
 })

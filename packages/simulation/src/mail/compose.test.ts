@@ -8,7 +8,7 @@ let resolver: Resolver
 
 beforeAll(async () => {
   simulation = await openSimulation()
-  resolver = new Resolver({ timeout: 500, tries: 1 })
+  resolver = new Resolver({ timeout: 5_000, tries: 1 })
   resolver.setServers([...simulation.network.dns])
 })
 afterAll(() => simulation.close())
