@@ -6,13 +6,16 @@ import { listenHttp } from './listen.ts'
 
 const stallMs = 1_000
 
-/** A client that asks, and reads nothing until it is told to. */
-function ask(port: number, path: string) {
+/** A client that asks, and reads nothing until it is told to; then it rests after each piece. */
+function ask(port: number, path: string, restMs = 0) {
   const socket = connect(port, '127.0.0.1')
   let bytes = 0
   let isClosed = false
   socket.on('data', chunk => {
     bytes += chunk.length
+    if (restMs === 0) return
+    socket.pause()
+    setTimeout(() => socket.resume(), restMs)
   })
   socket.on('close', () => {
     isClosed = true
@@ -59,15 +62,14 @@ test('listenHttp() closes on a client that does not take its answer, and waits f
   await delay(2 * stallMs)
   expect(patient.isClosed()).toBe(false)
 
-  const slow = ask(port, '/whole')
-  for (let at = 0; at < 400 && slow.bytes() < 16 * 1024 * 1024; at += 1) {
-    slow.socket.resume()
-    await delay(4)
-    slow.socket.pause()
-    await delay(25)
-    if (slow.isClosed()) break
-  }
-  expect(slow.bytes()).toBeGreaterThan(16 * 1024 * 1024)
+  const whole = 16 * 1024 * 1024
+  const began = performance.now()
+  const slow = ask(port, '/whole', 10)
+  slow.socket.resume()
+  await expect.poll(() => slow.isClosed() || slow.bytes() > whole).toBe(true)
+  expect(slow.bytes()).toBeGreaterThan(whole)
+  // Less time than that would be no slow client.
+  expect(performance.now() - began).toBeGreaterThan(2 * stallMs)
   for (const { socket } of [patient, slow]) socket.destroy()
   await listening.close()
 })
