@@ -14,7 +14,7 @@ export interface PairedGateway extends GatewayProcess {
   /** What a client sends, and what it is answered. */
   send(message: ClientMessage): Promise<PairAnswer>
   ask<Told>(path: string): Promise<Told>
-  /** What somebody sees there, within five seconds. */
+  /** What somebody sees there, within ten seconds. */
   look(path: string): Promise<PairAnswer>
   /** The operator's events, behind one that was seen where one is named. */
   follow(lastId?: string): Promise<EventReader>
