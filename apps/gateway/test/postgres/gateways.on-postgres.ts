@@ -116,10 +116,13 @@ test('while the server is away, gateways tell senders to come back; afterwards t
       acknowledged.push(message.id)
     }
   })
-  await eventually(async () => acknowledged.length > 40)
+  // A wait in vain would hide what a sender finds wrong.
+  const sent = Promise.all(senders)
+  const whileSending = (probe: () => boolean) => Promise.race([sent, eventually(async () => probe(), 60_000)])
+  await whileSending(() => acknowledged.length > 40)
   isAway = true
   await cluster.stop('immediate')
-  await eventually(async () => refused >= 4)
+  await whileSending(() => refused >= 4)
   for (const gateway of gateways) {
     expect(await gateway.look('/readyz')).toMatchObject({ status: 503, retryAfter: '5' })
     expect(await gateway.look('/healthz')).toMatchObject({ status: 200 })
@@ -127,9 +130,9 @@ test('while the server is away, gateways tell senders to come back; afterwards t
   await cluster.start()
   for (const gateway of gateways) await eventually(async () => (await gateway.look('/readyz')).status === 200)
   const before = acknowledged.length
-  await eventually(async () => acknowledged.length > before + 40, 60_000)
+  await whileSending(() => acknowledged.length > before + 40)
   isOver = true
-  await Promise.all(senders)
+  await sent
   const messages = await untilAllAnswered(pair.gateways[0], acknowledged.length)
   expect(messages.map(({ id }) => id).toSorted()).toEqual(acknowledged.toSorted())
   const said = await runSql(
