@@ -12,7 +12,7 @@ const token = 'token-of-ann-for-the-tests'
 const owner = `web:${JSON.stringify([gatewayOrigin, 'ann'])}`
 const query = new URLSearchParams({ owner, thread: 'store:moved', format: 'store' })
 /** Without ids and without times: only their places tell them apart. */
-const messages = Array.from({ length: 2_000 }, (_, index) => [
+const messages = Array.from({ length: 6_667 }, (_, index) => [
   { type: 'task', content: 'again' },
   { type: 'action', tool: 'ls', args: { index } },
   { type: 'observation', content: `found ${index}` },
