@@ -27,7 +27,7 @@ export interface SendRequest {
   readonly visibility?: NoteVisibility | undefined
   /** Those of tokens alone: by A2A. */
   readonly fault?: SendFault | undefined
-  /** How long to wait for the reply; default 10 000. */
+  /** How long to wait for the reply; default 30 000. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -49,6 +49,9 @@ interface SendingPlatform {
   readonly a2a: SimA2a
   readonly link: GatewayLink
 }
+
+/** Long, because tests of a busy machine wait for their replies with it. */
+const replyMs = 30_000
 
 type Sender = (request: SendRequest, platform: SendingPlatform) => Promise<SendResult>
 
@@ -79,7 +82,7 @@ async function sendNote(request: SendRequest, { fediverse, link }: SendingPlatfo
   const sent = await fediverse.deliver({ ...plan, fault: asPeerFault(request) })
   const { activityId: id, objectId, status, body } = sent
   if (status >= 300) return { id, status: 'refused', thread: objectId, refusal: { answer: status, text: body } }
-  const received = await orNothing(fediverse.awaitReply(objectId, request.timeoutMs ?? 10_000))
+  const received = await orNothing(fediverse.awaitReply(objectId, request.timeoutMs ?? replyMs))
   if (!received) return { id, status: 'no_reply', thread: objectId }
   const { id: replyId, content } = received.activity.object as { id?: string; content?: string }
   const reply = { text: readHtmlText(content ?? ''), raw: received.activity }
@@ -104,14 +107,14 @@ async function sendMail(request: SendRequest, { mail, link }: SendingPlatform): 
   const id = sent.mail.messageId
   if (sent.answer >= 300)
     return { id, status: 'refused', thread: id, refusal: { answer: sent.answer, text: sent.text } }
-  const received = await orNothing(mail.awaitReply(id, request.timeoutMs ?? 10_000))
+  const received = await orNothing(mail.awaitReply(id, request.timeoutMs ?? replyMs))
   if (!received) return { id, status: 'no_reply', thread: id }
   const reply = { text: (received.text ?? '').trim(), raw: received.octets.toString() }
   return { id, status: 'answered', thread: received.messageId ?? id, reply }
 }
 
 async function sendCall(request: SendRequest, { a2a, link }: SendingPlatform): Promise<SendResult> {
-  const { text, from, thread = '', fault, timeoutMs = 10_000 } = request
+  const { text, from, thread = '', fault, timeoutMs = replyMs } = request
   const { origin } = requireGateway(link)
   const [name] = fullAddress(request.to, link).split('@')
   if (fault) return sendFaultyCall(`${origin}/agents/${name}/a2a`, request, a2a)

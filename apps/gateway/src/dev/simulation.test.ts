@@ -20,7 +20,8 @@ test.each([
   expect((await send(write())).status).toBe(400)
 })
 
-test('a request reaches the simulation in its own words', async () => {
-  const request = { via: 'email', to: 'echo', text: 'hello' }
-  expect(await (await send(JSON.stringify(request))).json()).toEqual({ request, expected: { outcome: 'answered' } })
+test('a request reaches the simulation in its own words, with the time that somebody waits for a reply', async () => {
+  const asked = { via: 'email', to: 'echo', text: 'hello' }
+  const request = { ...asked, timeoutMs: 10_000 }
+  expect(await (await send(JSON.stringify(asked))).json()).toEqual({ request, expected: { outcome: 'answered' } })
 })

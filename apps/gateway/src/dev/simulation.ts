@@ -13,6 +13,8 @@ import type { Gateway } from '../gateway.ts'
 
 /** Silence is what is expected then, ms. */
 const silenceMs = 1_000
+/** Somebody sits and waits: an agent that is slower than this answers later, where the flow shows it. */
+const replyMs = 10_000
 
 const { body } = simulationOperations.send
 /** With what the simulation knows. */
@@ -34,8 +36,8 @@ export function createSimulationRoutes(simulation: Pick<Simulation, 'send'>): re
     handleOperation(simulationOperations.describe, async () => simulationCatalogue),
     handleOperation(send, async ({ body: request }) => {
       const { expected } = findEntry(request)
-      const waiting = expected.outcome === 'kept' ? { timeoutMs: silenceMs } : {}
-      const sent = await simulation.send({ ...request, ...waiting }).catch(cause => {
+      const timeoutMs = expected.outcome === 'kept' ? silenceMs : replyMs
+      const sent = await simulation.send({ ...request, timeoutMs }).catch(cause => {
         throw new Unavailable(`Cannot send: ${cause instanceof Error ? cause.message : 'it failed'}`, { cause })
       })
       return { ...sent, expected }
