@@ -8,7 +8,6 @@ export {
   ConfigError,
   LeaseLost,
   Rejection,
-  readAbortKind,
   rejectionCodes,
   TurnAborted,
   Unavailable,
@@ -177,7 +176,7 @@ export type {
   StageNotice,
   TurnNote,
 } from './ports/records/note.ts'
-export { formatTurnId, isTurnNews } from './ports/records/note.ts'
+export { formatTurnId, isTurnNews, readAbortKind } from './ports/records/note.ts'
 export type { DeliveryPage, ListPeriod, ListWindow, MessagePage, Page, RefusalPage } from './ports/records/page.ts'
 export type {
   Forgetting,

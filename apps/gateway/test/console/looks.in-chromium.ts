@@ -82,11 +82,28 @@ test('every screen fits a phone of 360 px, in its width', async () => {
   await page.context().close()
 })
 
-test('10,000 rows scroll within the budget of a frame, with few of them in the page', async () => {
+test('10,000 rows scroll about as fast as 100, with few of them in the page', { timeout: 240_000 }, async () => {
+  const few = await scrollThrough(100)
+  const many = await scrollThrough(10_000)
+  expect([few.rows, many.rows]).toEqual([100, 10_000])
+  expect(many.rendered).toBeLessThan(80)
+  expect(many.quickMs).toBeLessThan(3 * few.quickMs)
+})
+
+interface Scrolling {
+  /** In the list, and the most of them in the page at once. */
+  readonly rows: number
+  readonly rendered: number
+  /** The slowest of the quickest quarter of the frames: those that no other program of the machine has held up. */
+  readonly quickMs: number
+}
+
+/** Scrolls a list from its top to its end, again until there are frames enough to compare. */
+async function scrollThrough(count: number): Promise<Scrolling> {
   const { page } = await gateway.openPage()
   await page.route('**/operator/api/messages?*', async route => {
     const query = new URL(route.request().url()).searchParams
-    const from = Number(query.get('after') ?? 10_001)
+    const from = Number(query.get('after') ?? count + 1)
     const limit = Number(query.get('limit'))
     const items = Array.from({ length: Math.min(limit, from - 1) }, (_, at) => describeRow(from - 1 - at))
     await route.fulfill({ json: { items, next: from - 1 > limit ? (items.at(-1)?.message ?? null) : null } })
@@ -96,36 +113,29 @@ test('10,000 rows scroll within the budget of a frame, with few of them in the p
   await page.reload()
   const list = page.locator('.rows')
   await list.waitFor()
-  const result = await list.evaluate(async element => {
+  const scrolling = await list.evaluate(async (element, count) => {
     const frames: number[] = []
+    const countRows = () => Number(element.querySelector('li')?.getAttribute('aria-setsize'))
+    const isAtEnd = () => element.scrollTop + element.clientHeight >= element.scrollHeight - 40
+    const end = performance.now() + 150_000
     let rendered = 0
     let last = performance.now()
-    for (let step = 0; step < 3_000; step += 1) {
-      element.scrollTop += 400
+    while (last < end) {
+      if (!isAtEnd()) element.scrollTop += 400
+      else if (countRows() >= count && frames.length >= 200) break
+      else if (countRows() >= count) element.scrollTop = 0
       await new Promise(requestAnimationFrame)
       const now = performance.now()
       frames.push(now - last)
       last = now
       rendered = Math.max(rendered, element.querySelectorAll('li').length)
-      if (
-        Number(element.querySelector('li')?.getAttribute('aria-setsize')) >= 10_000 &&
-        element.scrollTop + element.clientHeight >= element.scrollHeight - 40
-      )
-        break
     }
     frames.sort((one, other) => one - other)
-    return {
-      rendered,
-      rows: Number(element.querySelector('li')?.getAttribute('aria-setsize')),
-      quick: frames[Math.floor(frames.length / 4)] ?? 0,
-    }
-  })
-  expect(result.rows).toBe(10_000)
-  expect(result.rendered).toBeLessThan(80)
-  // The quickest quarter of the frames: those that no other program of the machine has held up.
-  expect(result.quick).toBeLessThan(34)
+    return { rendered, rows: countRows(), quickMs: frames[Math.floor(frames.length / 4)] ?? 0 }
+  }, count)
   await page.context().close()
-})
+  return scrolling
+}
 
 function describeRow(message: number): { readonly message: number } & Record<string, unknown> {
   const at = new Date(Date.UTC(2026, 0, 1) + message * 1_000).toISOString()

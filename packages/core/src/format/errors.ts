@@ -134,11 +134,3 @@ export class TurnAborted extends Error {
     this.kind = kind
   }
 }
-
-const turnEndings: ReadonlySet<unknown> = new Set<TurnAborted['kind']>(['canceled', 'deleted', 'interrupted', 'edited'])
-
-/** The reason why the store has aborted a turn, from a notice on its topic; undefined when it has not. */
-export function readAbortKind(notice: unknown): TurnAborted['kind'] | undefined {
-  const kind = (notice as { readonly kind?: unknown } | undefined)?.kind
-  return turnEndings.has(kind) ? (kind as TurnAborted['kind']) : undefined
-}

@@ -1,3 +1,4 @@
+import type { TurnAborted } from '../../format/errors.ts'
 import type { Json } from '../../format/json.ts'
 import type { Part } from '../../message/part.ts'
 import { plainTextOf } from '../../message/part.ts'
@@ -54,6 +55,14 @@ export interface StageNotice {
 export function isTurnNews(notice: unknown): notice is NoteNotice | StageNotice {
   const kind = (notice as { readonly kind?: unknown } | undefined)?.kind
   return kind === 'note' || kind === 'stage'
+}
+
+const turnEndings: ReadonlySet<unknown> = new Set<TurnAborted['kind']>(['canceled', 'deleted', 'interrupted', 'edited'])
+
+/** The reason why the store has aborted a turn, from a notice on its topic; undefined when it has not. */
+export function readAbortKind(notice: unknown): TurnAborted['kind'] | undefined {
+  const kind = (notice as { readonly kind?: unknown } | undefined)?.kind
+  return turnEndings.has(kind) ? (kind as TurnAborted['kind']) : undefined
 }
 
 export interface NotesRequest extends Pick<HistoryRequest, 'thread' | 'speakers'> {
