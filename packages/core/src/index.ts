@@ -234,7 +234,7 @@ export type {
 export { maxOpenRequirements } from './ports/records/requirement-record.ts'
 export type { TaskIntake, TaskKey, TaskWatch, WatchTarget } from './ports/records/task.ts'
 export { maxWatches } from './ports/records/task.ts'
-export type { TaskExpiry, TaskFilter, TaskRecord, TaskState } from './ports/records/task-record.ts'
+export type { SettledTask, TaskExpiry, TaskFilter, TaskRecord, TaskState } from './ports/records/task-record.ts'
 export type { BackgroundEntry, Entry } from './ports/records/transcript.ts'
 export type {
   Answer,

@@ -16,6 +16,8 @@ import { createOwnerForgetting } from './forgetting/owner.ts'
 import { createWithdrawalStore } from './forgetting/withdrawals.ts'
 import { createAdmission } from './intake/admission.ts'
 import { createLookupStore } from './lookup.ts'
+import type { FirstMessages } from './messages/first-messages.ts'
+import { createFirstMessages } from './messages/first-messages.ts'
 import type { Refusals } from './operator/refusals.ts'
 import { createRefusals } from './operator/refusals.ts'
 import { createOperatorStore } from './operator/store.ts'
@@ -86,11 +88,12 @@ export function assembleStore(parts: StoreDeps): GatewayStore {
     rewrite,
     release,
   } = parts
-  const writer = createWriter(db, onDurable, transactions)
+  const firstMessages = createFirstMessages()
+  const writer = createWriter(db, onDurable, keepingFirst(transactions, firstMessages))
   const { write, writeLightly, writeLast } = writer
   const channels = readChannelFacts(parts.channels)
   const context: StoreContext = { db, channels, write, writeLightly, writeLast, now, log, files, isAlone, scrub }
-  const tables = createTables(context)
+  const tables = createTables({ ...context, firstMessages })
   const places = {
     transcript: createSqliteTranscript(context, tables),
     objects: createObjectStore(context, bytes),
@@ -125,6 +128,17 @@ export function assembleStore(parts: StoreDeps): GatewayStore {
       rewrite?.()
     },
     close: createClosing({ db, writer, refusals, flushLookups, release }),
+  }
+}
+
+/** Committed, a message has its number for good. */
+function keepingFirst(transactions: Transactions, firstMessages: FirstMessages): Transactions {
+  return {
+    ...transactions,
+    commit(batch) {
+      transactions.commit(batch)
+      firstMessages.keep(batch.firstMessages)
+    },
   }
 }
 

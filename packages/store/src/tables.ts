@@ -16,6 +16,7 @@ import type { ForgetMessage } from './forgetting/forget.ts'
 import { createForget } from './forgetting/forget.ts'
 import type { EditTable } from './intake/edits.ts'
 import { createEditTable } from './intake/edits.ts'
+import type { FirstMessages } from './messages/first-messages.ts'
 import type { ProofKeyTable } from './messages/proof-keys.ts'
 import { createProofKeyTable } from './messages/proof-keys.ts'
 import type { ReadMessage } from './messages/reader.ts'
@@ -65,6 +66,7 @@ export interface Tables {
   readonly proofKeys: ProofKeyTable
   readonly lookups: LookupTable
   readonly readMessage: ReadMessage
+  readonly firstMessages: FirstMessages
   readonly forget: ForgetMessage
 }
 
@@ -72,9 +74,10 @@ interface TablesDeps extends Ownership {
   readonly db: Database
   readonly files: BlobFiles
   readonly channels: ChannelFacts
+  readonly firstMessages: FirstMessages
 }
 
-export function createTables({ db, files, channels, ...ownership }: TablesDeps): Tables {
+export function createTables({ db, files, channels, firstMessages, ...ownership }: TablesDeps): Tables {
   const relations = createRelationTable(db, ownership)
   const entries = createEntryTable(db)
   const parts = {
@@ -101,6 +104,7 @@ export function createTables({ db, files, channels, ...ownership }: TablesDeps):
     proofKeys: createProofKeyTable(db),
     lookups: createLookupTable(db),
     readMessage: createMessageReader(db, files),
+    firstMessages,
     forget: createForget(db, parts),
   }
 }

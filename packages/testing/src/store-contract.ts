@@ -29,6 +29,7 @@ import { rememberedContract } from './store/requirements/remembered.ts'
 import { requirementContract } from './store/requirements/requirements.ts'
 import type { OpenStore } from './store/setup/under-test.ts'
 import { taskContract } from './store/tasks/tasks.ts'
+import { firstTurnContract } from './store/turns/first-turns.ts'
 import { interruptContract } from './store/turns/interrupting.ts'
 import { noteContract } from './store/turns/notes.ts'
 import { partialAnswerContract } from './store/turns/partial-answers.ts'
@@ -44,6 +45,7 @@ const parts: readonly ((open: OpenStore) => void)[] = [
   recordContract,
   threadContract,
   turnContract,
+  firstTurnContract,
   queueModeContract,
   interruptContract,
   editContract,

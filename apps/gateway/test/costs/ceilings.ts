@@ -44,7 +44,7 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'together',
     kind: 'statements',
-    ceilings: { activitypub: 14.5, a2a: 26, email: 26, web: 37, delivery: 16 },
+    ceilings: { activitypub: 14.5, a2a: 24, email: 26, web: 37, delivery: 16 },
     aims: statementAims,
     floor: loose,
   },
@@ -90,14 +90,14 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'alone',
     kind: 'rounds',
-    ceilings: { activitypub: 26, a2a: 34, email: 30, web: 58, delivery: 18 },
+    ceilings: { activitypub: 26, a2a: 24, email: 30, web: 58, delivery: 18 },
     aims: forMessages(4),
     floor: timed,
   },
   {
     company: 'together',
     kind: 'rounds',
-    ceilings: { activitypub: 5, a2a: 5, email: 12, web: 24, delivery: 8 },
+    ceilings: { activitypub: 3, a2a: 2, email: 8, web: 22, delivery: 8 },
     aims: forMessages(0.2),
     floor: timed,
   },

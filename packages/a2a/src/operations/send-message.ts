@@ -1,4 +1,4 @@
-import type { Store, TaskRecord } from '@postern/core'
+import type { SettledTask, Store } from '@postern/core'
 import { A2aRejection } from '../format/errors.ts'
 import type { WireMessage } from '../format/wire.ts'
 import { showParts, showTask } from '../tasks/show-task.ts'
@@ -13,30 +13,40 @@ export function createSendMessage(deps: A2aOperationDeps, admit: AdmitMessage): 
     const record = await findResult(admitted, deps)
     if (!record) throw new A2aRejection('taskNotFound', 'Task not found')
     if (isBareMessage(record, admitted)) return { message: await showBareMessage(record, tasks) }
-    const historyLength = admitted.params.configuration?.historyLength ?? 0
+    const historyLength = historyLengthOf(admitted)
     return { task: await showTask(tasks, record, { historyLength, includeArtifacts: true }) }
   }
 }
 
 /** The agent wants a message as the only answer, without a task (A2A §3.1.1). */
-function isBareMessage({ state, response }: TaskRecord, { params }: AdmittedMessage): boolean {
+function isBareMessage({ state, response }: SettledTask, { params }: AdmittedMessage): boolean {
   return response?.as === 'message' && state === 'completed' && response.in_reply_to === params.message.messageId
 }
 
 async function showBareMessage(
-  { context, response }: TaskRecord,
+  { context, response }: SettledTask,
   store: Pick<Store, 'findBlob'>,
 ): Promise<WireMessage> {
   const parts = await showParts(store, response?.parts ?? [])
   return { messageId: response?.id ?? '', role: 'ROLE_AGENT', contextId: context, parts }
 }
 
+function historyLengthOf({ params }: AdmittedMessage): number {
+  return params.configuration?.historyLength ?? 0
+}
+
 function findResult(
   admitted: AdmittedMessage,
   { tasks, waiter, config }: A2aOperationDeps,
-): Promise<TaskRecord | undefined> {
+): Promise<SettledTask | undefined> {
   const { task: key, message, outcome, params } = admitted
   if (params.configuration?.returnImmediately) return tasks.findTask(key)
   const waitMs = config.limits.wait_seconds * 1000
-  return waiter.awaitTask({ key, message, mayBeOver: outcome === 'duplicate', waitMs })
+  return waiter.awaitTask({
+    key,
+    message,
+    mayBeOver: outcome === 'duplicate',
+    waitMs,
+    needsEntries: historyLengthOf(admitted) > 0,
+  })
 }

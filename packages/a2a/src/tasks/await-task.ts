@@ -1,4 +1,4 @@
-import type { Platform, Store, TaskKey, TaskRecord } from '@postern/core'
+import type { Platform, SettledTask, Store, TaskKey } from '@postern/core'
 import { isAtRest } from '../format/states.ts'
 import { listOpenMessages } from './open-messages.ts'
 
@@ -9,12 +9,14 @@ interface TaskWait {
   /** The turn may have ended before the wait began. */
   readonly mayBeOver: boolean
   readonly waitMs: number
+  /** The caller wants what was said in the task, too. */
+  readonly needsEntries: boolean
 }
 
 /** Waits for tasks in the calls that caused their turns. */
 export interface TaskWaiter {
   /** The task once it is at rest (A2A §3.2.2), or its state when the time is up; undefined when it is gone. */
-  awaitTask(wait: TaskWait): Promise<TaskRecord | undefined>
+  awaitTask(wait: TaskWait): Promise<SettledTask | undefined>
   /** Ends every wait: each answers with the present task. */
   close(): void
 }
@@ -27,7 +29,7 @@ const endings: ReadonlySet<unknown> = new Set(['settled', 'canceled'])
 interface Notice {
   readonly kind?: unknown
   /** The task after the turn, if the store adds it. */
-  readonly task?: TaskRecord | undefined
+  readonly task?: SettledTask | undefined
 }
 
 interface WaitState {
@@ -41,7 +43,7 @@ interface OpenWait extends TaskWait {
   readonly waits: WaitState
   /** Ends the subscription of each message. */
   readonly heard: Map<number, () => void>
-  readonly onEnd: (task?: TaskRecord) => void
+  readonly onEnd: (task?: SettledTask) => void
   ticks: number
 }
 
@@ -51,7 +53,7 @@ export function createTaskWaiter(store: WaitState['store'], platform: Pick<Platf
   return {
     async awaitTask(wait) {
       if (closing.signal.aborted) return store.findTask(wait.key)
-      const task = await new Promise<TaskRecord | undefined>(resolve => {
+      const task = await new Promise<SettledTask | undefined>(resolve => {
         beginWait({ ...wait, waits, heard: new Map(), onEnd: resolve, ticks: 0 })
         void tick(waits, platform)
       })
@@ -78,7 +80,7 @@ function hear(message: number, wait: OpenWait): void {
 function takeNotice(notice: unknown, wait: OpenWait): void {
   const { kind, task } = (notice ?? {}) as Notice
   if (!endings.has(kind)) return
-  if (task && isSettled(task)) endWait(wait, task)
+  if (task && isSettled(task) && (!wait.needsEntries || task.entries)) endWait(wait, task)
   else void look(wait)
 }
 
@@ -86,7 +88,7 @@ async function look(wait: OpenWait): Promise<void> {
   const { store, open } = wait.waits
   // An error ends the wait, too: the last look of each call throws it.
   const task = await store.findTask(wait.key).catch(() => undefined)
-  if (!task || isSettled(task)) endWait(wait)
+  if (!task || isSettled(task)) endWait(wait, task)
   else if (open.has(wait)) hearOthers(listOpenMessages(task), wait)
 }
 
@@ -98,7 +100,7 @@ function hearOthers(messages: readonly number[], wait: OpenWait): void {
   if (others.length > 0) void look(wait)
 }
 
-function endWait(wait: OpenWait, task?: TaskRecord): void {
+function endWait(wait: OpenWait, task?: SettledTask): void {
   if (!wait.waits.open.delete(wait)) return
   for (const unlisten of wait.heard.values()) unlisten()
   wait.onEnd(task)
@@ -126,9 +128,9 @@ export function isLookDue(ticks: number): boolean {
 }
 
 /** At rest, or working outside of any turn: no present message will change the task. */
-export function isSettled(task: TaskRecord): boolean {
+export function isSettled(task: SettledTask): boolean {
   const { state, response } = task
   if (isAtRest(state)) return true
   if (state !== 'working' || response?.status !== 'working') return false
-  return task.entries.findLast(({ role }) => role === 'user')?.nativeId === response.in_reply_to
+  return task.entries?.findLast(({ role }) => role === 'user')?.nativeId === response.in_reply_to
 }

@@ -1,4 +1,4 @@
-import type { Delivery, Entry, NormalizedResponse, Part, ShowRequirement, Store, TaskRecord } from '@postern/core'
+import type { Delivery, Entry, NormalizedResponse, Part, SettledTask, ShowRequirement, Store } from '@postern/core'
 import { showRequirements } from '@postern/core'
 
 /** Tasks with all requirements in the form for the task's owner, who may decide them. */
@@ -22,16 +22,16 @@ export function showTaskRequirements(store: ShownTasks, show: ShowRequirement | 
 }
 
 function showNotice(notice: unknown, show: ShowRequirement): unknown {
-  const { task } = (notice ?? {}) as { readonly task?: TaskRecord | undefined }
+  const { task } = (notice ?? {}) as { readonly task?: SettledTask | undefined }
   return task ? { ...(notice as object), task: showRecord(task, show) } : notice
 }
 
 /** Members that are read late stay so, because reading costs queries. */
-function showRecord(record: TaskRecord, show: ShowRequirement): TaskRecord {
+function showRecord<Task extends SettledTask>(record: Task, show: ShowRequirement): Task {
   const { owner, id, agent, context, state, updatedAt } = record
   let entries: readonly Entry[] | undefined
   let response: { readonly read: NormalizedResponse | undefined } | undefined
-  return {
+  const shown: SettledTask = {
     owner,
     id,
     agent,
@@ -39,7 +39,7 @@ function showRecord(record: TaskRecord, show: ShowRequirement): TaskRecord {
     state,
     updatedAt,
     get entries() {
-      entries ??= record.entries.map(entry => withParts(entry, show))
+      entries ??= record.entries?.map(entry => withParts(entry, show))
       return entries
     },
     get response() {
@@ -54,6 +54,7 @@ function showRecord(record: TaskRecord, show: ShowRequirement): TaskRecord {
       return record.heard
     },
   }
+  return shown as Task
 }
 
 /** A subscriber has the rights of the task's owner, who set up the subscription. */

@@ -1,4 +1,4 @@
-import type { Entry, NormalizedResponse, Part, Store, TaskRecord } from '@postern/core'
+import type { Entry, NormalizedResponse, Part, SettledTask, Store, TaskRecord } from '@postern/core'
 import { isoTime } from '@postern/core'
 import { countPartChars } from '../format/count-chars.ts'
 import { toWireState } from '../format/states.ts'
@@ -14,8 +14,8 @@ export interface TaskView {
   readonly includeArtifacts: boolean
 }
 
-/** The task as the wire has it (A2A §4.1.1), attachments included. */
-export async function showTask(store: Pick<Store, 'findBlob'>, record: TaskRecord, view: TaskView): Promise<WireTask> {
+/** The task as the wire has it (A2A §4.1.1), attachments included. One without entries has no history to show. */
+export async function showTask(store: Pick<Store, 'findBlob'>, record: SettledTask, view: TaskView): Promise<WireTask> {
   const history = pickHistory(record, view.historyLength)
   const made = view.includeArtifacts ? listMade(record) : []
   const said = [...made, ...history, ...(record.response ? [record.response] : [])]
@@ -43,7 +43,7 @@ interface RenderView {
  * A completed answer is an artifact. The status message repeats it for clients that read only the status. A question, a refusal or a
  * failure is only a status message.
  */
-function renderTask(record: TaskRecord, { made, history, known }: RenderView): WireTask {
+function renderTask(record: SettledTask, { made, history, known }: RenderView): WireTask {
   const { id, context, state, updatedAt, response } = record
   const message = response && response.parts.length > 0 ? renderAnswer(response, record, known) : undefined
   return {
@@ -64,7 +64,7 @@ interface Made {
 }
 
 /** All artifacts of the task, streamed or complete, oldest first. */
-function listMade({ earlier, response, heard }: TaskRecord): readonly Made[] {
+function listMade({ earlier, response, heard }: SettledTask): readonly Made[] {
   const answers = [...earlier, ...(response ? [response] : [])].map(answer => ({
     id: answer.id,
     parts: partsMade(answer),
@@ -89,10 +89,10 @@ export async function showParts(store: Pick<Store, 'findBlob'>, parts: readonly 
 }
 
 /** The last answer is the status message and not yet history. */
-function pickHistory(record: TaskRecord, historyLength: number): readonly Entry[] {
+function pickHistory(record: SettledTask, historyLength: number): readonly Entry[] {
   // Reading entries may query the store, so it happens only if needed.
   if (historyLength === 0) return []
-  const { entries, response } = record
+  const { entries = [], response } = record
   const last = entries.at(-1)
   const past = response && last?.role === 'assistant' ? entries.slice(0, -1) : entries
   return past.slice(-historyLength)

@@ -1,4 +1,4 @@
-import type { Agent } from '@postern/core'
+import type { Agent, TaskRecord } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { A2aAnswer, A2aTestGateway } from '../setup/gateway.ts'
 import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
@@ -97,6 +97,36 @@ describe('a blocking call', () => {
     const { body } = await idle.say('hello')
     expect(body.result.task.status).toEqual({ state: 'TASK_STATE_SUBMITTED', timestamp: expect.any(String) })
     await idle.close()
+  })
+
+  const bare = ({ entries: _, ...task }: TaskRecord) => task
+  test.each([
+    ['no look, when the notice of the end has the task', bare, 0, 0],
+    ['one look, when the notice has no task', () => undefined, 0, 1],
+    ['one look, when the caller wants what was said and the notice lacks it', bare, 5, 1],
+    ['no look, when the notice has that, too', (task: TaskRecord) => task, 5, 0],
+  ])('costs the store %s', async (_, tell, historyLength, looks) => {
+    let looked = 0
+    const watched = await openA2aGateway({
+      agents: { desk: scripted },
+      watchStore: store => ({
+        ...store,
+        listen: (topic, listener) =>
+          store.listen(topic, notice => {
+            const { task, ...rest } = (notice ?? {}) as { readonly task?: TaskRecord }
+            listener(task ? { ...rest, task: tell(task) } : notice)
+          }),
+        findTask(key) {
+          looked += 1
+          return store.findTask(key)
+        },
+      }),
+    })
+    const { body } = await watched.say('hello', {}, { configuration: { historyLength } })
+    expect(body.result.task).toMatchObject({ status: { state: 'TASK_STATE_COMPLETED' }, artifacts: [{}] })
+    expect(body.result.task.history?.length).toBe(historyLength > 0 ? 1 : undefined)
+    expect(looked).toBe(looks)
+    await watched.close()
   })
 
   test('ends when the channel lets go', async () => {

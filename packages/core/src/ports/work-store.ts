@@ -49,7 +49,7 @@ export interface ResultStore {
  * Workers take work here and bring it back. Turns of one thread come in order, or as the `lane` of their messages says; so do
  * deliveries to one place in one thread. An edit of a message whose turn is open is no turn of its own: it changes the words of that
  * turn, and breaks it off if it runs, so that it is taken up again (`maxAborts` times; then it comes behind it). Whatever makes work ready notifies `work`; a committed turn notifies `message:<n>` with `{ kind: 'settled' }`, and
- * where it was of a task, with that as it is now (`task`), so that nobody need read it.
+ * where it was of a task, with that as it is now (`task`, a `SettledTask`), so that few need read it; other processes are told without it.
  */
 export interface WorkStore extends ResultStore {
   leaseTurns(request: LeaseRequest): Promise<readonly Turn[]>

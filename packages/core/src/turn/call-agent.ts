@@ -55,8 +55,8 @@ export async function callAgent(turn: Turn, parts: CallDeps): Promise<PartialRes
   const { signal } = clock
   try {
     const before = Promise.all([addBackground(turn, turnContext, signal), keepFiles(turn, turnContext, signal)])
-    const [, kept] = await Promise.race([before, clock.expired])
-    const past = await viewPast(turn, turnContext, running, parts)
+    const [hasBackground, kept] = await Promise.race([before, clock.expired])
+    const past = await viewPast(hasBackground ? { ...turn, isFirst: false } : turn, turnContext, running, parts)
     const { view } = past
     const message = withMembers(turn.content, {
       parts: turnContext.presentParts(kept),
@@ -79,19 +79,21 @@ export async function callAgent(turn: Turn, parts: CallDeps): Promise<PartialRes
   }
 }
 
-/** The background is optional: without it the agent answers what it sees. */
+/** The background is optional: without it the agent answers what it sees. @returns whether there may be any */
 async function addBackground(
   turn: Turn,
   { store, channels, platform }: TurnContext,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const channel = turn.attempt === 1 ? findChannel(channels, turn.via) : undefined
-  if (!channel?.fetchBackground) return
+  if (!channel?.fetchBackground) return false
   try {
     const entries = await channel.fetchBackground(turn, signal)
     if (entries.length > 0) await store.addBackground(turn, entries)
+    return entries.length > 0
   } catch (error) {
     platform.log.warn({ correlation_id: turn.correlationId, err: error }, 'what went before a message cannot be had')
+    return true
   }
 }
 

@@ -14,10 +14,14 @@ export async function readMoment(
   store: Pick<Store, 'readNotes'>,
   { speakers, isStranger }: TurnSpeaker,
 ): Promise<HistoryMoment> {
-  const { agent, thread, content } = turn
-  const { phase_id, previous_phase_id } = content
+  const { thread } = turn
   const isTold = limit > 0 && !isStranger
   const notes = isTold ? await store.readNotes({ thread, before: beginningOf(turn), limit, speakers }) : []
+  return momentOf(turn, notes)
+}
+
+export function momentOf({ agent, content }: Turn, notes: HistoryMoment['notes']): HistoryMoment {
+  const { phase_id, previous_phase_id } = content
   return { agent, phase_id, previous_phase_id, notes }
 }
 

@@ -280,6 +280,21 @@ describe('what went before a message', () => {
     expect(memory.commits).toHaveLength(2)
   })
 
+  test('costs a turn that begins its thread no question to the store, unless the channel fetched some', async () => {
+    const fetch = vi.fn<NonNullable<Channel['fetchBackground']>>(async () => [])
+    const { memory, work } = background(fetch)
+    const readHistory = vi.spyOn(memory.store, 'readHistory')
+    await work({ isFirst: true })
+    expect(readHistory).not.toHaveBeenCalled()
+    fetch.mockResolvedValueOnce([entry])
+    await work({ isFirst: true })
+    expect(readHistory).toHaveBeenCalledOnce()
+    fetch.mockRejectedValueOnce(new Error('half of it may be there'))
+    await work({ isFirst: true })
+    await work()
+    expect(readHistory).toHaveBeenCalledTimes(3)
+  })
+
   test('is done without when it cannot be had', async () => {
     const broken = new Unavailable('No answer')
     const { memory, addBackground, warn, work } = background(() => Promise.reject(broken))

@@ -27,12 +27,19 @@ export function createRawAttacher(db: Database, { readNow }: Pick<BlobFiles, 're
     if (!row?.bytes) return undefined
     return decodeRaw(row.file === null ? row.bytes : readNow(row.file), row.raw_form)
   }
-  return (number, message) =>
-    Object.defineProperty(
-      message,
-      'raw',
-      rememberFirst(() => load(number)),
-    ) as NormalizedMessage
+  return (number, message) => defineRaw(message, () => load(number))
+}
+
+/** As `AttachRaw`, of bytes that are at hand. */
+export function attachRawBytes(
+  message: Omit<NormalizedMessage, 'raw'>,
+  { bytes, form }: Intake['raw'],
+): NormalizedMessage {
+  return defineRaw(message, () => decodeRaw(bytes, form))
+}
+
+function defineRaw(message: Omit<NormalizedMessage, 'raw'>, load: () => unknown): NormalizedMessage {
+  return Object.defineProperty(message, 'raw', rememberFirst(load)) as NormalizedMessage
 }
 
 function rememberFirst(load: () => unknown): PropertyDescriptor {

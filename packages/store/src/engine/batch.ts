@@ -1,4 +1,4 @@
-import type { ChangeKind, DeliveryRecord, MessageState, StopFlag, WorkKind } from '@postern/core'
+import type { ChangeKind, ChannelName, DeliveryRecord, Intake, MessageState, StopFlag, WorkKind } from '@postern/core'
 
 /** Operations of one transaction at most. */
 export const mostAtOnce = 256
@@ -19,6 +19,22 @@ interface TaskTotal {
   readonly tasks: number
 }
 
+/** A message that has begun its thread: what its rows have of it, and the bytes it came in. */
+export interface FirstMessage {
+  readonly agent: string
+  readonly channel: ChannelName
+  readonly thread_id: number
+  readonly key: string
+  readonly envelope: string
+  readonly content: string
+  readonly flags: string | null
+  readonly target: string
+  readonly correlation_id: string
+  readonly owner: string | null
+  readonly native_id: string | null
+  readonly raw: Intake['raw']
+}
+
 /** What one transaction leaves behind beside its rows: totals to book before it ends, notices to give after it. */
 export interface Batch {
   readonly totals: Map<CounterName, number>
@@ -29,6 +45,11 @@ export interface Batch {
   readonly readyWork: Set<WorkKind>
   /** What an operator sees change: numbers of each kind. */
   readonly changes: Map<ChangeKind, Set<number>>
+  /**
+   * Messages that have got a turn, by number, with their rows if these are at hand. All operations of a transaction share them, so that a lease finds
+   * what was admitted before it.
+   */
+  readonly firstMessages: Map<number, FirstMessage | undefined>
   /** Digests whose files nothing refers to once it is durable. */
   readonly droppedFiles: string[]
   /** Whether other operations run beside this one: what it has read may not be so any more when it writes. */
@@ -47,9 +68,21 @@ type Company = Pick<Batch, 'hasCompany' | 'reserve' | 'standAlone'>
 
 const nobody: Company = { hasCompany: false, reserve() {}, standAlone() {} }
 
-export function createBatch({ hasCompany, reserve, standAlone }: Company = nobody): Batch {
+export function createBatch(
+  { hasCompany, reserve, standAlone }: Company = nobody,
+  firstMessages: Batch['firstMessages'] = new Map(),
+): Batch {
   const rows = { totals: new Map(), taskTotals: new Map(), droppedFiles: [] }
-  return { ...rows, notices: [], readyWork: new Set(), changes: new Map(), hasCompany, reserve, standAlone }
+  return {
+    ...rows,
+    firstMessages,
+    notices: [],
+    readyWork: new Set(),
+    changes: new Map(),
+    hasCompany,
+    reserve,
+    standAlone,
+  }
 }
 
 /** Adds what an operation leaves behind to what its transaction does. */

@@ -23,8 +23,8 @@ export function takeShares<Row>(
   const [first, elsewhere] = findFirst(listFull())
   for (const [group, count] of elsewhere) add(group, count)
   const taken: Row[] = []
-  for (let rows = first, isSkipping = true; isSkipping; ) {
-    isSkipping = false
+  for (let rows = first, asked = limit; ; ) {
+    let isSkipping = false
     for (const row of rows) {
       const group = groupOf(row) ?? undefined
       if (isFull(group)) {
@@ -35,10 +35,11 @@ export function takeShares<Row>(
       claim(row)
       taken.push(row)
     }
-    if (taken.length >= limit) break
-    if (isSkipping) rows = find(listFull(), limit - taken.length)
+    // Fewer rows than were asked for are all there are.
+    if (!isSkipping || taken.length >= limit || rows.length < asked) return taken
+    asked = limit - taken.length
+    rows = find(listFull(), asked)
   }
-  return taken
 }
 
 /** How full the share of each group is. */

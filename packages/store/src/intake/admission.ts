@@ -15,6 +15,7 @@ import type { StoreContext } from '../engine/store-context.ts'
 import type { ForgetMessage } from '../forgetting/forget.ts'
 import type { MessageDraft } from '../messages/draft.ts'
 import { addFlag, draftIntake, sizeOf } from '../messages/draft.ts'
+import { noteFirst } from '../messages/first-messages.ts'
 import { createMessageInserter } from '../messages/insert.ts'
 import type { AdmitNew, IntakeRefusal } from '../messages/intake-refusal.ts'
 import { refuseIntake } from '../messages/intake-refusal.ts'
@@ -168,8 +169,10 @@ function createNewAdmission(
     const isTurn = wantsTurn && flag === undefined
     const message = keep(batch, addFlag(draft, flag), { ...place, task, scope: scopeOf(intake, isTurn), at })
     tables.proofKeys.keep(draft.proofKeys, found.keyUses, at)
-    if (isTurn) tables.turns.queue(batch, { message, agent: intake.agent, thread, task, now: at, ...standingOf(draft) })
-    else addToTotal(batch, 'messages.ignored')
+    if (isTurn) {
+      tables.turns.queue(batch, { message, agent: intake.agent, thread, task, now: at, ...standingOf(draft) })
+      noteFirst(batch, draft, { message, ...place, isOfTask: task !== undefined })
+    } else addToTotal(batch, 'messages.ignored')
     noteChange(batch, 'message', message)
     countStopped(batch, [flag, ...(intake.flags ?? [])])
     tables.edits.apply(batch, words, draft, at)

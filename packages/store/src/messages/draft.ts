@@ -73,6 +73,11 @@ export function addFlag(draft: MessageDraft, flag: string | undefined): MessageD
   return !flag || flag === 'deleted' || draft.flags.includes(flag) ? draft : { ...draft, flags: [...draft.flags, flag] }
 }
 
+/** As a column has them. */
+export function formatFlags({ flags }: Pick<MessageDraft, 'flags'>): string | null {
+  return flags.length > 0 ? formatJson(flags) : null
+}
+
 /** Bytes of its words and of what arrived, as far as they are in its rows. */
 export function sizeOf({ entry, intake, rawBlob }: MessageDraft): number {
   return Buffer.byteLength(entry.content) + (rawBlob ? 0 : intake.raw.bytes.byteLength)

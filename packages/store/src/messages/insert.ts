@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { StoredEntryScope } from '../conversations/entries.ts'
 import { viaOf } from '../conversations/threads.ts'
 import type { Database } from '../engine/database.ts'
-import { formatJson, prepareInsert } from '../engine/database.ts'
+import { prepareInsert } from '../engine/database.ts'
 import type { MessageDraft } from './draft.ts'
+import { formatFlags } from './draft.ts'
 
 interface MessagePosition {
   readonly thread: number
@@ -44,7 +45,7 @@ export function createMessageInserter(db: Database): InsertMessage {
       draft.proofs,
       stampTrace(draft.trace, at),
       draft.arrival,
-      draft.flags.length > 0 ? formatJson(draft.flags) : null,
+      formatFlags(draft),
       draft.target,
       raw.form,
       draft.rawBlob?.digest ?? null,

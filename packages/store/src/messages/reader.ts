@@ -1,5 +1,6 @@
 import type { ChannelName, Json, NormalizedMessage, Part, TaskKey } from '@postern/core'
 import { createRawAttacher } from '../blobs/raw.ts'
+import type { FirstMessage } from '../engine/batch.ts'
 import type { BlobFiles } from '../engine/blob-files.ts'
 import type { Database } from '../engine/database.ts'
 import { parseJson, prepareQuery } from '../engine/database.ts'
@@ -20,19 +21,8 @@ export interface StoredMessage {
 /** What `envelope` holds. */
 export type StoredEnvelope = Omit<NormalizedMessage, 'thread_id' | 'parts' | 'raw' | 'history'>
 
-interface MessageRow {
-  readonly agent: string
-  readonly channel: ChannelName
-  readonly thread_id: number
-  readonly key: string
-  readonly envelope: string
-  readonly content: string
-  readonly flags: string | null
-  readonly target: string
-  readonly correlation_id: string
-  readonly owner: string | null
-  readonly native_id: string | null
-}
+/** As the statement below reads it. */
+export type MessageRow = Omit<FirstMessage, 'raw'>
 
 /** @throws Error when there is no message of this number */
 export type ReadMessage = (number: number) => StoredMessage
@@ -50,17 +40,26 @@ export function createMessageReader(db: Database, files: Pick<BlobFiles, 'readNo
   return number => {
     const row = find.get(number)
     if (!row) throw new Error(`there is no message ${number}`)
-    return {
-      number,
-      agent: row.agent,
-      via: row.channel,
-      thread: row.thread_id,
-      content: attachRaw(number, readContent(row)),
-      flags: row.flags === null ? [] : parseJson(row.flags),
-      target: parseJson(row.target),
-      correlationId: row.correlation_id,
-      task: readTaskKey(row),
-    }
+    return toStoredMessage(number, row, content => attachRaw(number, content))
+  }
+}
+
+/** `attachRaw` gives it its member `raw`. */
+export function toStoredMessage(
+  number: number,
+  row: MessageRow,
+  attachRaw: (message: Omit<NormalizedMessage, 'raw'>) => NormalizedMessage,
+): StoredMessage {
+  return {
+    number,
+    agent: row.agent,
+    via: row.channel,
+    thread: row.thread_id,
+    content: attachRaw(readContent(row)),
+    flags: row.flags === null ? [] : parseJson(row.flags),
+    target: parseJson(row.target),
+    correlationId: row.correlation_id,
+    task: readTaskKey(row),
   }
 }
 

@@ -59,8 +59,9 @@ export interface ResponseRow {
   readonly retracted_at: number | null
 }
 
-const columns = 'r.seq, r.answers AS message, r.envelope, r.content, r.rendering, r.edited_at, r.retracted_at'
-export const selectResponse = `SELECT ${columns} FROM messages r WHERE r.kind = 'response'`
+export const responseColumns =
+  'r.seq, r.answers AS message, r.envelope, r.content, r.rendering, r.edited_at, r.retracted_at'
+export const selectResponse = `SELECT ${responseColumns} FROM messages r WHERE r.kind = 'response'`
 const fromName = `FROM thread_aliases n JOIN messages r ON r.kind = 'response' AND r.answers = n.message AND r.native_id = n.name
   WHERE n.name = ?`
 
@@ -148,7 +149,7 @@ export function createResponseLookup(
   db: Database,
   readMessage: ReadMessage,
 ): Pick<LookupStore, 'findResponse' | 'findAnswer' | 'listResponses' | 'countListed'> {
-  const findById = prepareQuery<ResponseRow>(db, `SELECT ${columns} ${fromName}`)
+  const findById = prepareQuery<ResponseRow>(db, `SELECT ${responseColumns} ${fromName}`)
   const findByMessage = prepareQuery<ResponseRow>(db, `${selectResponse} AND r.answers = ?`)
   const newest = 'r.agent = ? AND r.channel IN (?) AND r.seq < ? ORDER BY r.seq DESC LIMIT +?'
   const listNewest = prepareQuery<ResponseRow>(db, `${selectResponse} AND ${newest}`)

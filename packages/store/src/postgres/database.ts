@@ -121,7 +121,7 @@ function createPostgresTransactions(
     const operations = wave.map(({ member, names }) => ({
       names,
       operation() {
-        const own = createBatch({ ...lockstep, hasCompany: lockstep.isRunning() })
+        const own = createBatch({ ...lockstep, hasCompany: lockstep.isRunning() }, batch.firstMessages)
         return { result: member.operation(own), own }
       },
     }))

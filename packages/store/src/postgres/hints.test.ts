@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createHints, noticesOf } from './hints.ts'
+import { createHints, noticesOf, ownNoticesOf } from './hints.ts'
 
 const notice = (length: number) => ({ topic: 'message:1', payload: { kind: 'part', chunk: 'ä\0🦆'.repeat(length) } })
 
@@ -32,6 +32,29 @@ test('a gateway drops an unfinished notice when many others begin after it', () 
   there.read(first ?? '')
   for (let at = 0; at < 200; at += 1) there.read(here.write([notice(5_000)])[0] ?? '')
   expect(rest.map(payload => there.read(payload)).filter(Boolean)).toEqual([])
+})
+
+const settledTask = { owner: 'o', id: 't', agent: 'a', context: 'c', state: 'completed' as const, updatedAt: 1 }
+
+test('a gateway tells its own listeners the end of a turn with the task, and asks nothing for what few of them look at', () => {
+  const task = {
+    ...settledTask,
+    earlier: [],
+    heard: [],
+    get entries(): never {
+      throw new Error('entries were read')
+    },
+  }
+  const ending = (payload: object) => [{ topic: 'message:1', payload: { kind: 'settled', ...payload } }]
+  const rest = { readyWork: new Set<never>(), changes: new Map() }
+  const told = ownNoticesOf({ notices: ending({ task }), ...rest })
+  expect(told).toEqual(ending({ task: { ...settledTask, earlier: [], heard: [] } }))
+  const away = Object.defineProperty({ ...settledTask }, 'earlier', {
+    get() {
+      throw new Error('the database is away')
+    },
+  })
+  expect(ownNoticesOf({ notices: ending({ task: away }), ...rest })).toEqual(ending({}))
 })
 
 test('a gateway tells others the end of a turn without the task, which their listeners can look up', () => {

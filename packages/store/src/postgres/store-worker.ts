@@ -10,7 +10,7 @@ import { readMembers } from '../together/read-members.ts'
 import { openBlockingLine } from './connection/blocking-line.ts'
 import type { LineEvent } from './connection/messages.ts'
 import { openPostgresDatabase } from './database.ts'
-import { createHints, noticesOf } from './hints.ts'
+import { createHints, noticesOf, ownNoticesOf } from './hints.ts'
 import { channelOf, writerLockOf } from './server/session.ts'
 import { readPostgresUrl } from './server/settings.ts'
 import { createTakeover } from './takeover.ts'
@@ -94,7 +94,7 @@ function takeOverFrom(expired: string): void {
 }
 
 function emitNotices(batch: Batch): void {
-  for (const notice of noticesOf(batch)) emit({ kind: 'notice', notice })
+  for (const notice of ownNoticesOf(batch)) emit({ kind: 'notice', notice })
 }
 
 const store = assembleStore({

@@ -1,4 +1,4 @@
-import type { TaskRecord } from '@postern/core'
+import type { SettledTask, TaskRecord } from '@postern/core'
 import type { Database } from '../engine/database.ts'
 import { createTaskAnswerReader } from './answers.ts'
 import { createTaskEntryReader } from './entries.ts'
@@ -38,5 +38,18 @@ export function createTaskRecorder(db: Database): ToTaskRecord {
         return heard
       },
     }
+  }
+}
+
+/**
+ * A task as another thread gets it with the end of its turn: without its entries, which would have to be read. Undefined when the database is away;
+ * whoever waits looks then.
+ */
+export function toSettledTask(record: TaskRecord): SettledTask | undefined {
+  try {
+    const { owner, id, agent, context, state, updatedAt, response, earlier, heard } = record
+    return { owner, id, agent, context, state, updatedAt, response, earlier, heard }
+  } catch {
+    return undefined
   }
 }

@@ -13,5 +13,5 @@ export interface TaskRow {
   readonly has_earlier: 0 | 1
 }
 
-export const taskColumns = `id, owner, native_id, agent, context, state, updated_at, response_seq, EXISTS (SELECT 1 FROM messages e
+export const taskColumns = `tasks.id, tasks.owner, tasks.native_id, tasks.agent, tasks.context, tasks.state, tasks.updated_at, tasks.response_seq, EXISTS (SELECT 1 FROM messages e
   WHERE e.task_id = tasks.id AND e.kind = 'response' AND e.seq <> coalesce(tasks.response_seq, 0)) AS has_earlier`

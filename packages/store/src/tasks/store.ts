@@ -1,7 +1,9 @@
 import type { TaskFilter, TaskRecord, TaskStore } from '@postern/core'
+import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
-import type { ResponseTable } from '../messages/responses.ts'
+import type { ResponseRow, ResponseTable } from '../messages/responses.ts'
+import { readResponse, responseColumns } from '../messages/responses.ts'
 import type { TurnTable } from '../turns/table.ts'
 import { createCancel } from './cancel.ts'
 import type { ExpiryDeps } from './expiry.ts'
@@ -23,7 +25,7 @@ interface TaskStoreDeps extends ExpiryDeps {
 
 export function createTaskStore(context: StoreContext, tables: TaskStoreDeps): TaskStore {
   const { db } = context
-  const find = prepareQuery<TaskRow>(db, `SELECT ${columns} FROM tasks WHERE owner = ? AND native_id = ?`)
+  const find = createTaskLookup(db)
   const list = prepareQuery<TaskRow>(
     db,
     `SELECT ${columns} FROM tasks WHERE ${matches} AND (updated_at, native_id) < (?6, ?7)
@@ -49,8 +51,8 @@ export function createTaskStore(context: StoreContext, tables: TaskStoreDeps): T
 
   return {
     async findTask({ owner, id }) {
-      const row = find.get(owner, id)
-      return row && toRecord(row, readResponse(row))
+      const found = find(owner, id)
+      return found && toRecord(found.row, found.response)
     },
     async listTasks(filter) {
       const wanted = filterValues(filter)
@@ -62,6 +64,21 @@ export function createTaskStore(context: StoreContext, tables: TaskStoreDeps): T
     cancelTask: createCancel(context, tables),
     ...createTaskExpiry(context, tables),
     ...createWatchStore(context, tables.watches),
+  }
+}
+
+type Answered = { readonly [Column in keyof ResponseRow]: ResponseRow[Column] | null }
+
+/** A task and its last answer, in one question. */
+function createTaskLookup(db: Database) {
+  const find = prepareQuery<TaskRow & Answered>(
+    db,
+    `SELECT ${columns}, ${responseColumns} FROM tasks LEFT JOIN messages r ON r.seq = tasks.response_seq AND r.kind = 'response'
+     WHERE tasks.owner = ? AND tasks.native_id = ?`,
+  )
+  return (owner: string, id: string) => {
+    const row = find.get(owner, id)
+    return row && { row, response: row.seq === null ? undefined : readResponse(row as ResponseRow).response }
   }
 }
 

@@ -5,6 +5,7 @@ import type { Database } from '../engine/database.ts'
 import { formatJson, prepareQuery, readTogether } from '../engine/database.ts'
 import { refuseLostLease, takeShares } from '../engine/lease.ts'
 import type { StoreContext } from '../engine/store-context.ts'
+import type { FirstMessages } from '../messages/first-messages.ts'
 import type { ReadMessage } from '../messages/reader.ts'
 import { appendAttempt, formatAttempt } from './attempts.ts'
 import type { Gatherable } from './gathering.ts'
@@ -22,6 +23,7 @@ interface DueTurn extends Gatherable {
 export interface TurnLeaseDeps {
   readonly tasks: { setWorking(task: number, now: number): void }
   readonly readMessage: ReadMessage
+  readonly firstMessages: Pick<FirstMessages, 'find'>
 }
 
 /** Turns are taken up here, in the order they fell due, and given back. */
@@ -67,11 +69,7 @@ export function createTurnLeases(
         )
         return readTogether(
           db,
-          claimed.map(
-            ({ due, merged }) =>
-              () =>
-                toTurn(tables, due, merged),
-          ),
+          claimed.map(taken => () => readClaimed(tables, batch, taken)),
         )
       }),
     noteWaiting: ({ message, token }, isWaiting) =>
@@ -84,6 +82,16 @@ export function createTurnLeases(
     renewTurn: async ({ message, token }, leaseMs) =>
       refuseLostLease(await writeLightly(() => renew.run(now() + leaseMs, message, token).changes), `turn ${message}`),
   }
+}
+
+/** Nobody has had it, and its words are as they came; those of a merged turn may have changed without a trace. */
+function isUntouched({ lease_token, revision, mode }: DueTurn): boolean {
+  return lease_token === 0 && revision === 0 && mode !== 'merge'
+}
+
+function readClaimed(tables: TurnLeaseDeps, batch: Batch, { due, merged }: ClaimedTurn): Turn {
+  const first = isUntouched(due) ? tables.firstMessages.find(batch, due.message) : undefined
+  return toTurn(tables, due, { merged, first })
 }
 
 interface ClaimedTurn {

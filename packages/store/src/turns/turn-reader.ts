@@ -2,7 +2,7 @@ import type { Turn } from '@postern/core'
 import { mergeMessages } from '@postern/core'
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
-import type { ReadMessage } from '../messages/reader.ts'
+import type { ReadMessage, StoredMessage } from '../messages/reader.ts'
 
 interface TurnReaderDeps {
   readonly readMessage: ReadMessage
@@ -17,12 +17,29 @@ interface TakenTurn {
   readonly revision: number
 }
 
-/** A turn as a worker has it, with the messages that it answers, too. */
-export function toTurn({ readMessage }: TurnReaderDeps, due: TakenTurn, merged: readonly number[]): Turn {
+interface TurnWords {
+  /** The earlier messages that it answers, too, oldest first. */
+  readonly merged: readonly number[]
+  /** Its message, if this has begun its thread and is at hand. */
+  readonly first?: StoredMessage | undefined
+}
+
+/** A turn as a worker has it. */
+export function toTurn({ readMessage }: TurnReaderDeps, due: TakenTurn, { merged, first }: TurnWords): Turn {
   const { message, lease_token: token, attempt, crash_count: crashes, revision } = due
-  const { agent, via, content, thread, target, flags, correlationId, task } = readMessage(message)
+  const { agent, via, content, thread, target, flags, correlationId, task } = first ?? readMessage(message)
   const held = { message, token: token + 1, attempt: attempt + 1, crashes }
-  const turn = { ...held, agent, via, thread, target, correlationId, task, ...(revision > 0 && { revision }) }
+  const turn = {
+    ...held,
+    agent,
+    via,
+    thread,
+    target,
+    correlationId,
+    task,
+    ...(revision > 0 && { revision }),
+    ...(first && { isFirst: true }),
+  }
   if (merged.length === 0) return { ...turn, content, flags }
   const earlier = merged.map(readMessage)
   return {
@@ -54,6 +71,6 @@ export function createTurnReader(db: Database, tables: TurnReaderDeps): (message
     const row = find.get(number)
     if (!row || row.merged_into !== null) return undefined
     const merged = listMerged.all(number).map(({ message }) => message)
-    return toTurn(tables, row, merged)
+    return toTurn(tables, row, { merged })
   }
 }

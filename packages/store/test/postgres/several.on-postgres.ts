@@ -9,6 +9,7 @@ import { discardLog } from '../open-test-store.ts'
 import { makeDatabase, openPostgresTestStore, schemaOf } from './open-postgres-test-store.ts'
 import { askServer } from './test-server.ts'
 
+const adasTask = { owner: 'ada', id: 'task 1' }
 const request = { holder: 'worker', limit: 10, leaseMs: 30_000 }
 
 /** Two gateways at one database. */
@@ -29,6 +30,21 @@ function nextNotice(store: GatewayStore, topic: string): Promise<unknown> {
 }
 
 describe('two stores at one database', () => {
+  test('tell the end of a turn with its task at home, and without it elsewhere', async () => {
+    const { store, other, close } = await openTwo()
+    const { message } = await store.admit(sketchIntake('m1', { task: { ...adasTask, context: 'ctx' } }), 'c')
+    const [home, elsewhere] = [other, store].map(each => nextNotice(each, `message:${message}`))
+    const [turn] = await other.leaseTurns(request)
+    if (!turn) throw new Error('no turn is due')
+    const answer = sketchAnswer(turn, 'hello')
+    await other.commit(turn, answer)
+    expect(await elsewhere).toEqual({ kind: 'settled' })
+    const { entries: _, ...found } = (await other.findTask(adasTask)) ?? { entries: [] }
+    expect(await home).toEqual({ kind: 'settled', task: found })
+    expect(found).toMatchObject({ state: 'completed', response: answer.response })
+    await close()
+  })
+
   test('hear what makes work ready, and of the end of turns, whoever does it', async () => {
     const { store, other, close } = await openTwo()
     const ready = nextNotice(other, 'work')

@@ -4,9 +4,9 @@ import type {
   Part,
   PartialResponse,
   Platform,
+  SettledTask,
   StageNotice,
   Store,
-  TaskRecord,
 } from '@postern/core'
 import { isTurnNews } from '@postern/core'
 import type { Behind } from '../events/run-events.ts'
@@ -49,7 +49,7 @@ interface ChunkNotice {
 /** `task`: as it is after the turn, if the store tells it. */
 interface EndNotice {
   readonly kind: 'settled' | 'canceled'
-  readonly task?: TaskRecord | undefined
+  readonly task?: SettledTask | undefined
 }
 
 type Notice = ChunkNotice | NoteNotice | StageNotice | EndNotice

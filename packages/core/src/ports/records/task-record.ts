@@ -20,6 +20,11 @@ export interface TaskRecord extends TaskKey {
   readonly heard: readonly StreamedAnswer[]
 }
 
+/** A task as the notice of a turn's end has it. Absent `entries`: they would have to be read. */
+export interface SettledTask extends Omit<TaskRecord, 'entries'> {
+  readonly entries?: readonly Entry[] | undefined
+}
+
 export interface TaskFilter {
   readonly owner: string
   readonly agent?: string | undefined

@@ -55,6 +55,8 @@ export interface Turn {
   readonly task?: TaskKey | undefined
   /** Earlier messages that this turn answers, too, oldest first; their parts stand first in `content.parts`. */
   readonly merged?: readonly number[] | undefined
+  /** Its message has begun its thread: nothing came before it. Absent: the store does not say. */
+  readonly isFirst?: boolean | undefined
   /** How often its words have changed since they came; absent: never. */
   readonly revision?: number | undefined
 }

@@ -7,7 +7,7 @@ import type { HistoryView } from '../../ports/agent/history-policy.ts'
 import type { RunningAgent, TurnContext } from '../../ports/agent/turn-context.ts'
 import type { Turn } from '../../ports/records/work.ts'
 import type { EntryChange, GivenMessage } from '../../ports/trace/trace.ts'
-import { readMoment } from '../phase.ts'
+import { momentOf, readMoment } from '../phase.ts'
 
 interface Past {
   readonly view: HistoryView
@@ -22,6 +22,7 @@ export async function viewPast(
   { history }: Pick<RunningAgent, 'history'>,
   { known, only }: { readonly known: TurnPerson | undefined; readonly only?: ReadonlySet<number> | undefined },
 ): Promise<Past> {
+  if (turn.isFirst && !known) return { view: history.view([], momentOf(turn, [])), entries: [] }
   const { store } = turnContext
   const speaker = await findSpeaker(turn, turnContext, known)
   const moment = await readMoment(turn, history, store, speaker)

@@ -1,0 +1,75 @@
+import type { Store, Turn } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import { adasTask, ofTask } from '../setup/task-sketches.ts'
+import type { OpenStore } from '../setup/under-test.ts'
+import { inThread, leaseOnlyTurn, leaseTurns, sayNothing, sketchIntake, withStore } from '../setup/under-test.ts'
+
+export function firstTurnContract(open: OpenStore): void {
+  describe('turns of messages that begin their threads', () => {
+    describeFirstTurns(open)
+  })
+}
+
+/** What a turn carries, whether it was read or at hand. */
+const carried = ({ agent, via, thread, target, flags, correlationId, task, content }: Turn) => {
+  const { raw, ...message } = content
+  return { agent, via, thread, target, flags, correlationId, task, message, raw }
+}
+
+async function readCarried(store: Store, { message }: Turn) {
+  const read = await store.readTurn(message)
+  return read && carried(read)
+}
+
+function describeFirstTurns(open: OpenStore): void {
+  test(
+    'the first turn of a thread says that it is, and carries to the last letter what the store has',
+    withStore(open, async ({ store }) => {
+      const parts = [{ kind: 'text', mime: 'text/plain', content: 'Grüße\u2028"' } as const]
+      await store.admit(sketchIntake('m1', { flags: ['odd'], message: { parts } }), 'c1')
+      await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c2')
+      const turns = await leaseTurns(store)
+      expect(turns.map(({ isFirst }) => isFirst)).toEqual([true, true])
+      for (const turn of turns) expect(carried(turn)).toStrictEqual(await readCarried(store, turn))
+      expect(turns[1]?.task).toMatchObject(adasTask)
+    }),
+  )
+  test(
+    'what an agent does to its message changes nothing for whoever tries again',
+    withStore(open, async ({ store, now }) => {
+      await store.admit(sketchIntake('m1'), 'c')
+      const turn = await leaseOnlyTurn(store)
+      const stored = await readCarried(store, turn)
+      Object.assign(turn.content.sender, { address: '@else@where.test' })
+      await store.release(turn, { dueAt: now() })
+      const again = await leaseOnlyTurn(store)
+      expect(again.isFirst).toBeUndefined()
+      expect(carried(again)).toStrictEqual(stored)
+    }),
+  )
+  test(
+    'a turn does not say that it is the first behind another one of its thread, nor when its message is large',
+    withStore(open, async ({ store }) => {
+      const bytes = new TextEncoder().encode(JSON.stringify({ id: 'm3', long: 'x'.repeat(20_000) }))
+      await store.admit(sketchIntake('m1', inThread('t')), 'c')
+      await store.admit(sketchIntake('m2', inThread('t')), 'c')
+      await store.admit(sketchIntake('m3', { raw: { bytes, form: 'json' } }), 'c')
+      const [first, large] = await leaseTurns(store)
+      expect([first?.isFirst, large?.isFirst]).toEqual([true, undefined])
+      expect(large?.content.raw).toMatchObject({ id: 'm3' })
+      if (first) await store.commit(first, sayNothing())
+      expect((await leaseOnlyTurn(store)).isFirst).toBeUndefined()
+    }),
+  )
+  test(
+    'each turn carries its own message, of more than the store keeps at hand',
+    withStore(open, async ({ store }) => {
+      const ids = Array.from({ length: 300 }, (_, at) => `m${at}`)
+      await Promise.all(ids.map(id => store.admit(sketchIntake(id), 'c')))
+      const turns = await leaseTurns(store, 300)
+      expect(turns.map(({ content }) => content.id)).toEqual(ids)
+      for (const turn of [...turns.slice(0, 3), ...turns.slice(-3)])
+        expect(carried(turn)).toStrictEqual(await readCarried(store, turn))
+    }),
+  )
+}
