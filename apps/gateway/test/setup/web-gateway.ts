@@ -58,7 +58,8 @@ export type Overrides = Record<string, unknown> | ((simulation: Simulation) => R
 const chatter = { agents: { chat: { use: '../agents/chat/chatter.ts' } }, default_agent: 'chat' }
 
 let count = 0
-export const uniqueName = (what: string) => `${what}-${++count}`
+/** Of no form that a test writes itself, as in `thread-123`. */
+export const uniqueName = (what: string) => `${what}-no-${++count}`
 
 export async function openWebGateway(web: object = {}, overrides: Overrides = {}): Promise<WebGateway> {
   const people = ['ann', 'bob'] as const
