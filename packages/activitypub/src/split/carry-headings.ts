@@ -1,4 +1,4 @@
-import { heading } from '../markdown/block-marks.ts'
+import { heading } from './block-marks.ts'
 import type { Fragment, PieceLimits } from './cut.ts'
 import { countMarkdown, gaps } from './length/markdown-length.ts'
 

@@ -1,4 +1,4 @@
-import { fence } from '../markdown/block-marks.ts'
+import { fence } from './block-marks.ts'
 import type { Fragment, PieceLimits } from './cut.ts'
 import { createCut } from './cut.ts'
 import { cutPlain } from './cut-text.ts'

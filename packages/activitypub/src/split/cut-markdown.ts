@@ -1,4 +1,4 @@
-import { bullet, indent, indented, quoted } from '../markdown/block-marks.ts'
+import { bullet, indent, indented, quoted } from './block-marks.ts'
 import { carryEmphasis } from './carry-emphasis.ts'
 import { carryHeadings } from './carry-headings.ts'
 import type { Cut, Fragment, PieceLimits } from './cut.ts'

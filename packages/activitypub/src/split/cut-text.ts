@@ -1,4 +1,4 @@
-import { inlineToHtml } from '../markdown/inline.ts'
+import { inlineToPostHtml } from '@postern/markup/markdown'
 import { createCut } from './cut.ts'
 import { readGraphemes } from './length/graphemes.ts'
 import { countText, countVisible, readAddresses } from './length/visible-length.ts'
@@ -38,5 +38,5 @@ function* readWordPieces(word: string): Generator<string> {
 /** As it will be shown, with the space around it. */
 function countInline(text: string, max: number): number {
   const words = text.trim()
-  return countVisible(inlineToHtml(words), max) + text.length - words.length
+  return countVisible(inlineToPostHtml(words), max) + text.length - words.length
 }

@@ -1,16 +1,15 @@
 import type { NormalizedResponse, Part, ResponseStatus, TextPart } from '@postern/core'
 import { escapeHtml } from '@postern/core'
+import { markdownToPostHtml } from '@postern/markup/markdown'
 import { memoize } from '../cache/memoize.ts'
 import { findWebAddress } from '../format/iri.ts'
 import { sanitizeHtml } from '../html/sanitize.ts'
-import { trimAddress } from '../markdown/inline.ts'
-import { markdownToHtml } from '../markdown/to-html.ts'
 
 type PartWriters = { readonly [Kind in Part['kind']]: (part: Extract<Part, { kind: Kind }>) => string }
 
 const textWriters: { readonly [Mime in TextPart['mime']]: (content: string) => string } = {
   'text/plain': plainToHtml,
-  'text/markdown': markdownToHtml,
+  'text/markdown': markdownToPostHtml,
   'text/html': sanitizeHtml,
 }
 
@@ -76,6 +75,12 @@ function withAddresses(text: string): string {
 function linkAddress(found: string): string {
   const address = trimAddress(found)
   return linkTo(address, address) + escapeHtml(found.slice(address.length))
+}
+
+/** The end of a sentence is not part of the address in it. */
+function trimAddress(address: string): string {
+  const bare = address.replace(/[.,;:!?*_~]{1,16}$/, '')
+  return bare.endsWith(')') && !bare.includes('(') ? bare.slice(0, -1) : bare
 }
 
 function paragraph(html: string, note?: string, more = ''): string {
