@@ -3,6 +3,9 @@ import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
+/** A mail whose `Date` is some days old counts as one that may be replayed. */
+const today = new Date().toUTCString()
+
 // Authors who resemble a person whom the agent knows (EM-4.3).
 
 const key = makeDkimKey(2048)
@@ -19,7 +22,7 @@ async function write(from: string, { to = `echo@${mailDomain}`, isProven = true,
   counter += 1
   const signer = /@([^>]+)/.exec(from)?.[1] ?? ''
   at.simulation.dns.set(`s1._domainkey.${signer}`, { TXT: [keyRecord(key)] })
-  const message = `From: ${from}\r\nTo: ${to}\r\nSubject: ${counter}\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\nMessage-ID: <c${counter}@x.test>\r\n${header}\r\nHello ${counter}.\r\n`
+  const message = `From: ${from}\r\nTo: ${to}\r\nSubject: ${counter}\r\nDate: ${today}\r\nMessage-ID: <c${counter}@x.test>\r\n${header}\r\nHello ${counter}.\r\n`
   const { status } = await at.post(isProven ? signText(message, { domain: signer, key }) : message, { to })
   expect(status).toBe(200)
   const { flags, proofs, state, message: taken, number } = await at.latest()

@@ -3,6 +3,9 @@ import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
+/** A mail whose `Date` is some days old counts as one that may be replayed. */
+const today = new Date().toUTCString()
+
 // RFC 9989: whose policy it is, found by walking up the tree.
 
 const key = makeDkimKey(2048)
@@ -38,7 +41,7 @@ afterAll(() => gateway.close())
 
 async function judge(author: string, signer?: string) {
   counter += 1
-  const plain = `From: ann@${author}\nTo: echo@${mailDomain}\nSubject: ${counter}\nDate: Sat, 21 Nov 2026 10:00:00 +0000\nMessage-ID: <d${counter}@${author}>\n\nHi.\n`
+  const plain = `From: ann@${author}\nTo: echo@${mailDomain}\nSubject: ${counter}\nDate: ${today}\nMessage-ID: <d${counter}@${author}>\n\nHi.\n`
   const answer = await gateway.post(signer ? signText(plain, { domain: signer, key }) : plain)
   if (answer.status !== 200) return `refused ${answer.status}`
   const { state, message } = await gateway.latest()

@@ -7,6 +7,9 @@ import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import type { TestSigning } from '../setup/sign.ts'
 import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
+/** A mail whose `Date` is some days old counts as one that may be replayed. */
+const today = new Date().toUTCString()
+
 const rsa = makeDkimKey(2048)
 const small = makeDkimKey(1024)
 const tiny = makeDkimKey(768)
@@ -46,7 +49,7 @@ afterAll(() => gateway.close())
 
 function write(from = 'Ann <ann@open.test>', body = 'The first line.\n'): string {
   counter += 1
-  return `From: ${from}\nTo: echo@${mailDomain}\nSubject: Number ${counter}\nDate: Sat, 21 Nov 2026 10:00:00 +0000\nMessage-ID: <${counter}@open.test>\n\n${body}`
+  return `From: ${from}\nTo: echo@${mailDomain}\nSubject: Number ${counter}\nDate: ${today}\nMessage-ID: <${counter}@open.test>\n\n${body}`
 }
 
 function sign(signing: Partial<TestSigning> = {}, message = write()): string {

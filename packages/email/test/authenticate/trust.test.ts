@@ -5,6 +5,9 @@ import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
+/** A mail whose `Date` is some days old counts as one that may be replayed. */
+const today = new Date().toUTCString()
+
 // The verdicts that an operator may believe beside the author's own signature (EM-4.6).
 
 const key = makeDkimKey(2048)
@@ -39,7 +42,7 @@ const swarm = Array.from({ length: 22 }, (_, index) => `bee${index}`)
 
 function write(author = 'ann@shut.test', body = 'Hello all.'): string {
   counter += 1
-  return `From: ${author}\r\nTo: echo@${mailDomain}\r\nSubject: ${counter}\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\nMessage-ID: <t${counter}@open.test>\r\n\r\n${body}\r\n`
+  return `From: ${author}\r\nTo: echo@${mailDomain}\r\nSubject: ${counter}\r\nDate: ${today}\r\nMessage-ID: <t${counter}@open.test>\r\n\r\n${body}\r\n`
 }
 
 const sign = (message: string, signer = 'shut.test', more: { key?: KeyObject; selector?: string } = {}) =>

@@ -4,6 +4,9 @@ import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
+/** A mail whose `Date` is some days old counts as one that may be replayed. */
+const today = new Date().toUTCString()
+
 // Mail that no agent here can read (EM-4.9): its author is told, once.
 
 const key = makeDkimKey(2048)
@@ -52,7 +55,7 @@ async function write(
   counter += 1
   const id = `u${counter}@open.test`
   const named = references ? `In-Reply-To: <${references}>\r\nReferences: <${references}>\r\n` : ''
-  const message = `From: Ann <${from}>\r\nTo: echo@${mailDomain}\r\nSubject: Secret ${counter}\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\nMessage-ID: <${id}>\r\n${named}${header}${content}\r\n`
+  const message = `From: Ann <${from}>\r\nTo: echo@${mailDomain}\r\nSubject: Secret ${counter}\r\nDate: ${today}\r\nMessage-ID: <${id}>\r\n${named}${header}${content}\r\n`
   const signed = isSigned ? signText(message, { domain: from.split('@')[1] ?? '', key, fields }) : message
   expect((await gateway.post(signed, { to: `echo@${mailDomain}` })).status).toBe(200)
   return id

@@ -4,6 +4,9 @@ import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
+/** A mail whose `Date` is some days old counts as one that may be replayed. */
+const today = new Date().toUTCString()
+
 // Attacks with a mail that the attacker once received, and that proves its author for ever.
 
 const key = makeDkimKey(2048)
@@ -20,7 +23,7 @@ afterAll(() => gateway.close())
 function write(): string {
   counter += 1
   const id = `<h${counter}@open.test>`
-  return `From: ann@open.test\r\nTo: echo@${mailDomain}\r\nSubject: Please\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\nMessage-ID: ${id}\r\n\r\nPay ${counter}.\r\n`
+  return `From: ann@open.test\r\nTo: echo@${mailDomain}\r\nSubject: Please\r\nDate: ${today}\r\nMessage-ID: ${id}\r\n\r\nPay ${counter}.\r\n`
 }
 
 const sign = (message: string) => signText(message, { domain: 'open.test', key })
