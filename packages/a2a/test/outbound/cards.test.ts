@@ -89,6 +89,7 @@ describe('A2A-C05 an interface', () => {
   test('is the first that we speak, with its tenant echoed', async () => {
     peer.card.supportedInterfaces = [
       { url: 'https://peer.test:443', protocolBinding: 'GRPC', protocolVersion: '1.0' },
+      { url: 'https://peer.test', protocolBinding: { toString: 1 }, protocolVersion: { toString: 1 } },
       { url: 'https://peer.test/old', protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
       { url: 'https://peer.test/rest/', protocolBinding: 'HTTP+JSON', protocolVersion: '1.0', tenant: 'blue' },
     ]

@@ -31,7 +31,7 @@ export function checkContext(json: JsonObject): void {
   if (context === undefined) return
   const entries = listOf(context)
   // Without a context it is AS2 by its media type (AS2 §2.1); with one, AS2 must be in it.
-  if (!entries.some(entry => activityStreamsNames.includes(String(entry))))
+  if (!entries.some(entry => typeof entry === 'string' && activityStreamsNames.includes(entry)))
     throw malformed('its @context is not that of ActivityStreams')
   for (const entry of entries) checkInline(asObject(entry))
 }
@@ -45,8 +45,7 @@ function checkInline(definitions: JsonObject | undefined): void {
 
 function isMeant(definition: unknown, meaning: string): boolean {
   const target = asObject(definition)?.['@id'] ?? definition
-  const iris = activityStreamsNames.map(name => meaning.replace('as:', `${name}#`))
-  return target === meaning || iris.includes(String(target))
+  return target === meaning || activityStreamsNames.some(name => target === meaning.replace('as:', `${name}#`))
 }
 
 function malformed(problem: string): Rejection {

@@ -89,6 +89,8 @@ function addressReaction(
   { act, agent, at, target: json }: ReactionAction,
   { origin }: AddressDeps,
 ): Addressing | undefined {
+  // What an agent said unasked has no target.
+  if (json === null) return undefined
   const target = readReplyTarget(json)
   const { object, inbox, actor } = target
   const isBoost = boosts.has(act)

@@ -86,6 +86,8 @@ test('AP-50: the gateway refuses a context without ActivityStreams, and a missin
   const { gateway, alice } = stage
   const other = composeNote(alice, {}, { '@context': 'https://schema.org' })
   expect(await postActivity(gateway, alice, other)).toMatchObject({ status: 400 })
+  const strange = composeNote(alice, {}, { '@context': { toString: 1, valueOf: 2, id: { '@id': { toString: 1 } } } })
+  expect(await postActivity(gateway, alice, strange)).toMatchObject({ status: 400 })
   const none = composeNote(alice, {}, { '@context': undefined })
   expect(await postActivity(gateway, alice, none)).toMatchObject({ status: 202 })
 })

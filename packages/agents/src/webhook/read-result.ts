@@ -80,7 +80,7 @@ const readers: Readonly<Record<EnvelopeType, Reader>> = {
   approval_required: askOn,
   delta: () => {},
   tool_call({ payload, metadata }, { trace }) {
-    const name = String(payload.tool_name ?? '')
+    const name = typeof payload.tool_name === 'string' ? payload.tool_name : ''
     const id = typeof metadata.tool_call_id === 'string' ? metadata.tool_call_id : `${name}-${trace.length}`
     trace.push({ kind: 'tool_call', id, name, args: payload.parameters ?? {} })
   },

@@ -43,7 +43,7 @@ function listOffers(card: Readonly<Record<string, unknown>>): readonly Offer[] {
   if (!Array.isArray(supportedInterfaces)) return listLegacyOffers(card)
   const named = supportedInterfaces.slice(0, mostInterfaces).filter(isJsonObject)
   return named.flatMap(({ url, tenant, protocolBinding, protocolVersion }): Offer[] => {
-    const binding = nameBinding(String(protocolBinding), String(protocolVersion))
+    const binding = nameBinding(protocolBinding, protocolVersion)
     return binding ? [{ url, tenant, binding }] : []
   })
 }
@@ -53,12 +53,13 @@ function listLegacyOffers(card: Readonly<Record<string, unknown>>): readonly Off
   const { url, preferredTransport = 'JSONRPC', additionalInterfaces: all, protocolVersion = '0.3' } = card
   const others = Array.isArray(all) ? all.slice(0, mostInterfaces).filter(isJsonObject) : []
   return [{ url, transport: preferredTransport }, ...others].flatMap((offer): Offer[] => {
-    const binding = offer.url === undefined ? undefined : nameBinding(String(offer.transport), String(protocolVersion))
+    const binding = offer.url === undefined ? undefined : nameBinding(offer.transport, protocolVersion)
     return binding === 'JSONRPC 0.3' ? [{ url: offer.url, binding }] : []
   })
 }
 
-function nameBinding(binding: string, version: string): Binding | undefined {
+function nameBinding(binding: unknown, version: unknown): Binding | undefined {
+  if (typeof version !== 'string') return undefined
   if (/^1\.\d+(\.\d+)?$/.test(version)) return binding === 'JSONRPC' || binding === 'HTTP+JSON' ? binding : undefined
   return binding === 'JSONRPC' && /^0\.3(\.\d+)?$/.test(version) ? 'JSONRPC 0.3' : undefined
 }
