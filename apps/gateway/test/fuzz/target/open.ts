@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
 /** What a server tells once it listens. */
@@ -23,6 +24,8 @@ export interface FuzzTarget extends TargetPlaces {
   /** Tells of its end and of every line that names a bug. */
   onTrouble(tell: (text: string) => void): void
   hasEnded(): boolean
+  /** Processor time of its main thread, ms; undefined where the system does not tell. */
+  mainThreadMs(): number | undefined
   stop(): Promise<void>
 }
 
@@ -49,6 +52,7 @@ export async function openTarget(script: string, words: readonly string[]): Prom
     ...(places[0] as TargetPlaces),
     onTrouble: each => void tellers.push(each),
     hasEnded: () => hasEnded(child),
+    mainThreadMs: () => readThreadMs(child.pid),
     async stop() {
       isStopping = true
       if (hasEnded(child)) return
@@ -56,6 +60,16 @@ export async function openTarget(script: string, words: readonly string[]): Prom
       child.kill('SIGTERM')
       await exited
     },
+  }
+}
+
+/** `utime` and `stime` of Linux (proc(5)), in hundredths of a second. The main thread has the number of its process. */
+function readThreadMs(pid: number | undefined): number | undefined {
+  try {
+    const fields = readFileSync(`/proc/${pid}/task/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+    return 10 * (Number(fields[11]) + Number(fields[12]))
+  } catch {
+    return undefined
   }
 }
 
