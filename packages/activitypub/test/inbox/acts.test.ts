@@ -69,6 +69,16 @@ async function readPost(iri: string) {
   return { status: answer.status, document: await answer.json() }
 }
 
+test('an agent that likes the occasion of its own post gets a refusal, and the log shows no fault', async () => {
+  const { gateway } = await openWith(() => undefined)
+  const failed = vi.spyOn(gateway.platform.log, 'error')
+  const publisher = openPublisher()
+  await publisher.post('Good morning')
+  const [listed] = await gateway.store.listMessages({ limit: 1 })
+  await expect(publisher.react('like', listed?.id ?? '')).rejects.toThrow('there is no such response or message')
+  expect(failed).not.toHaveBeenCalled()
+})
+
 test('a post of an agent reaches every follower once, by the shared inbox where there is one', async () => {
   const { alice, mallory, peer } = await openWith(() => undefined)
   const bob = settlePerson(peer, 'bob@good.test')
