@@ -1,40 +1,51 @@
+export { endlessBudgets } from './config/answers.ts'
 export { emailConfigSchema } from './config.ts'
+export { emailDescriptor } from './speaker.ts'
 
-import type { ByteBudget, Channel, ChannelContext, Inbound } from '@postern/core'
-import { defaultMaxHops, escapeHtml } from '@postern/core'
+import type { ByteBudget, Channel, ChannelContext, Inbound, ReplayMoment } from '@postern/core'
+import {
+  createIntakeSteps,
+  createSender,
+  defaultMaxHops,
+  escapeHtml,
+  isoTime,
+  Rejection,
+  renderUnsent,
+} from '@postern/core'
 import type { ChannelModule } from '@postern/http'
 import type { Hono } from 'hono'
-import type { AddressReader } from './addresses/mailbox.ts'
-import { openAddressReader } from './addresses/mailbox.ts'
-import { createDeferrals } from './authenticate/deferral.ts'
-import { createSignatureReplays } from './authenticate/dkim/replays.ts'
-import { loadDmarc } from './authenticate/dmarc.ts'
-import { createMailDns } from './authenticate/dns/mail-dns.ts'
-import { loadSpf } from './authenticate/spf.ts'
-import { endlessBudgets } from './config/endless-budgets.ts'
+import { createDeferrals, createMailDns, loadDmarc, loadSpf } from './authenticate/dns-checks.ts'
+import type { ProvenMail } from './authenticate/proven-mail.ts'
+import { createSignatureReplays } from './authenticate/signatures.ts'
+import { endlessBudgets } from './config/answers.ts'
 import type { EmailConfig } from './config.ts'
-import { emailConfigSchema } from './config.ts'
+import { emailConfigSchema, findUnsafeMail } from './config.ts'
 import { createCorrespondents } from './correspondents/correspondents.ts'
-import { createKeyReader } from './dkim/key-record.ts'
-import { createMailIntake } from './intake/intake.ts'
+import { deliverMail } from './deliver.ts'
+import { createKeyReader } from './dkim/signature.ts'
+import { createMailIntake, restoreEnvelope } from './intake/intake.ts'
 import { warmUp } from './intake/warm-up.ts'
+import type { AddressReader } from './mail/header-values.ts'
+import { openAddressReader } from './mail/header-values.ts'
 import type { RawMail } from './mail/raw.ts'
 import type { MimePool } from './mime/pool.ts'
 import { createMimePool } from './mime/pool.ts'
-import { createSimpleReader } from './mime/simple/simple-mail.ts'
+import { createSimpleReader } from './mime/simple-mail.ts'
 import { normalizeMail } from './normalize.ts'
+import { addressDirectMessage, addressMailNotice } from './out/direct-message.ts'
+import { createDkimSigner, listMailRecords } from './out/dkim-signer.ts'
+import { sendProbe } from './out/probe.ts'
 import { createMailSubmitter } from './out/submit.ts'
-import { createUnsubscribeRoutes } from './out/suppression/unsubscribe-routes.ts'
-import { openMailOutbound } from './outbound.ts'
-import type { ProvenMail } from './proven/mail.ts'
+import { liftMailSuppression } from './out/suppression.ts'
+import { addressMail, createMailBackground, previewMailTarget, retargetToAuthor, scopeOfMailbox } from './out/target.ts'
+import { createUnsubscribeRoutes } from './out/unsubscribe-routes.ts'
 import type { ProviderPlatform } from './providers/provider.ts'
-import { createMailReplay } from './replay.ts'
+import { describeMail, renderMail } from './render.ts'
 import { createMailIntakeRoutes } from './routes.ts'
 import { loadSmtpServer, openSmtpListener } from './smtp/listener.ts'
 import { emailDescriptor } from './speaker.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'
-import { createTokenKey } from './tokens/token-key.ts'
-import { findUnsafeMail } from './unsafe.ts'
+import { createTokenKey } from './tokens/address-tokens.ts'
 import { verifyMail } from './verify.ts'
 
 interface EmailDeps {
@@ -150,9 +161,6 @@ function openInbound(
   }
 }
 
-export { endlessBudgets } from './config/endless-budgets.ts'
-export { emailDescriptor } from './speaker.ts'
-
 function renderInvitation(agent: string, domain: string): string {
   const address = escapeHtml(`${agent}@${domain}`)
   return `By email: <a href="mailto:${address}">${address}</a>`
@@ -177,4 +185,81 @@ export const email: ChannelModule<EmailConfig, 'email'> = {
     ['email/listen', { port: 2525, protocol: 'smtp' }],
   ],
   simulatedSecret: ({ intake }) => intake?.secret,
+}
+
+type Outgoing = Pick<
+  Channel,
+  | 'descriptor'
+  | 'address'
+  | 'addressDirectMessage'
+  | 'prepare'
+  | 'preview'
+  | 'fetchBackground'
+  | 'publishedKeys'
+  | 'rotateKeys'
+  | 'addressesFiles'
+  | 'probe'
+  | 'liftSuppression'
+  | 'addressNotice'
+  | 'privateScope'
+  | 'retarget'
+>
+
+/**
+ * The way out: signed mail over one smarthost. There is no `addressAction`, because sent mail cannot be changed or
+ * withdrawn. An agent writes only to people who wrote to it, or whom the operator allows (`addressDirectMessage`). The
+ * gateway's own messages go by `addressNotice`.
+ */
+function openMailOutbound(
+  config: EmailConfig,
+  { admission, platform, store, agents, fileAddress, showRequirement, maxHops = defaultMaxHops }: ChannelContext,
+  openTokens: () => Promise<AddressTokens>,
+): Outgoing {
+  const { selector } = config.dkim
+  const signer = createDkimSigner({ store, domain: agents.domain, selector, now: () => platform.now() })
+  const rendering = { agents, config, fileAddress, showRequirement, maxHops }
+  const delivering = { gateway: { admission, store, platform }, agents, signer, config, openTokens }
+  const sender = createSender({
+    descriptor: emailDescriptor,
+    address: answered => addressMail(answered, { agents, maxHops }),
+    render: delivery => renderMail(delivery, rendering),
+    describe: describeMail,
+    deliver: (wire, delivery) => deliverMail(wire, delivery, delivering),
+  })
+  return {
+    ...sender,
+    preview: ({ turn, response }) =>
+      renderUnsent(sender, { turn: { ...turn, target: previewMailTarget(turn.content) }, response }),
+    addressDirectMessage: post => addressDirectMessage(post, { agents, allowed: config.write_to }),
+    // Bytes of answers are stored once, under their digest: attached from there, or linked when they are too large.
+    addressesFiles: true,
+    fetchBackground: createMailBackground({ store, agents, isQuoting: config.quote }),
+    publishedKeys: async () => listMailRecords(await signer.publish(), agents.domain),
+    addressNotice: action => addressMailNotice(action, agents),
+    privateScope: subject => scopeOfMailbox(subject.replace(/^mailto:/, '')),
+    retarget: retargetToAuthor,
+    probe: () => sendProbe({ platform, agents, signer, openTokens }),
+    liftSuppression: (agent, peer) => liftMailSuppression({ agent, peer }, { admission, store, platform, agents }),
+    async rotateKeys(agent, options) {
+      if (agent !== undefined && !agents.find(agent)) {
+        throw new Rejection('no_recipient', 'Cannot rotate keys: there is no such agent')
+      }
+      // The keys are the domain's: one agent has none of its own.
+      return agent === undefined ? signer.rotate(options) : []
+    },
+  }
+}
+
+/** Reads a stored mail again, with the envelope that it came in. */
+function createMailReplay(
+  openInbound: (moment: ReplayMoment) => Inbound<RawMail, ProvenMail>,
+): NonNullable<Channel['replay']> {
+  return async ({ agent, arrival, raw }, moment) => {
+    const kept = restoreEnvelope(arrival)
+    if (!kept) return undefined
+    const inbound = openInbound(moment)
+    const receivedAt = isoTime(moment.platform.now())
+    const proven = await inbound.verify({ octets: raw, ...kept, receivedAt }, createIntakeSteps(moment.platform))
+    return inbound.normalize(proven).find(intake => intake.agent === agent)
+  }
 }

@@ -1,9 +1,8 @@
 import { createHmac } from 'node:crypto'
 import type { OnceStore, Platform } from '@postern/core'
 import { Rejection } from '@postern/core'
-import { checkWebhookTime, isSameText } from '../webhook/proof.ts'
-import type { SeenTokens } from '../webhook/seen-tokens.ts'
-import { createSeenTokens } from '../webhook/seen-tokens.ts'
+import type { SeenTokens } from '../webhook/proof.ts'
+import { checkWebhookTime, createSeenTokens, isSameText } from '../webhook/proof.ts'
 
 /**
  * The right to bring mail to `POST /email/inbound`: knowledge of the intake secret, sent outright or used for a

@@ -1,13 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { verifyChain } from '../authenticate/arc/verify.ts'
+import { verifyChain } from '../authenticate/arc-verify.ts'
 import type { MailLimits } from '../config/limits.ts'
-import { createKeyReader } from '../dkim/key-record.ts'
-import { digestContent } from '../mail/trace-fields.ts'
-import type { MimeJob, MimeResult } from './job.ts'
-import { ownBytes } from './own-bytes.ts'
+import { createKeyReader } from '../dkim/signature.ts'
+import { digestContent } from '../mail/scan.ts'
+import type { MimeJob, MimeResult, ReadingDeps } from './job.ts'
+import { hasLooseStructure, ownBytes, verifyJob } from './job.ts'
 import { readMailBody } from './read-body.ts'
-import type { ReadingDeps } from './verified-job.ts'
-import { hasLooseStructure, verifyJob } from './verified-job.ts'
 
 /** The reply of a thread about a job. */
 export type MimeReply = { readonly result: MimeResult } | { readonly error: string }

@@ -1,9 +1,9 @@
 import type { AgentDirectory, ChannelContext, Delivery, Intake, Part } from '@postern/core'
 import { admitOwn, agentFlag, formatAddress, isoTime, randomHex } from '@postern/core'
 import { emailDescriptor } from '../speaker.ts'
-import { packTarget, readTarget } from './addressing/target.ts'
-import { quoteMessage } from './compose/quote.ts'
-import type { MailWire } from './compose/wire.ts'
+import type { MailWire } from './mail-wire.ts'
+import { quoteMessage } from './mail-wire.ts'
+import { packTarget, readTarget } from './target.ts'
 
 interface LocalAgentMail {
   /** As it would have been mailed, unsigned. */

@@ -1,8 +1,8 @@
 import type { DeliveryReply, Log, MailEnvelope, SubmitMail } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
 import type { Transporter } from 'nodemailer'
-import { isDeadAddress } from '../bounces/dead-address.ts'
-import type { SubmitConfig } from '../config/submit.ts'
+import { isDeadAddress } from '../bounces/bounce.ts'
+import type { SubmitConfig } from '../config/listen.ts'
 /** Hands mail to one smarthost, which does the rest (MX, TLS, reputation). */
 export type MailSubmitter = SubmitMail & { close(): void }
 
@@ -145,5 +145,3 @@ function readReply({ responseCode, response = '' }: Partial<SmtpReply>): Deliver
 function describeReply(response: string): string {
   return describeStatus(Number(/^\d{3}/.exec(response)?.[0] ?? 250), response)
 }
-
-export type { SubmitConfig } from '../config/submit.ts'

@@ -4,8 +4,13 @@ import { z } from 'zod'
 import { checkWebhookShape, clientOf, missingRawMail } from '../webhook/body.ts'
 import type { Form } from '../webhook/form.ts'
 import { formText, parseForm } from '../webhook/form.ts'
-import { checkIsSigned, checkPublicSignature, checkWebhookTime, readPublicKey } from '../webhook/proof.ts'
-import { createSeenTokens } from '../webhook/seen-tokens.ts'
+import {
+  checkIsSigned,
+  checkPublicSignature,
+  checkWebhookTime,
+  createSeenTokens,
+  readPublicKey,
+} from '../webhook/proof.ts'
 import type { MailProvider, ProviderPlatform, WebhookRequest } from './provider.ts'
 
 const [signatureField, timestampField] = [

@@ -1,11 +1,10 @@
 import { createServer } from 'node:net'
-import type { ByteBudget, Listening, Platform, RefusalPlace } from '@postern/core'
-import { Rejection } from '@postern/core'
+import type { ByteBudget, ByteHold, Listening, Platform, RefusalPlace } from '@postern/core'
+import { Rejection, Unavailable } from '@postern/core'
 import { networkOf } from '@postern/http'
 import type { SMTPServer, SMTPServerSession } from 'smtp-server'
 import type { MailListenConfig } from '../config/listen.ts'
 import type { MailEnvelopeIn } from '../mail/raw.ts'
-import { createDataReader } from './data.ts'
 import { toSmtpReply } from './replies.ts'
 import { openListenPlace } from './socket.ts'
 
@@ -30,8 +29,6 @@ interface SmtpListening {
     place: RefusalPlace,
   ): Promise<readonly PromiseSettledResult<unknown>[]>
 }
-
-type Taken = (error?: Error | null, message?: string | (string | Error)[]) => void
 
 /**
  * Listens for mail from an MTA in front of us: SMTP or LMTP, no login, no TLS, meant for loopback or a private network. The
@@ -76,8 +73,6 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
   const isLmtp = config.protocol === 'lmtp'
   // The file system decides who may open a socket: its clients have no address.
   const trustedPeers = config.path === undefined ? config.trusted_peers : true
-  const { bodies, sleep } = listening
-  const reader = createDataReader({ maxBytes, bodies, sleep, transferMs: config.transfer_ms })
   const server = new SMTPServer({
     lmtp: isLmtp,
     name: domain,
@@ -107,13 +102,10 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
       const place = { ...placeOf(session, listening), request: {} }
       const cut = (error: unknown) => cutOff(server, session, error, { ...listening, place })
       const peer = networkOf(withoutPrefix(session.remoteAddress))
-      const taking = reader
-        .read(
-          stream as AsyncIterable<Uint8Array>,
-          peer,
-          octets => takeData(octets, session, { ...listening, place }),
-          cut,
-        )
+      const reading = { listening, peer, cut }
+      const taking = readData(stream as AsyncIterable<Uint8Array>, reading, octets =>
+        takeData(octets, session, { ...listening, place }),
+      )
         .then(outcome => done(null, outcome))
         .catch(error => {
           listening.recordRefusal(error, place)
@@ -170,7 +162,7 @@ async function takeData(
   octets: Uint8Array,
   session: SMTPServerSession,
   listening: MailTaking,
-): Promise<Parameters<Taken>[1]> {
+): Promise<string | (string | Error)[]> {
   const envelope = readEnvelope(session, listening.config)
   if (listening.config.protocol === 'smtp') {
     await listening.take(octets, envelope, listening.place)
@@ -205,9 +197,7 @@ function withoutPrefix(address: string): string {
   return address.replace(/^::ffff:/i, '')
 }
 
-/**
- * A client that speaks LMTP is a server that forwards mail, and so a trusted peer: only it knows who brought the mail.
- */
+/** A client that speaks LMTP is a server that forwards mail, and so a trusted peer: only it knows who brought the mail. */
 function isClientKnown(session: SMTPServerSession, { protocol, path, trusted_peers }: MailListenConfig): boolean {
   const { remoteAddress, xForward, xClient } = session
   if (xForward.get('ADDR') || xClient.get('ADDR')) return true
@@ -221,4 +211,118 @@ function isClientKnown(session: SMTPServerSession, { protocol, path, trusted_pee
 function asSmtpError(error: unknown): Error {
   const { code, enhanced, text } = toSmtpReply(error)
   return Object.assign(new Error(text), { responseCode: `${code} ${enhanced}` as unknown as number })
+}
+
+interface DataReading {
+  readonly listening: Pick<SmtpListening, 'config' | 'maxBytes' | 'bodies' | 'sleep'>
+  /** The network of the client. */
+  readonly peer: string
+  /** Ends a message that must not continue. */
+  cut(error: unknown): void
+}
+
+/**
+ * Reads one message of a peer to its end in any case, because the reply comes after it; then hands it on.
+ * @throws Rejection `too_large`
+ * @throws Rejection `rate_limited`, Unavailable when all messages in progress exceed the byte budget
+ */
+async function readData<T>(
+  stream: AsyncIterable<Uint8Array>,
+  reading: DataReading,
+  take: (octets: Uint8Array) => Promise<T>,
+): Promise<T> {
+  const hold = reading.listening.bodies.hold(reading.peer)
+  try {
+    return await take(await collectInTime(stream, hold, reading))
+  } finally {
+    hold.release()
+  }
+}
+
+async function collectInTime(
+  stream: AsyncIterable<Uint8Array>,
+  hold: ByteHold,
+  { listening: { config, maxBytes, sleep }, cut }: DataReading,
+): Promise<Uint8Array> {
+  const arrived = new AbortController()
+  const mine: Receiving = {
+    hold,
+    maxBytes,
+    stop(fault) {
+      mine.fault = fault
+      cut(fault)
+    },
+  }
+  const expire = async () => {
+    await sleep(config.transfer_ms, arrived.signal)
+    if (!arrived.signal.aborted) mine.stop(new Unavailable('Cannot accept mail: it came too slowly'))
+  }
+  void expire()
+  try {
+    const octets = await collect(stream, mine)
+    if (mine.fault) throw mine.fault
+    return octets
+  } finally {
+    arrived.abort()
+  }
+}
+
+interface Receiving {
+  readonly hold: ByteHold
+  readonly maxBytes: number
+  stop(fault: Rejection | Unavailable): void
+  /** The reason for the cut; the rest of the message is discarded. */
+  fault?: Rejection | Unavailable
+}
+
+/** A chunk may be one octet, and each costs a hundred to keep: so many become one. */
+const gathered = 512
+/**
+ * The parser makes a piece of its own of every line that begins with a dot, and spends a turn of the event loop on it.
+ * 25 MB of them take it a third of a minute. No honest text has a hundred thousand such lines.
+ */
+const maxPieces = 100_000
+
+/** The held budget grows with the received bytes. */
+async function collect(stream: AsyncIterable<Uint8Array>, mine: Receiving): Promise<Uint8Array> {
+  const { hold, maxBytes, stop } = mine
+  const collection = createCollection()
+  let [size, pieces] = [0, 0]
+  let crowded: unknown
+  for await (const chunk of stream) {
+    size += chunk.length
+    pieces += 1
+    if (pieces === maxPieces) stop(new Rejection('malformed', 'Cannot accept mail: it comes in too many pieces'))
+    crowded ??= findFault(() => hold.add(chunk.length))
+    if (crowded || size > maxBytes || mine.fault) collection.clear()
+    else collection.add(chunk)
+  }
+  if (size > maxBytes) throw new Rejection('too_large', `Cannot accept mail: larger than ${maxBytes} bytes`)
+  if (crowded) throw crowded
+  return collection.join()
+}
+
+function findFault(run: () => void): unknown {
+  try {
+    return run()
+  } catch (error) {
+    return error
+  }
+}
+
+function createCollection() {
+  let chunks: Uint8Array[] = []
+  let recent: Uint8Array[] = []
+  return {
+    add(chunk: Uint8Array): void {
+      if (recent.push(chunk) < gathered) return
+      chunks.push(Buffer.concat(recent))
+      recent = []
+    },
+    clear(): void {
+      chunks = []
+      recent = []
+    },
+    join: () => Buffer.concat([...chunks, ...recent]),
+  }
 }
