@@ -3,8 +3,8 @@ import { isGuessableSecret } from '@postern/http'
 import { z } from 'zod'
 import { answerConfigShape } from './config/answers.ts'
 import { mailLimitsSchema } from './config/limits.ts'
-import { listenConfigSchema, submitConfigSchema } from './config/listen.ts'
 import { providersConfigSchema } from './config/providers.ts'
+import { listenConfigSchema, submitConfigSchema } from './config/servers.ts'
 import { mailTrustSchema } from './config/trust.ts'
 
 /** The `email` slice of the configuration. */

@@ -9,6 +9,7 @@ import {
   defaultMaxHops,
   escapeHtml,
   isoTime,
+  lazy,
   Rejection,
   renderUnsent,
 } from '@postern/core'
@@ -25,7 +26,6 @@ import { deliverMail } from './deliver.ts'
 import { createKeyReader } from './dkim/signature.ts'
 import { createMailIntake, restoreEnvelope } from './intake/intake.ts'
 import { warmUp } from './intake/warm-up.ts'
-import type { AddressReader } from './mail/header-values.ts'
 import { openAddressReader } from './mail/header-values.ts'
 import type { RawMail } from './mail/raw.ts'
 import type { MimePool } from './mime/pool.ts'
@@ -120,15 +120,18 @@ function openInbound(
 ): Inbound<RawMail, ProvenMail> {
   const { platform, agents, store } = gateway
   const { limits, trust } = config
-  const dns = createMailDns(platform, limits)
-  const deferrals = createDeferrals(store, platform, limits.deferral_ms)
-  const replays = createSignatureReplays(platform)
-  const readSimple = createSimpleReader({ limits, readKey: createKeyReader() })
-  const correspondents = createCorrespondents({ store, platform })
-  let addresses: Promise<AddressReader> | undefined
-  const openAddresses = () => {
-    addresses ??= openAddressReader()
-    return addresses
+  const verifying = {
+    gateway,
+    limits,
+    trust,
+    tellsUnreadable: config.encrypted_notice,
+    dns: createMailDns(platform, limits),
+    readSimple: createSimpleReader({ limits, readKey: createKeyReader() }),
+    pool,
+    deferrals: createDeferrals(store, platform, limits.deferral_ms),
+    replays: createSignatureReplays(platform),
+    correspondents: createCorrespondents({ store, platform }),
+    openAddresses: lazy(openAddressReader),
   }
   // Read with the first mail, so that all that follows is pure.
   let tokens: AddressTokens | undefined
@@ -136,23 +139,7 @@ function openInbound(
     name: 'email',
     async verify(raw, steps) {
       tokens ??= await openTokens()
-      const tellsUnreadable = config.encrypted_notice
-      const verifying = {
-        gateway,
-        limits,
-        trust,
-        tellsUnreadable,
-        dns,
-        readSimple,
-        pool,
-        deferrals,
-        replays,
-        correspondents,
-        tokens,
-        openAddresses,
-        steps,
-      }
-      return verifyMail(raw, verifying)
+      return verifyMail(raw, { ...verifying, tokens, steps })
     },
     normalize(mail) {
       if (!tokens) throw new Error('mail is normalized that was not verified')
@@ -187,24 +174,6 @@ export const email: ChannelModule<EmailConfig, 'email'> = {
   simulatedSecret: ({ intake }) => intake?.secret,
 }
 
-type Outgoing = Pick<
-  Channel,
-  | 'descriptor'
-  | 'address'
-  | 'addressDirectMessage'
-  | 'prepare'
-  | 'preview'
-  | 'fetchBackground'
-  | 'publishedKeys'
-  | 'rotateKeys'
-  | 'addressesFiles'
-  | 'probe'
-  | 'liftSuppression'
-  | 'addressNotice'
-  | 'privateScope'
-  | 'retarget'
->
-
 /**
  * The way out: signed mail over one smarthost. There is no `addressAction`, because sent mail cannot be changed or
  * withdrawn. An agent writes only to people who wrote to it, or whom the operator allows (`addressDirectMessage`). The
@@ -214,7 +183,7 @@ function openMailOutbound(
   config: EmailConfig,
   { admission, platform, store, agents, fileAddress, showRequirement, maxHops = defaultMaxHops }: ChannelContext,
   openTokens: () => Promise<AddressTokens>,
-): Outgoing {
+) {
   const { selector } = config.dkim
   const signer = createDkimSigner({ store, domain: agents.domain, selector, now: () => platform.now() })
   const rendering = { agents, config, fileAddress, showRequirement, maxHops }
@@ -247,7 +216,7 @@ function openMailOutbound(
       // The keys are the domain's: one agent has none of its own.
       return agent === undefined ? signer.rotate(options) : []
     },
-  }
+  } satisfies Partial<Channel>
 }
 
 /** Reads a stored mail again, with the envelope that it came in. */

@@ -110,7 +110,7 @@ function normalizeFor(
       id: thread.id,
       thread_id: thread.threadId,
       ...(thread.inReplyTo && { in_reply_to: thread.inReplyTo }),
-      sender: describeSender(mail, address),
+      sender: describeSender(mail.addresses.author, authentication, { audience: address, issuedAt: raw.receivedAt }),
       recipient: address,
       parts: listParts(noted),
       recipient_capabilities: { mention_relay: emailDescriptor.mentionRelay, ...(chain && { agent_chain: chain }) },

@@ -53,7 +53,6 @@ interface MailVerifying extends MailReading {
   readonly deferrals: Deferrals
   readonly replays: SignatureReplays
   readonly correspondents: Correspondents
-  readonly steps: IntakeSteps
 }
 
 /**
@@ -81,7 +80,7 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
   const authorDomain = mail.addresses.author.domain
   const upstream = trust.upstreams.length > 0 ? readUpstream(mail.header, { endpoint, authorDomain, trust }) : undefined
   const believed = findBelieved(mail, upstream)
-  const isLoose = isStructureOpen(mail, { isSealed, believed })
+  const isLoose = isStructureOpen(mail, isSealed, believed)
   const reading = { isLoose, isVouched: believed !== undefined, keepsQuotes: keepsQuotes(mail.header) }
   const job = { octets: raw.octets, ignored: plan.ignored, keys, isSealed, ...reading, now }
   const simple = await readSimple(job, mail.header)
@@ -92,10 +91,10 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
   const authentication = read
     ? await judge(mail, { signatures, spf, chain: read.chain, upstream, believed }, read, verifying)
     : unjudgedMail('the parser was stopped')
-  noteAuthentication(steps, authentication.proofs, { keys, times })
+  noteAuthentication(steps, authentication.proofs, keys, times)
   refuseImpostors(mail.addresses.author, authentication, verifying)
   const body = read?.body ?? withoutBody(mail)
-  const { covered, named, flags: uncovered } = readCovered(mail, authentication.coverage)
+  const { covered, named, flags: uncovered } = readCovered(mail.header, mail.addresses, authentication.coverage)
   const known = raw.known ?? [
     ...(await noteReuse(mail, verifying)),
     ...noteReplay({ ...mail, named }, authentication, verifying),
@@ -220,15 +219,11 @@ function withoutForeignResults({ raw, header }: UnprovenMail, trusted: HeaderFie
   )
 }
 
-interface StructureProof {
-  readonly isSealed: boolean
-  readonly believed: BelievedVerdict | undefined
-}
-
 /** Before it is known which proof holds: whether one that may hold leaves open how the body is put together. */
 function isStructureOpen(
   { header, addresses: { author } }: UnprovenMail,
-  { isSealed, believed }: StructureProof,
+  isSealed: boolean,
+  believed: BelievedVerdict | undefined,
 ): boolean {
   const coverage = readSharedCoverage(header, author.domain, isSealed) ?? believed?.coverage ?? 'all'
   const covered = keepCovered(header, coverage)
@@ -270,16 +265,12 @@ interface MailTimes {
   read?: number
 }
 
-interface NotedMail {
-  readonly keys: Readonly<Record<string, TxtAnswer>>
-  readonly times: MailTimes
-}
-
 /** Notes each proof of a mail with the time that it took, and the keys from DNS. */
 function noteAuthentication(
   steps: IntakeSteps,
   proofs: readonly Proof[],
-  { keys, times: { asked, known, spf = asked, read = asked } }: NotedMail,
+  keys: Readonly<Record<string, TxtAnswer>>,
+  { asked, known, spf = asked, read = asked }: MailTimes,
 ): void {
   const judged = steps.now()
   const spans: Readonly<Record<string, readonly [since: number, until: number]>> = {

@@ -124,11 +124,6 @@ interface SignaturePlan {
   readonly flags: readonly string[]
 }
 
-interface SignaturePlanning {
-  readonly limits: MailLimits
-  readonly chain: ChainPlan
-}
-
 /** A 4096-bit signature over every known field needs half of it; white space beyond that only costs time. */
 const maxSignatureOctets = 4096
 /** RFC 1035 §2.3.4. A resolver reports a longer name as trouble, as if it might exist tomorrow. */
@@ -139,8 +134,11 @@ const maxNameChars = 253
  * for the author.
  * @throws Rejection when there are absurdly many
  */
-export function planSignatures(header: HeaderBlock, authorDomain: string, planning: SignaturePlanning): SignaturePlan {
-  const { limits, chain } = planning
+export function planSignatures(
+  header: HeaderBlock,
+  authorDomain: string,
+  { limits, chain }: { readonly limits: MailLimits; readonly chain: ChainPlan },
+): SignaturePlan {
   const fields = header.fields.filter(({ name }) => name === 'dkim-signature')
   if (fields.length > limits.refused_signatures) {
     throw new Rejection('malformed', `Cannot verify mail: more than ${limits.refused_signatures} signatures`)

@@ -139,10 +139,8 @@ const coverable = [
 
 /** A signed mail stays signed when a field is added that the signature does not name: such fields must decide nothing. */
 export function readCovered(
-  {
-    header,
-    addresses: { to, cc },
-  }: { readonly header: HeaderBlock; readonly addresses: Pick<MailAddresses, 'to' | 'cc'> },
+  header: HeaderBlock,
+  { to, cc }: Pick<MailAddresses, 'to' | 'cc'>,
   coverage: Coverage,
 ): CoveredMail {
   const covered = keepCovered(header, coverage)

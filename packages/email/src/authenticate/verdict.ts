@@ -1,8 +1,7 @@
 import type { IdentityEvidence, Proof, Sender } from '@postern/core'
 import { formatAddress, mintTransportEvidence, Rejection, Unavailable } from '@postern/core'
-import type { MailAddresses } from '../mail/header-values.ts'
+import type { Mailbox } from '../mail/header-values.ts'
 import { formatMailbox } from '../mail/header-values.ts'
-import type { RawMail } from '../mail/raw.ts'
 import type { ChainReport } from './arc-chain.ts'
 import { vouchesFor } from './arc-chain.ts'
 import type { DmarcCheck, SpfCheck } from './dns-checks.ts'
@@ -258,21 +257,35 @@ export interface BelievedVerdict {
   readonly coverage: Coverage
 }
 
-interface JudgedMail {
-  readonly addresses: Pick<MailAddresses, 'author'>
-  readonly authentication: Authentication
-  readonly raw: Pick<RawMail, 'receivedAt'>
-}
-
-/** The author as agents see them, with the evidence. */
-export function describeSender({ addresses: { author }, authentication, raw }: JudgedMail, audience: string): Sender {
-  const { method, isVerified, signature, signedBy, voucher } = authentication
-  const evidence = { audience, issuedAt: raw.receivedAt }
-  const identities: IdentityEvidence[] = [
-    ...(signature ? [mintAuthorEvidence(`mailto:${formatMailbox(author)}`, method, signature, evidence)] : []),
-    ...(voucher ? [mintVouchedEvidence(`mailto:${formatMailbox(author)}`, voucher, evidence)] : []),
-    ...signedBy.map(other => mintSignerEvidence(other, evidence)),
-  ]
+/** The author as agents see them, with the evidence. `context`: what all evidence of one mail shares. */
+export function describeSender(
+  author: Mailbox,
+  { method, isVerified, signature, signedBy, voucher }: Authentication,
+  context: { readonly audience: string; readonly issuedAt: string },
+): Sender {
+  const subject = `mailto:${formatMailbox(author)}`
+  const identities: IdentityEvidence[] = []
+  if (signature) {
+    const shared = { ...context, subject, issuer: signature.domain, keyId: formatKeyId(signature) }
+    // `address` only when DMARC passed: then the domain's policy covers its own users.
+    identities.push(
+      method === 'email-dmarc'
+        ? mintTransportEvidence({ ...shared, method, assurance: 'address' })
+        : mintTransportEvidence({ ...shared, method: 'email-dkim', assurance: 'domain' }),
+    )
+  }
+  if (voucher) {
+    // A third party that the operator believes reports it; no key of the author's domain was seen.
+    const { issuer, keyId } = voucher
+    identities.push(
+      mintTransportEvidence({ ...context, method: 'email-dmarc', subject, issuer, assurance: 'domain', keyId }),
+    )
+  }
+  for (const other of signedBy) {
+    // A valid signature of another domain is evidence about that domain, never about the author.
+    const shared = { ...context, subject: other.domain, issuer: other.domain, keyId: formatKeyId(other) }
+    identities.push(mintTransportEvidence({ ...shared, method: 'email-dkim', assurance: 'domain' }))
+  }
   return {
     address: formatAddress(author),
     ...(author.name && { display_name: author.name, profile: { display_name: author.name } }),
@@ -282,47 +295,4 @@ export function describeSender({ addresses: { author }, authentication, raw }: J
     ...(voucher && { key_id: voucher.keyId }),
     ...(identities.length > 0 && { identities }),
   }
-}
-
-/** The data that all evidence of one mail shares. */
-interface EvidenceContext {
-  readonly audience: string
-  readonly issuedAt: string
-}
-
-/** `address` only when DMARC passed: then the domain's policy covers its own users. */
-function mintAuthorEvidence(
-  subject: string,
-  method: 'email-dmarc' | 'email-dkim' | 'none',
-  signature: JudgedSignature,
-  context: EvidenceContext,
-): IdentityEvidence {
-  const isDmarc = method === 'email-dmarc'
-  return mintTransportEvidence({
-    ...context,
-    method: isDmarc ? 'email-dmarc' : 'email-dkim',
-    subject,
-    issuer: signature.domain,
-    assurance: isDmarc ? 'address' : 'domain',
-    keyId: formatKeyId(signature),
-  })
-}
-
-/** A third party that the operator believes reports it; no key of the author's domain was seen. */
-function mintVouchedEvidence(subject: string, { issuer, keyId }: Voucher, context: EvidenceContext): IdentityEvidence {
-  return mintTransportEvidence({ ...context, method: 'email-dmarc', subject, issuer, assurance: 'domain', keyId })
-}
-
-/** A valid signature of another domain is evidence about that domain, never about the author. */
-function mintSignerEvidence(signature: JudgedSignature, context: EvidenceContext): IdentityEvidence {
-  const { domain } = signature
-  const keyId = formatKeyId(signature)
-  return mintTransportEvidence({
-    ...context,
-    method: 'email-dkim',
-    subject: domain,
-    issuer: domain,
-    assurance: 'domain',
-    keyId,
-  })
 }

@@ -276,39 +276,36 @@ export function planBudgets(
   const { addresses, authentication } = mail
   const pair = `${agent} ${formatMailbox(addresses.author).toLowerCase()}`
   const verdict = authentication.isVerified ? 'v' : 'u'
-  const unverified: TurnBudget[] = [
-    { key: `unproven ${pair}`, turns: budgets.unverified_per_day, withinMs: dayMs, flag: 'backscatter_budget' },
-    { key: 'unproven', turns: budgets.unverified_per_hour, withinMs: hourMs, flag: 'backscatter_budget' },
+  // A sender who only claims a name must not use up the budget of its owner.
+  const answers = limit(`answers ${verdict} ${pair}`, budgets.correspondent_per_hour, hourMs, 'correspondent_budget')
+  const unverified = [
+    limit(`unproven ${pair}`, budgets.unverified_per_day, dayMs, 'backscatter_budget'),
+    limit('unproven', budgets.unverified_per_hour, hourMs, 'backscatter_budget'),
   ]
-  const toAll: TurnBudget[] = [
-    {
-      key: `to all ${agent} ${addresses.author.domain}`,
-      turns: budgets.reply_all_per_hour,
-      withinMs: hourMs,
-      flag: 'reply_all_budget',
-    },
+  const perThread = [
+    limit('hour', budgets.thread_per_hour, hourMs, 'thread_budget'),
+    limit('day', budgets.thread_per_day, dayMs, 'thread_budget'),
+    limit(`said ${words}`, budgets.repeats_per_hour, hourMs, 'repeated'),
   ]
+  const toAll = limit(
+    `to all ${agent} ${addresses.author.domain}`,
+    budgets.reply_all_per_hour,
+    hourMs,
+    'reply_all_budget',
+  )
   return {
     quota: { turns: budgets.rapid_per_hour, withinMs: hourMs, swiftMs },
     budgets: [
-      // A sender who only claims a name must not use up the budget of its owner.
-      {
-        key: `answers ${verdict} ${pair}`,
-        turns: budgets.correspondent_per_hour,
-        withinMs: hourMs,
-        flag: 'correspondent_budget',
-      },
-      ...perThread('hour', budgets.thread_per_hour, hourMs, 'thread_budget'),
-      ...perThread('day', budgets.thread_per_day, dayMs, 'thread_budget'),
-      ...perThread(`said ${words}`, budgets.repeats_per_hour, hourMs, 'repeated'),
+      answers,
+      ...perThread.map(each => ({ ...each, isPerThread: true }) as const),
       ...(authentication.isVerified ? [] : unverified),
-      ...(isToAll ? toAll : []),
+      ...(isToAll ? [toAll] : []),
     ],
   }
 }
 
-function perThread(key: string, turns: number, withinMs: number, flag: string): readonly TurnBudget[] {
-  return [{ key, turns, withinMs, flag, isPerThread: true }]
+function limit(key: string, turns: number, withinMs: number, flag: string): TurnBudget {
+  return { key, turns, withinMs, flag }
 }
 
 /** The words, without the parts that differ from mail to mail. */

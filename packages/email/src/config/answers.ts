@@ -1,6 +1,5 @@
 import { z } from 'zod'
-
-const count = (most: number) => z.number().int().positive().default(most)
+import { count } from './limits.ts'
 
 /** How often is answered, however good the reasons. What exceeds one is kept, and the operator sees why. */
 const answerBudgetsSchema = z.strictObject({
@@ -55,13 +54,6 @@ export const answerConfigShape = {
 export type AnswerBudgets = z.infer<typeof answerBudgetsSchema>
 
 /** For who tries things out, and sends the same words again and again. */
-export const endlessBudgets = {
-  correspondent_per_hour: 1_000_000,
-  thread_per_hour: 1_000_000,
-  thread_per_day: 1_000_000,
-  rapid_per_hour: 1_000_000,
-  repeats_per_hour: 1_000_000,
-  unverified_per_day: 1_000_000,
-  unverified_per_hour: 1_000_000,
-  reply_all_per_hour: 1_000_000,
-}
+export const endlessBudgets = Object.fromEntries(
+  Object.keys(answerBudgetsSchema.shape).map(budget => [budget, 1_000_000]),
+)

@@ -39,12 +39,12 @@ export function findLikeLocals({ domains }: KnownMailboxes, { local, domain }: M
 export function findNamesakes({ entries, names }: KnownMailboxes, domain: string, folded: string): Likeness[] {
   const peers = [...(names.get(folded) ?? [])]
   return peers
-    .filter(peer => !isSameOrganisation(entries.get(peer)?.domain ?? domain, domain))
+    .filter(peer => !areNested(entries.get(peer)?.domain ?? domain, domain))
     .map(peer => ({ flag: 'display_name_spoof', how: 'it bears the same name at another domain as that', peer }))
 }
 
 /** The domain itself, and those above and below it, are in the same hands. */
-function isSameOrganisation(one: string, other: string): boolean {
+function areNested(one: string, other: string): boolean {
   return one === other || one.endsWith(`.${other}`) || other.endsWith(`.${one}`)
 }
 

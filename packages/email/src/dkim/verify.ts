@@ -11,9 +11,14 @@ interface VerifyingDeps {
   readonly readKey: (text: string) => DkimKeyRecord | DkimKeyFault
 }
 
-/** Verifies each DKIM-Signature of a message, in order (RFC 6376 §6, RFC 8301, RFC 8463); the keys are there before. */
-export function verifySignatures(message: SignedMessage, deps: VerifyingDeps): SignatureReport[] {
-  const { octets, header } = message
+/**
+ * Verifies each DKIM-Signature of a message with CRLF line ends, in order (RFC 6376 §6, RFC 8301, RFC 8463); the keys are
+ * there before.
+ */
+export function verifySignatures(
+  { octets, header }: { readonly octets: Buffer; readonly header: HeaderBlock },
+  deps: VerifyingDeps,
+): SignatureReport[] {
   const fields = header.fields.filter(({ name }) => name === 'dkim-signature')
   const signatures = fields.map(field => ({ field, signature: parseSignature(field) }))
   const findBody = hashBodies(
@@ -57,7 +62,7 @@ function verifySignature(signature: DkimSignature, found: FoundSignature, deps: 
   const record = findKey(signature, deps)
   if ('fault' in record) return record
   const { bits, isTesting } = record
-  const fault = findKeyFault(signature, record) ?? findSignatureFault(signature, { found, record, now: deps.now })
+  const fault = findKeyFault(signature, record) ?? findSignatureFault(signature, record, found.join(), deps.now)
   return { bits, isTesting, fault }
 }
 
@@ -76,14 +81,12 @@ function findKeyFault(signature: DkimSignature, record: DkimKeyRecord): DkimFaul
   return record.isExact && signature.identity !== signature.domain ? 'domain mismatch' : undefined
 }
 
-interface Computing {
-  readonly found: FoundSignature
-  readonly record: DkimKeyRecord
-  readonly now: number
-}
-
-function findSignatureFault(signature: DkimSignature, { found, record, now }: Computing): DkimFault | undefined {
-  const data = found.join()
+function findSignatureFault(
+  signature: DkimSignature,
+  record: DkimKeyRecord,
+  data: Buffer,
+  now: number,
+): DkimFault | undefined {
   // Ed25519 signs the hash of the data (RFC 8463 §3).
   const isGood =
     record.keyType === 'ed25519'
@@ -119,12 +122,6 @@ export interface SignatureReport {
   readonly covers: readonly string[]
   /** SHA-256 of the signature value, lower-case hex. */
   readonly id: string
-}
-
-/** A message with CRLF line ends, and its header. */
-interface SignedMessage {
-  readonly octets: Buffer
-  readonly header: HeaderBlock
 }
 
 interface SignedFields {

@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { OnceStore, Platform } from '@postern/core'
 import { Rejection } from '@postern/core'
-import type { SeenTokens } from '../webhook/proof.ts'
 import { checkWebhookTime, createSeenTokens, isSameText } from '../webhook/proof.ts'
 
 /**
@@ -25,7 +24,7 @@ export function createIntakeProof(
   secret: string | undefined,
   platform: OnceStore & Pick<Platform, 'now'>,
 ): IntakeProof {
-  const seen: SeenTokens = createSeenTokens(platform, window.past + window.ahead)
+  const seen = createSeenTokens(platform, window.past + window.ahead)
   const key = readIntakeKey(secret ?? '')
   return {
     checkHeaders(headers) {

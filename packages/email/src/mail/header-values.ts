@@ -231,17 +231,14 @@ export interface MailThread {
   readonly aliases: readonly string[]
 }
 
-/** A header, and what of it cannot have been added or changed. */
-interface ThreadedMail {
-  readonly header: HeaderBlock
-  readonly covered: HeaderBlock
-}
-
 /**
  * The root is the first reference, else what is answered, else the message itself (EM-4.2). Only covered fields decide; a
  * Message-ID that is not is quoted in an answer and names nothing.
  */
-export function readThread({ header, covered }: ThreadedMail, digest: string): MailThread {
+export function readThread(
+  { header, covered }: Readonly<Record<'header' | 'covered', HeaderBlock>>,
+  digest: string,
+): MailThread {
   const messageId = readOwnId(header)
   const id = readOwnId(covered) ?? `sha256:${digest}`
   const chain = trimReferences(readMessageIds(fieldValues(covered, 'references').join(' ')))

@@ -47,20 +47,11 @@ export interface ReadingDeps {
   readonly readKey: ReturnType<typeof createKeyReader>
 }
 
-/** The message of a job with CRLF line ends, and its signatures. */
-interface VerifiedJob {
-  readonly octets: Buffer
-  readonly header: HeaderBlock
-  readonly signatures: readonly SignatureReport[]
-  /** For its octets. */
-  readonly limits: MailLimits
-}
-
 /**
- * Leaves out what is not judged, and verifies the signatures of the rest, unless that was done. `scanned` is the header
- * of the octets that came, where it is known.
+ * The message of a job with CRLF line ends and limits for it, without what is not judged, and its signatures. `scanned`
+ * is the header of the octets that came, where it is known.
  */
-export function verifyJob(job: MimeJob, { limits, readKey }: ReadingDeps, scanned?: HeaderBlock): VerifiedJob {
+export function verifyJob(job: MimeJob, { limits, readKey }: ReadingDeps, scanned?: HeaderBlock) {
   // The limits hold on the octets that came; CRLF for LF makes them longer.
   const widened = { ...limits, header_bytes: limits.header_bytes * 2, field_bytes: limits.field_bytes * 2 }
   const whole = toBuffer(job.octets)

@@ -2,20 +2,16 @@ import type { DeliveryReply, Log, MailEnvelope, SubmitMail } from '@postern/core
 import { Unavailable, Undeliverable } from '@postern/core'
 import type { Transporter } from 'nodemailer'
 import { isDeadAddress } from '../bounces/bounce.ts'
-import type { SubmitConfig } from '../config/listen.ts'
+import type { SubmitConfig } from '../config/servers.ts'
+
 /** Hands mail to one smarthost, which does the rest (MX, TLS, reputation). */
 export type MailSubmitter = SubmitMail & { close(): void }
-
-interface SmtpReply {
-  readonly responseCode: number | undefined
-  readonly response: string | undefined
-}
 
 /** The fields of an SMTP client's error. */
 interface SmtpError {
   readonly code?: string
-  readonly responseCode?: number
-  readonly response?: string
+  readonly responseCode?: number | undefined
+  readonly response?: string | undefined
   readonly message?: string
   /** The command that failed; `CONN` is the greeting. */
   readonly command?: string
@@ -132,7 +128,7 @@ function describeStatus(code: number | undefined, text: string): string {
 const maxReply = 200
 
 /** The first line of the server's reply, for the operator. Its text may name others than the recipient: addresses are left out. */
-function readReply({ responseCode, response = '' }: Partial<SmtpReply>): DeliveryReply {
+function readReply({ responseCode, response = '' }: Pick<SmtpError, 'responseCode' | 'response'>): DeliveryReply {
   const [line = ''] = response.slice(0, 2_000).split(/[\r\n]/, 1)
   const text = line.replace(/[^\s<>@]+@[^\s<>@]+/g, '…').replace(/\p{Cc}/gu, ' ')
   const status = responseCode ?? (Number(/^\d{3}/.exec(line)?.[0]) || undefined)

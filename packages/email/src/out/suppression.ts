@@ -1,7 +1,9 @@
-import type { AgentDirectory, ChannelContext, RelationEffect } from '@postern/core'
+import type { ChannelContext, RelationEffect } from '@postern/core'
 import { admitOwn, formatAddress, isoTime, randomHex } from '@postern/core'
 import { emailDescriptor } from '../speaker.ts'
 import type { Unsubscription } from '../tokens/address-tokens.ts'
+
+type SuppressionDeps = Pick<ChannelContext, 'admission' | 'store' | 'platform' | 'agents'>
 
 interface SuppressionNote {
   readonly agent: string
@@ -15,7 +17,7 @@ interface SuppressionNote {
 /** Stored like a message, so the record holds the reason for each suppression and each end of one. */
 export async function recordSuppression(
   { agent, id, words, flag, effect }: SuppressionNote,
-  { admission, platform, agents }: Pick<ChannelContext, 'admission' | 'platform'> & { readonly agents: AgentDirectory },
+  { admission, platform, agents }: Pick<SuppressionDeps, 'admission' | 'platform' | 'agents'>,
 ): Promise<void> {
   const address = formatAddress({ local: agent, domain: agents.domain })
   await admitOwn(
@@ -49,7 +51,7 @@ export async function recordSuppression(
 /** The operator's word. False where nothing is suppressed. */
 export async function liftMailSuppression(
   { agent, peer }: { readonly agent: string; readonly peer: string },
-  gateway: Pick<ChannelContext, 'admission' | 'store' | 'platform'> & { readonly agents: AgentDirectory },
+  gateway: SuppressionDeps,
 ): Promise<boolean> {
   const found = await gateway.store.findRelation({ via: 'email', agent, relation: 'suppressed', peer })
   if (!found) return false
@@ -60,11 +62,7 @@ export async function liftMailSuppression(
   return true
 }
 
-type UnsubscribeDeps = Pick<ChannelContext, 'admission' | 'store' | 'platform' | 'agents'>
-
-/**
- * The scope of the suppression when only unasked mail stops: answers are still sent, and a question does not lift it.
- */
+/** The scope of the suppression when only unasked mail stops: answers are still sent, and a question does not lift it. */
 export function unaskedPeer(mailbox: string): string {
   return `unasked:${mailbox.toLowerCase()}`
 }
@@ -73,20 +71,17 @@ export function unaskedPeer(mailbox: string): string {
  * The agent does not write to this mailbox unless it is asked. Stored like a message, so that the operator sees the
  * reason.
  */
-export async function unsubscribe(
-  { agent, mailbox }: Unsubscription,
-  { admission, store, platform, agents }: UnsubscribeDeps,
-): Promise<void> {
+export async function unsubscribe({ agent, mailbox }: Unsubscription, gateway: SuppressionDeps): Promise<void> {
   const peer = unaskedPeer(mailbox)
-  if (await store.findRelation({ via: 'email', agent, relation: 'suppressed', peer })) return
+  if (await gateway.store.findRelation({ via: 'email', agent, relation: 'suppressed', peer })) return
   await recordSuppression(
     {
       agent,
-      id: `unsubscribe:${randomHex(platform, 16)}`,
+      id: `unsubscribe:${randomHex(gateway.platform, 16)}`,
       words: `${mailbox} wants no mail that was not asked for.`,
       flag: 'unsubscribed',
       effect: { kind: 'relate', relation: 'suppressed', peer, target: 'unsubscribed' },
     },
-    { admission, platform, agents },
+    gateway,
   )
 }

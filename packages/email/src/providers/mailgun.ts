@@ -1,6 +1,5 @@
-import { missingRawMail, splitAddresses } from '../webhook/body.ts'
-import type { Form } from '../webhook/form.ts'
-import { formText, parseForm } from '../webhook/form.ts'
+import type { Form } from '../webhook/body.ts'
+import { formText, missingRawMail, parseForm, splitAddresses } from '../webhook/body.ts'
 import { checkHexHmac, checkWebhookTime, createSeenTokens } from '../webhook/proof.ts'
 import type { MailProvider, ProviderPlatform } from './provider.ts'
 

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import { parseBoundedJson } from '@postern/http'
 import { z } from 'zod'
-import { checkWebhookShape, clientOf, missingRawMail } from '../webhook/body.ts'
-import type { Form } from '../webhook/form.ts'
-import { formText, parseForm } from '../webhook/form.ts'
+import type { Form } from '../webhook/body.ts'
+import { checkWebhookShape, clientOf, formText, missingRawMail, parseForm } from '../webhook/body.ts'
 import {
   checkIsSigned,
   checkPublicSignature,

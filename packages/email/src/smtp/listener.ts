@@ -3,7 +3,7 @@ import type { ByteBudget, ByteHold, Listening, Platform, RefusalPlace } from '@p
 import { Rejection, Unavailable } from '@postern/core'
 import { networkOf } from '@postern/http'
 import type { SMTPServer, SMTPServerSession } from 'smtp-server'
-import type { MailListenConfig } from '../config/listen.ts'
+import type { MailListenConfig } from '../config/servers.ts'
 import type { MailEnvelopeIn } from '../mail/raw.ts'
 import { toSmtpReply } from './replies.ts'
 import { openListenPlace } from './socket.ts'

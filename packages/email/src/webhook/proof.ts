@@ -65,7 +65,7 @@ export function refuseSignature(): Rejection {
  * Proofs of webhooks that must not count twice. Only memory distinguishes a retry from a replay. After a restart, or in
  * another process, the same mail is a duplicate.
  */
-export interface SeenTokens {
+interface SeenTokens {
   /** @throws Rejection `replayed` */
   check(token: string): void
   /**

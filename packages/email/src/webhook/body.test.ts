@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseForm } from './form.ts'
+import { parseForm } from './body.ts'
 
 const headers = new Headers({ 'content-type': 'multipart/form-data; boundary=b' })
 const namesOf = (disposition: string) => [

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { count } from './limits.ts'
 
 const portSchema = z.number().int().min(0).max(65_535)
 
@@ -15,13 +16,13 @@ const listenConfigShape = {
   /** Address that the listener is bound to. */
   host: z.string().default('127.0.0.1'),
   /** Connections at a time. */
-  max_connections: z.number().int().positive().default(100),
+  max_connections: count(100),
   /** Recipients of one mail. */
-  max_recipients: z.number().int().positive().default(100),
+  max_recipients: count(100),
   /** Silence, in ms, after which the gateway closes a connection (RFC 5321 §4.5.3.2 asks for five minutes). */
-  timeout_ms: z.number().int().positive().default(300_000),
+  timeout_ms: count(300_000),
   /** Longest time for a whole mail, ms, however diligently the client sends one octet after the other. */
-  transfer_ms: z.number().int().positive().default(900_000),
+  transfer_ms: count(900_000),
   /**
    * IP addresses of your mail servers that forward mail. They may declare by XFORWARD or XCLIENT who brought it, so
    * that SPF judges the right address.
@@ -50,12 +51,12 @@ export const submitConfigSchema = z.strictObject({
   /** TLS from the first byte (port 465); otherwise STARTTLS, where the server offers it. */
   secure: z.boolean().default(false),
   /** Parallel connections kept open. */
-  max_connections: z.number().int().positive().default(5),
+  max_connections: count(5),
   /**
    * The longest silence of the mail server, ms. A client that hangs up before the reply to DATA sends the mail twice:
    * RFC 5321 §4.5.3.2.6 asks for ten minutes.
    */
-  timeout_ms: z.number().int().positive().default(600_000),
+  timeout_ms: count(600_000),
 })
 
 export type SubmitConfig = z.infer<typeof submitConfigSchema>
