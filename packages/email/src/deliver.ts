@@ -31,7 +31,8 @@ export async function deliverMail(
   const { gateway, signer } = delivering
   const tokens = await delivering.openTokens()
   const message = await encodeMail(wire, markMail(wire, delivery, delivering, tokens), gateway.store)
-  if (wire.localAgent) return giveToLocalAgent({ message, wire, delivery, localAgent: wire.localAgent }, delivering)
+  if (wire.localAgent)
+    return giveToLocalAgent({ message, wire, delivery, localAgent: wire.localAgent }, gateway, delivering.agents)
   await refuseSuppressed(delivery, wire, gateway)
   const signed = await signer.sign(message, chooseSigningTime(wire, delivery))
   const from = tokens.bounceAddress(delivery.agent, delivery.id)

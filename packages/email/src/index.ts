@@ -82,10 +82,7 @@ export function openEmail(config: EmailConfig, gateway: ChannelContext, deps: Em
           bodies: gateway.bodies ?? unboundedBodies,
           sleep: platform.sleep,
           domain: agents.domain,
-          checkRecipient: intake.checkRecipient,
-          recordRefusal: intake.recordRefusal,
-          take: async (octets, envelope, place) => void (await intake.take(octets, envelope, place)),
-          takeEach: intake.takeEach,
+          intake,
         })
       },
     }),
@@ -190,7 +187,7 @@ function openMailOutbound(
   const delivering = { gateway: { admission, store, platform }, agents, signer, config, openTokens }
   const sender = createSender({
     descriptor: emailDescriptor,
-    address: answered => addressMail(answered, { agents, maxHops }),
+    address: answered => addressMail(answered, agents, maxHops),
     render: delivery => renderMail(delivery, rendering),
     describe: describeMail,
     deliver: (wire, delivery) => deliverMail(wire, delivery, delivering),

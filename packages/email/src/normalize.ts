@@ -3,7 +3,7 @@ import { agentFlag, formatAddress, replayFlag } from '@postern/core'
 import type { ProvenMail } from './authenticate/proven-mail.ts'
 import { isRecent } from './authenticate/signatures.ts'
 import { describeSender } from './authenticate/verdict.ts'
-import type { AgentMail } from './automatic/marks.ts'
+import type { Marking } from './automatic/marks.ts'
 import {
   findMarks,
   hashWords,
@@ -27,7 +27,7 @@ import type { ReplyAddress } from './out/target.ts'
 import { chooseReplyAddress, findOthers, packTarget, scopeOf } from './out/target.ts'
 import { noNotice, planUnreadable } from './out/unreadable.ts'
 import { emailDescriptor } from './speaker.ts'
-import type { AddressToken, AddressTokens, ReadTag } from './tokens/address-tokens.ts'
+import type { AddressTokens, ReadTag } from './tokens/address-tokens.ts'
 
 interface MailNormalizing {
   readonly agents: AgentDirectory
@@ -90,8 +90,8 @@ function normalizeFor(
   const agentMail = readAgentMail(mail, maxHops)
   const chain = agentMail?.chain
   const noted = [...senderHistory.flags, ...(mayBeReplayed(mail, recipient, agents) ? [replayFlag] : [])]
-  const place = { recipient, token: read.token, thread, agentMail, noted, reply, written }
-  const { flags, handling, report } = judgeFor(mail, place, { agents, tokens, config })
+  const marking = { recipient, agents, tokens, token: read.token, messageId: thread.messageId, agentMail, config }
+  const { flags, handling, report } = judgeFor(mail, marking, { noted, reply, written }, config)
   const scope = scopeOf(mail, others)
   const target = {
     ...describeTarget(mail, thread, read),
@@ -135,10 +135,6 @@ function normalizeFor(
 }
 
 interface Judging {
-  readonly recipient: AddressedAgent
-  readonly token: AddressToken | undefined
-  readonly thread: MailThread
-  readonly agentMail: AgentMail | undefined
   /** Flags for this recipient alone. */
   readonly noted: readonly string[]
   readonly reply: ReplyAddress
@@ -148,12 +144,13 @@ interface Judging {
 /** The oddities of a mail for one of its recipients, its reports, and its disposition. */
 function judgeFor(
   mail: ProvenMail,
-  { recipient, token, thread, agentMail, noted, reply, written }: Judging,
-  { agents, tokens, config }: Pick<MailNormalizing, 'agents' | 'tokens' | 'config'>,
+  marking: Marking,
+  { noted, reply, written }: Judging,
+  config: MailNormalizing['config'],
 ) {
-  const { messageId } = thread
-  const marks = findMarks(mail, { agentMail, recipient, agents, tokens, token, messageId, config })
-  const { agent } = recipient
+  const marks = findMarks(mail, marking)
+  const { agentMail, tokens, token } = marking
+  const { agent } = marking.recipient
   const report = written ? judgeReport(written, { agent, tokens, token, receivedAt: mail.raw.receivedAt }) : noReport
   const quarantine = mail.authentication.isQuarantined ? ['dmarc_quarantine'] : []
   const byAgent = agentMail ? [agentFlag] : []

@@ -58,14 +58,10 @@ export async function judgeChain(found: unknown, options: ChainOptions): Promise
   }
 }
 
+/** The fields that were found, in the spelling of the library: one name for each. */
 function readCovered(signature: unknown): readonly string[] {
   const { signingHeaders } = (signature || {}) as { readonly signingHeaders?: { readonly keys?: string } }
-  return listCoveredNames(signingHeaders?.keys)
-}
-
-/** The fields that were found, in the spelling of the library: one name for each. */
-function listCoveredNames(keys: string | undefined): string[] {
-  return (keys ?? '').split(':').flatMap(name => name.trim().toLowerCase() || [])
+  return (signingHeaders?.keys ?? '').split(':').flatMap(name => name.trim().toLowerCase() || [])
 }
 
 function isUndersized(signature: unknown): boolean {

@@ -10,7 +10,7 @@ import { fieldValues, findField } from '../mail/scan.ts'
 import type { AddressToken, AddressTokens } from '../tokens/address-tokens.ts'
 import { hopField, parseHopField } from '../tokens/address-tokens.ts'
 
-interface Marking {
+export interface Marking {
   readonly recipient: AddressedAgent
   readonly agents: AgentDirectory
   readonly tokens: AddressTokens
@@ -95,20 +95,13 @@ function isOwnId(messageId: string | undefined, domain: string): boolean {
   return messageId !== undefined && /^[0-9a-f]{32}@/.test(messageId) && messageId.endsWith(`@${domain}`)
 }
 
-/** A header field that marks mail which no person wrote to an agent. */
-interface FieldRule {
-  readonly flag: string
-  readonly fields: readonly string[]
-  readonly pattern: RegExp
-}
-
 const present = /^/
 
 /**
- * By field (EM-4.1, RFC 3834 §2 and §5, RFC 2919, RFC 2369, RFC 8058). No other field is a mark: mail programs of
+ * Header fields that mark mail which no person wrote to an agent (EM-4.1, RFC 3834 §2 and §5, RFC 2919, RFC 2369, RFC 8058). No other field is a mark: mail programs of
  * people write similar ones (Fastmail a Feedback-ID of two parts, Exchange a wish for silence).
  */
-const fieldRules: readonly FieldRule[] = [
+const fieldRules: readonly { readonly flag: string; readonly fields: readonly string[]; readonly pattern: RegExp }[] = [
   { flag: 'disposition_notice', fields: ['content-type'], pattern: /report-type\s*=\s*"?disposition-notification/i },
   { flag: 'feedback_report', fields: ['content-type'], pattern: /report-type\s*=\s*"?feedback-report/i },
   { flag: 'feedback_report', fields: ['subject'], pattern: /^complaint about message from \d+\.\d+\.\d+\.\d+$/i },

@@ -42,11 +42,11 @@ interface SenderCache {
  * compared again.
  */
 export function createCorrespondents(gateway: CorrespondentDeps): Correspondents {
-  const shelves = new Map<string, SenderCache>()
+  const caches = new Map<string, SenderCache>()
 
   function openRecords(agent: string): SenderCache {
-    const records = shelves.get(agent) ?? { book: createAddressBook(), place: 0 }
-    shelves.set(agent, records)
+    const records = caches.get(agent) ?? { book: createAddressBook(), place: 0 }
+    caches.set(agent, records)
     return records
   }
 

@@ -16,9 +16,7 @@ export interface MimePool {
   close(): Promise<void>
 }
 
-interface PoolOptions {
-  readonly limits: MailLimits
-  readonly platform: Pick<Platform, 'sleep' | 'log'>
+interface PoolOptions extends Pick<PoolState, 'limits' | 'platform'> {
   /** Another worker file, for tests. */
   readonly file?: URL | undefined
 }

@@ -53,12 +53,6 @@ function readStructureField(line: string): HeaderField {
   return { name: line.slice(0, colon).toLowerCase(), value: line.slice(colon + 1).trim(), start: 0, end: 0 }
 }
 
-/** The readings of a message without files. */
-interface SimpleMime {
-  readonly text?: string | undefined
-  readonly html?: string | undefined
-}
-
 interface Leaf {
   readonly type: string
   readonly octets: Buffer
@@ -86,11 +80,7 @@ const [maxHtml, maxTags, maxRules] = [16 * 1024, 500, 50]
  * `multipart/mixed`. The result is that of mailparser. Undefined for everything that is not plainly well-formed, and
  * for what has files: only the parser reads it.
  */
-async function readSimpleMime(
-  octets: Buffer,
-  header: HeaderBlock,
-  limits: HeaderLimits,
-): Promise<SimpleMime | undefined> {
+async function readSimpleMime(octets: Buffer, header: HeaderBlock, limits: HeaderLimits) {
   const root = { octets, header, end: octets.length, depth: 0, isAlternative: false }
   const leaves = readEntity(root, limits)
   if (!leaves) return undefined
@@ -119,12 +109,11 @@ function isLight(html: string): boolean {
   )
 }
 
-interface LeafText {
-  readonly type: string
-  readonly text: string
-}
-
-function join(leaves: readonly LeafText[], wanted: string, between: string): string | undefined {
+function join(
+  leaves: readonly Readonly<Record<'type' | 'text', string>>[],
+  wanted: string,
+  between: string,
+): string | undefined {
   const texts = leaves.flatMap(({ type, text }) => (type === wanted && text !== '' ? [text] : []))
   return texts.length > 0 ? texts.join(between) : undefined
 }

@@ -38,8 +38,8 @@ export function createDkimSigner({ store, domain, selector, now }: DkimSignerDep
     },
     async publish() {
       const all = await generations.list()
-      const heartbeat = all.filter((_, at) => (all[at + 1]?.madeAt ?? Number.POSITIVE_INFINITY) + 2 * overlapMs > now())
-      return heartbeat.toReversed().flatMap(describe)
+      const valid = all.filter((_, at) => (all[at + 1]?.madeAt ?? Number.POSITIVE_INFINITY) + 2 * overlapMs > now())
+      return valid.toReversed().flatMap(describe)
     },
     async rotate(options) {
       await generations.add(options)
@@ -77,12 +77,8 @@ function describeKey({ selector, privateKey }: DkimKey, domain: string): Publish
     id: name,
     algorithm: isEd25519 ? 'ed25519-sha256' : 'rsa-sha256',
     publicKey,
-    dns: { name, type: 'TXT', value: `v=DKIM1; k=${nameKind(privateKey)}; p=${publicKey}` },
+    dns: { name, type: 'TXT', value: `v=DKIM1; k=${isEd25519 ? 'ed25519' : 'rsa'}; p=${publicKey}` },
   }
-}
-
-function nameKind({ asymmetricKeyType }: KeyObject): string {
-  return asymmetricKeyType === 'ed25519' ? 'ed25519' : 'rsa'
 }
 
 interface DkimKey {

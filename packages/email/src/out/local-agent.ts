@@ -14,11 +14,6 @@ interface LocalAgentMail {
   readonly localAgent: string
 }
 
-interface LocalAgentDeps {
-  readonly gateway: Pick<ChannelContext, 'admission' | 'platform'>
-  readonly agents: AgentDirectory
-}
-
 const hourMs = 3_600_000
 /** In one conversation; people wait for none of it. */
 const localAgentTurns = 10
@@ -29,9 +24,9 @@ const localAgentTurns = 10
  */
 export async function giveToLocalAgent(
   mail: LocalAgentMail,
-  { gateway, agents }: LocalAgentDeps,
+  { admission, platform }: Pick<ChannelContext, 'admission' | 'platform'>,
+  agents: AgentDirectory,
 ): Promise<{ readonly note: string }> {
-  const { admission, platform } = gateway
   const intake = describeLocalAgent(mail, isoTime(platform.now()), agents)
   const { message } = await admitOwn(intake, admission, randomHex(platform, 8))
   return { note: `given to ${mail.localAgent} as #${message}` }

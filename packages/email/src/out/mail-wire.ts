@@ -43,13 +43,8 @@ export interface MailWire {
 /** One level, as people do it; more is in their own programs. */
 const maxQuoted = 10_000
 
-interface Quote {
-  readonly text: string
-  readonly html: string
-}
-
 /** The answered message, for a quote below the answer; undefined when it had no text. */
-export function quoteMessage(message: Pick<NormalizedMessage, 'parts' | 'sender' | 'received_at'>): Quote | undefined {
+export function quoteMessage(message: Pick<NormalizedMessage, 'parts' | 'sender' | 'received_at'>) {
   const said = message.parts.flatMap(part => (part.kind === 'text' ? [part.content] : [])).join('\n\n')
   const kept = said.length > maxQuoted ? `${said.slice(0, maxQuoted)}…` : said
   if (!kept.trim()) return undefined

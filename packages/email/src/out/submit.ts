@@ -3,6 +3,7 @@ import { Unavailable, Undeliverable } from '@postern/core'
 import type { Transporter } from 'nodemailer'
 import { isDeadAddress } from '../bounces/bounce.ts'
 import type { SubmitConfig } from '../config/servers.ts'
+import { toBuffer } from '../mail/scan.ts'
 
 /** Hands mail to one smarthost, which does the rest (MX, TLS, reputation). */
 export type MailSubmitter = SubmitMail & { close(): void }
@@ -39,7 +40,7 @@ export function createMailSubmitter(config: SubmitOptions, log: Log): MailSubmit
   }
   const submit = async ({ from, to }: MailEnvelope, octets: Uint8Array) => {
     try {
-      const sent: Sent = await (await open()).sendMail({ envelope: { from, to: [...to] }, raw: toRaw(octets) })
+      const sent: Sent = await (await open()).sendMail({ envelope: { from, to: [...to] }, raw: toBuffer(octets) })
       const { response, rejectedErrors = [] } = sent
       // LMTP refuses each recipient after the message, when for the library all has gone well.
       if (rejectedErrors.length > 0) throw rejectedErrors[0]
@@ -76,10 +77,6 @@ async function openTransport(config: SubmitOptions): Promise<Transporter> {
     disableFileAccess: true,
     disableUrlAccess: true,
   })
-}
-
-function toRaw(octets: Uint8Array): Buffer {
-  return Buffer.from(octets.buffer, octets.byteOffset, octets.byteLength)
 }
 
 /** Faults of the message or the address, found before or without a reply; anything else passes with time. */

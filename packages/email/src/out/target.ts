@@ -96,23 +96,18 @@ export function readTarget(target: Json): MailTarget {
 /** Further recipients an agent may name. */
 const maxMentions = 20
 
-interface MailDepsRules {
-  readonly agents: AgentDirectory
-  /** Agents that may pass a message on to each other. */
-  readonly maxHops: number
-}
-
 /**
  * One delivery for each envelope recipient, all of the same message, so that each is retried and refused on its own.
  * People whom the answer mentions are in To. Agents of this gateway are shown in Cc and get the answer here, without
- * mail; on the final hop of a chain they do not (MN-8.3). An automatic reply gets no answer.
+ * mail; on the final hop of a chain they do not (MN-8.3). An automatic reply gets no answer. `maxHops`: how many agents
+ * may pass a message on to each other.
  */
-export function addressMail({ turn, response }: AnsweredTurn, { agents, maxHops }: MailDepsRules): Addressing {
+export function addressMail({ turn, response }: AnsweredTurn, agents: AgentDirectory, maxHops: number): Addressing {
   const target = readTarget(turn.target)
   if (target.is_silent) return { deliveries: [], aliases: [] }
   // Requirements that only the sender may decide go to nobody else.
   if (hasRequirements(response.parts)) return addressOne(target, response, agents)
-  const mentioned = readMentions(response.mentions ?? [], { self: turn.agent, target, agents })
+  const mentioned = readMentions({ turn, response }, target, agents)
   const isFinal = target.hop !== undefined && target.hop >= (target.max_hops ?? maxHops)
   const localAgents = isFinal ? [] : mentioned.localAgents
   const cc = [...new Set([...(target.others ?? []), ...localAgents.map(({ address }) => address)])]
@@ -139,21 +134,17 @@ function addressOne(target: MailTarget, { id }: NormalizedResponse, agents: Agen
   }
 }
 
-interface Mentioning {
-  readonly self: string
-  readonly target: MailTarget
-  readonly agents: AgentDirectory
-}
-
 /**
  * People whom the answer mentions besides those it reaches anyway. People may have addresses at the domain of the
  * agents, too.
  */
-function readMentions(mentions: readonly string[], { self, target, agents }: Mentioning) {
+function readMentions({ turn, response }: AnsweredTurn, target: MailTarget, agents: AgentDirectory) {
   const known = new Set([target.mailbox, ...(target.others ?? [])])
-  const mailboxes = mentions.flatMap(text => parseMailbox(text.replace(/^@/, '')) ?? [])
+  const mailboxes = (response.mentions ?? []).flatMap(text => parseMailbox(text.replace(/^@/, '')) ?? [])
   const addresses = [...new Set(mailboxes.map(formatMailbox))].filter(address => !known.has(address))
-  const ours = addresses.flatMap(address => findRecipient(address, agents)?.agent ?? []).filter(agent => agent !== self)
+  const ours = addresses
+    .flatMap(address => findRecipient(address, agents)?.agent ?? [])
+    .filter(agent => agent !== turn.agent)
   return {
     people: addresses.filter(address => !findRecipient(address, agents)).slice(0, maxMentions),
     localAgents: [...new Set(ours)]

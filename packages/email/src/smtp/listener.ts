@@ -4,6 +4,7 @@ import { Rejection, Unavailable } from '@postern/core'
 import { networkOf } from '@postern/http'
 import type { SMTPServer, SMTPServerSession } from 'smtp-server'
 import type { MailListenConfig } from '../config/servers.ts'
+import type { MailIntake } from '../intake/intake.ts'
 import type { MailEnvelopeIn } from '../mail/raw.ts'
 import { toSmtpReply } from './replies.ts'
 import { openListenPlace } from './socket.ts'
@@ -16,18 +17,7 @@ interface SmtpListening {
   readonly sleep: Platform['sleep']
   /** The name we greet with. */
   readonly domain: string
-  /** Is this recipient one of our agents? @throws Rejection when it is not */
-  checkRecipient(address: string, place: RefusalPlace): void
-  /** Remembers a refusal the listener made by itself. */
-  recordRefusal(error: unknown, place: RefusalPlace): void
-  /** Resolves once the message is durable for every recipient of the envelope. @throws Rejection, Unavailable */
-  take(octets: Uint8Array, envelope: MailEnvelopeIn, place: RefusalPlace): Promise<void>
-  /** Delivers a message to one recipient after the other; they share the findings about the sender. */
-  takeEach(
-    octets: Uint8Array,
-    envelope: MailEnvelopeIn,
-    place: RefusalPlace,
-  ): Promise<readonly PromiseSettledResult<unknown>[]>
+  readonly intake: MailIntake
 }
 
 /**
@@ -90,7 +80,7 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
     useXClient: trustedPeers,
     onRcptTo({ address }, session, done) {
       try {
-        listening.checkRecipient(address, placeOf(session, listening))
+        listening.intake.checkRecipient(address, placeOf(session, listening))
         done()
       } catch (error) {
         done(asSmtpError(error))
@@ -108,7 +98,7 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
       )
         .then(outcome => done(null, outcome))
         .catch(error => {
-          listening.recordRefusal(error, place)
+          listening.intake.recordRefusal(error, place)
           done(asSmtpError(error))
         })
         .finally(() => busy.delete(taking))
@@ -124,7 +114,7 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
 function cutOff(server: SMTPServer, session: SMTPServerSession, error: unknown, listening: MailTaking): void {
   const connection = [...server.connections].find(({ id }) => id === session.id)
   const { code, enhanced, text } = toSmtpReply(error)
-  listening.recordRefusal(error, listening.place)
+  listening.intake.recordRefusal(error, listening.place)
   connection?.send(`${code} ${enhanced}` as unknown as number, text)
   connection?.close()
 }
@@ -134,10 +124,10 @@ function cutOff(server: SMTPServer, session: SMTPServerSession, error: unknown, 
  * refusal.
  */
 function recordAnnounced(session: SMTPServerSession, listening: SmtpListening): void {
-  const { maxBytes, recordRefusal } = listening
+  const { maxBytes, intake } = listening
   if (!session.error?.startsWith('552 5.3.4 Error:')) return
   const rejection = new Rejection('too_large', `Cannot accept mail: announced as larger than ${maxBytes} bytes`)
-  recordRefusal(rejection, placeOf(session, listening))
+  intake.recordRefusal(rejection, placeOf(session, listening))
 }
 
 interface MailTaking extends SmtpListening {
@@ -165,10 +155,10 @@ async function takeData(
 ): Promise<string | (string | Error)[]> {
   const envelope = readEnvelope(session, listening.config)
   if (listening.config.protocol === 'smtp') {
-    await listening.take(octets, envelope, listening.place)
+    await listening.intake.take(octets, envelope, listening.place)
     return 'accepted'
   }
-  const settled = await listening.takeEach(octets, envelope, listening.place)
+  const settled = await listening.intake.takeEach(octets, envelope, listening.place)
   return settled.map(result => (result.status === 'fulfilled' ? 'accepted' : asSmtpError(result.reason)))
 }
 

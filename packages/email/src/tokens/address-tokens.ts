@@ -85,8 +85,8 @@ export function createAddressTokens(key: string, domain: string): AddressTokens 
       return undefined
     },
     formatHop: (agent, mark, response) => formatHopField(mac, agent, mark, response),
-    formatUnsubscription: unsubscription => formatUnsubscription(key, unsubscription),
-    readUnsubscription: (agent, text) => readUnsubscription(key, agent, text),
+    formatUnsubscription: unsubscription => formatUnsubscription(mac, unsubscription),
+    readUnsubscription: (agent, text) => readUnsubscription(mac, agent, text),
     isOwnHop: value => isOwnHopField(mac, value),
   }
 }
@@ -163,12 +163,11 @@ function createAddressMac(key: string): AddressMac {
     createHmac('sha256', key).update(`${purpose} ${agent} ${data}`).digest('hex').slice(0, digits)
   return {
     sign,
-    isSigned: (given, purpose, agent, data) => isSame(given, sign(purpose, agent, data, given.length)),
+    isSigned(given, purpose, agent, data) {
+      const [left, right] = [Buffer.from(given), Buffer.from(sign(purpose, agent, data, given.length))]
+      return left.length > 0 && left.length === right.length && timingSafeEqual(left, right)
+    },
   }
-}
-
-function isSame(left: string, right: string): boolean {
-  return left.length > 0 && left.length === right.length && timingSafeEqual(Buffer.from(left), Buffer.from(right))
 }
 
 /** Opens the tokens of this gateway once; their key is made once and durable before the first use. */
@@ -203,18 +202,13 @@ const unsubscriptionPattern = /^([\w-]{1,700})\.([0-9a-f]{40})$/
  * Names a mailbox to this gateway alone: anyone with the mail can use it, and nobody can make one for another mailbox.
  * It does not expire (RFC 8058 §3.1).
  */
-function formatUnsubscription(key: string, { agent, mailbox }: Unsubscription): string {
-  return `${Buffer.from(mailbox).toString('base64url')}.${signUnsubscription(key, { agent, mailbox })}`
+function formatUnsubscription(mac: AddressMac, { agent, mailbox }: Unsubscription): string {
+  return `${Buffer.from(mailbox).toString('base64url')}.${mac.sign('unsubscribe', agent, mailbox, 40)}`
 }
 
 /** Undefined for one that was not written here. */
-function readUnsubscription(key: string, agent: string, text: string): Unsubscription | undefined {
+function readUnsubscription(mac: AddressMac, agent: string, text: string): Unsubscription | undefined {
   const [, data = '', signature = ''] = unsubscriptionPattern.exec(text) ?? []
-  const found = { agent, mailbox: Buffer.from(data, 'base64url').toString() }
-  if (!data || !timingSafeEqual(Buffer.from(signUnsubscription(key, found)), Buffer.from(signature))) return undefined
-  return found
-}
-
-function signUnsubscription(key: string, { agent, mailbox }: Unsubscription): string {
-  return createHmac('sha256', key).update(`unsubscribe ${agent} ${mailbox}`).digest('hex').slice(0, 40)
+  const mailbox = Buffer.from(data, 'base64url').toString()
+  return data && mac.isSigned(signature, 'unsubscribe', agent, mailbox) ? { agent, mailbox } : undefined
 }
