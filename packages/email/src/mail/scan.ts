@@ -1,9 +1,8 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
+// Not all of core: without its schemas a thread that reads mail starts a third sooner.
 import { Rejection } from '@postern/core/errors'
 import type { MailLimits } from '../config/limits.ts'
-
-// Not all of core: without its schemas a thread that reads mail starts a third sooner.
 
 /** One field of a header block. `start` and `end` are offsets of its octets, line ends included. */
 export interface HeaderField {
