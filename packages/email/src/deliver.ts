@@ -175,11 +175,10 @@ async function loadAttachment(
 }
 
 type Loaded = Awaited<ReturnType<typeof loadAttachment>>
-type Attached = Loaded & { readonly content: Buffer }
 
 /** As many files as fit, in their order; a line for each of the others. */
 function chooseAttached(loaded: readonly Loaded[]) {
-  const attachments: Attached[] = []
+  const attachments: (Loaded & { readonly content: Buffer })[] = []
   const missing: string[] = []
   let room = maxAttached
   for (const { content, ...file } of loaded) {

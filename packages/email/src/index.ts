@@ -60,11 +60,11 @@ export function openEmail(config: EmailConfig, gateway: ChannelContext, deps: Em
   const pool = deps.pool ?? createMimePool({ limits, platform })
   const closing = new AbortController()
   const openTokens = createTokenKey(gateway)
-  const inbound = openInbound(config, gateway, { pool, openTokens })
+  const inbound = openInbound(config, gateway, pool, openTokens)
   const intake = createMailIntake(inbound, gateway)
   return {
     ...openMailOutbound(config, gateway, openTokens),
-    replay: createMailReplay(moment => openInbound(config, { ...gateway, ...moment }, { pool, openTokens })),
+    replay: createMailReplay(moment => openInbound(config, { ...gateway, ...moment }, pool, openTokens)),
     routes: createMailIntakeRoutes({ config, intake, platform: openProviderPlatform(gateway) }).route(
       '/',
       createUnsubscribeRoutes({ gateway, openTokens }),
@@ -105,15 +105,11 @@ function openProviderPlatform({ platform, store }: ChannelContext): ProviderPlat
   }
 }
 
-interface InboundDeps {
-  readonly pool: MimePool
-  readonly openTokens: () => Promise<AddressTokens>
-}
-
 function openInbound(
   config: EmailConfig,
   gateway: ChannelContext,
-  { pool, openTokens }: InboundDeps,
+  pool: MimePool,
+  openTokens: () => Promise<AddressTokens>,
 ): Inbound<RawMail, ProvenMail> {
   const { platform, agents, store } = gateway
   const { limits, trust } = config

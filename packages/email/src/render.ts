@@ -25,6 +25,7 @@ import { describeNotice } from './out/unreadable.ts'
 
 export interface MailRendering {
   readonly agents: AgentDirectory
+  /** `attach_bytes`: the maximum of attachments, in octets before base64. */
   readonly config: { readonly quote: boolean; readonly attach_bytes: number }
   /** Our ceiling for chains of agents. */
   readonly maxHops: number
@@ -47,7 +48,7 @@ export function renderMail(
   const target = readTarget(delivery.target)
   const response = presentResponse(findWords(delivery, target), message, showRequirement)
   const address = `${agent}@${agents.domain}`
-  const parts = placeFiles(response.parts, { attachBytes: config.attach_bytes, fileAddress })
+  const parts = placeFiles(response.parts, config.attach_bytes, fileAddress)
   const said = readableBody(parts, response.status)
   const quote = config.quote ? quoteAsked(delivery) : undefined
   return {
@@ -209,14 +210,12 @@ function fileBlock({ name, bytes_ref }: FilePart | ArtifactPart): Block | undefi
   return bytes_ref.kind === 'url' ? linkBlock(name ?? bytes_ref.url, bytes_ref.url) : undefined
 }
 
-interface FilePlacing {
-  /** The maximum of attachments, in octets before base64. */
-  readonly attachBytes: number
-  readonly fileAddress: ((digest: string) => string) | undefined
-}
-
 /** Files that do not fit any more are linked: receivers refuse what is too large, and then the words are lost with it. */
-function placeFiles(parts: readonly Part[], { attachBytes, fileAddress }: FilePlacing): readonly Part[] {
+function placeFiles(
+  parts: readonly Part[],
+  attachBytes: number,
+  fileAddress: MailRendering['fileAddress'],
+): readonly Part[] {
   let room = attachBytes
   return parts.map(part => {
     if (part.kind !== 'file' && part.kind !== 'artifact') return part

@@ -27,9 +27,8 @@ export function findLikeDomains({ domains }: KnownMailboxes, { local, domain }: 
 export function findLikeLocals({ domains }: KnownMailboxes, { local, domain }: Mailbox): Likeness[] {
   const base = baseOf(local)
   const folded = foldLetters(base)
-  const locals = domains.get(domain)?.locals ?? new Map<string, KnownLocal>()
   const found: Likeness[] = []
-  for (const [known, other] of locals) {
+  for (const [known, other] of domains.get(domain)?.locals ?? []) {
     const how = folded === other.folded ? 'its address reads like that' : compareLocals(base, known)
     if (how) found.push({ flag: 'lookalike', how, peer: other.peer })
   }
@@ -116,12 +115,7 @@ interface KnownDomain {
   readonly shown: string
   readonly folded: string
   /** By the local part without its tag, in lower case. */
-  readonly locals: Map<string, KnownLocal>
-}
-
-interface KnownLocal {
-  readonly peer: string
-  readonly folded: string
+  readonly locals: Map<string, { readonly peer: string; readonly folded: string }>
 }
 
 interface KnownMailbox extends Pick<Mailbox, 'domain' | 'name'> {

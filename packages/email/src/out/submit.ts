@@ -41,10 +41,11 @@ export function createMailSubmitter(config: SubmitOptions, log: Log): MailSubmit
   const submit = async ({ from, to }: MailEnvelope, octets: Uint8Array) => {
     try {
       const sent: Sent = await (await open()).sendMail({ envelope: { from, to: [...to] }, raw: toBuffer(octets) })
-      const { response, rejectedErrors = [] } = sent
+      const { response = '', rejectedErrors = [] } = sent
       // LMTP refuses each recipient after the message, when for the library all has gone well.
       if (rejectedErrors.length > 0) throw rejectedErrors[0]
-      return { response: describeReply(response ?? ''), reply: readReply({ response }) }
+      const code = Number(/^\d{3}/.exec(response)?.[0] ?? 250)
+      return { response: describeStatus(code, response), reply: readReply({ response }) }
     } catch (error) {
       log.warn({ err: error, host: config.host, port: config.port }, 'smarthost did not take mail')
       throw classifySmtpError(error)
@@ -133,8 +134,4 @@ function readReply({ responseCode, response = '' }: Pick<SmtpError, 'responseCod
     ...(status !== undefined && { status }),
     ...(text && { reply_line: text.slice(0, maxReply).toWellFormed() }),
   }
-}
-
-function describeReply(response: string): string {
-  return describeStatus(Number(/^\d{3}/.exec(response)?.[0] ?? 250), response)
 }
