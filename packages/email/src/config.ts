@@ -1,9 +1,10 @@
+import { ConfigError } from '@postern/core'
+import { isGuessableSecret } from '@postern/http'
 import { z } from 'zod'
 import { answerConfigShape } from './config/answers.ts'
 import { mailLimitsSchema } from './config/limits.ts'
-import { listenConfigSchema } from './config/listen.ts'
 import { providersConfigSchema } from './config/providers.ts'
-import { submitConfigSchema } from './config/submit.ts'
+import { listenConfigSchema, submitConfigSchema } from './config/servers.ts'
 import { mailTrustSchema } from './config/trust.ts'
 
 /** The `email` slice of the configuration. */
@@ -39,3 +40,17 @@ export const emailConfigSchema = z.strictObject({
 })
 
 export type EmailConfig = z.infer<typeof emailConfigSchema>
+
+const longer = 'Use 16 or more random characters.'
+
+/** What makes the configuration of mail unsafe outside of dev mode. */
+export function findUnsafeMail({ intake, providers }: EmailConfig): readonly ConfigError[] {
+  const { postmark, cloudmailin, forwardemail, mailgun } = providers
+  const secrets = [postmark?.password, cloudmailin?.password, forwardemail?.secret, mailgun?.signing_key]
+  return [
+    ...(isGuessableSecret(intake?.secret) ? [new ConfigError('email.intake.secret', 'can be guessed', longer)] : []),
+    ...(secrets.some(isGuessableSecret)
+      ? [new ConfigError('email.providers', 'has a secret that can be guessed', longer)]
+      : []),
+  ]
+}

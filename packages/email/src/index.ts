@@ -1,40 +1,51 @@
+export { endlessBudgets } from './config/answers.ts'
 export { emailConfigSchema } from './config.ts'
+export { emailDescriptor } from './speaker.ts'
 
-import type { ByteBudget, Channel, ChannelContext, Inbound } from '@postern/core'
-import { defaultMaxHops, escapeHtml } from '@postern/core'
+import type { ByteBudget, Channel, ChannelContext, Inbound, ReplayMoment } from '@postern/core'
+import {
+  createIntakeSteps,
+  createSender,
+  defaultMaxHops,
+  escapeHtml,
+  isoTime,
+  lazy,
+  Rejection,
+  renderUnsent,
+} from '@postern/core'
 import type { ChannelModule } from '@postern/http'
 import type { Hono } from 'hono'
-import type { AddressReader } from './addresses/mailbox.ts'
-import { openAddressReader } from './addresses/mailbox.ts'
-import { createDeferrals } from './authenticate/deferral.ts'
-import { createSignatureReplays } from './authenticate/dkim/replays.ts'
-import { loadDmarc } from './authenticate/dmarc.ts'
-import { createMailDns } from './authenticate/dns/mail-dns.ts'
-import { loadSpf } from './authenticate/spf.ts'
-import { endlessBudgets } from './config/endless-budgets.ts'
+import { createDeferrals, createMailDns, loadDmarc, loadSpf } from './authenticate/dns-checks.ts'
+import type { ProvenMail } from './authenticate/proven-mail.ts'
+import { createSignatureReplays } from './authenticate/signatures.ts'
+import { endlessBudgets } from './config/answers.ts'
 import type { EmailConfig } from './config.ts'
-import { emailConfigSchema } from './config.ts'
+import { emailConfigSchema, findUnsafeMail } from './config.ts'
 import { createCorrespondents } from './correspondents/correspondents.ts'
-import { createKeyReader } from './dkim/key-record.ts'
-import { createMailIntake } from './intake/intake.ts'
+import { deliverMail } from './deliver.ts'
+import { createKeyReader } from './dkim/signature.ts'
+import { createMailIntake, restoreEnvelope } from './intake/intake.ts'
 import { warmUp } from './intake/warm-up.ts'
+import { openAddressReader } from './mail/header-values.ts'
 import type { RawMail } from './mail/raw.ts'
 import type { MimePool } from './mime/pool.ts'
 import { createMimePool } from './mime/pool.ts'
-import { createSimpleReader } from './mime/simple/simple-mail.ts'
+import { createSimpleReader } from './mime/simple-mail.ts'
 import { normalizeMail } from './normalize.ts'
+import { addressDirectMessage, addressMailNotice } from './out/direct-message.ts'
+import { createDkimSigner, listMailRecords } from './out/dkim-signer.ts'
+import { sendProbe } from './out/probe.ts'
 import { createMailSubmitter } from './out/submit.ts'
-import { createUnsubscribeRoutes } from './out/suppression/unsubscribe-routes.ts'
-import { openMailOutbound } from './outbound.ts'
-import type { ProvenMail } from './proven/mail.ts'
+import { liftMailSuppression } from './out/suppression.ts'
+import { addressMail, createMailBackground, previewMailTarget, retargetToAuthor, scopeOfMailbox } from './out/target.ts'
+import { createUnsubscribeRoutes } from './out/unsubscribe-routes.ts'
 import type { ProviderPlatform } from './providers/provider.ts'
-import { createMailReplay } from './replay.ts'
+import { describeMail, renderMail } from './render.ts'
 import { createMailIntakeRoutes } from './routes.ts'
 import { loadSmtpServer, openSmtpListener } from './smtp/listener.ts'
 import { emailDescriptor } from './speaker.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'
-import { createTokenKey } from './tokens/token-key.ts'
-import { findUnsafeMail } from './unsafe.ts'
+import { createTokenKey } from './tokens/address-tokens.ts'
 import { verifyMail } from './verify.ts'
 
 interface EmailDeps {
@@ -49,11 +60,11 @@ export function openEmail(config: EmailConfig, gateway: ChannelContext, deps: Em
   const pool = deps.pool ?? createMimePool({ limits, platform })
   const closing = new AbortController()
   const openTokens = createTokenKey(gateway)
-  const inbound = openInbound(config, gateway, { pool, openTokens })
+  const inbound = openInbound(config, gateway, pool, openTokens)
   const intake = createMailIntake(inbound, gateway)
   return {
     ...openMailOutbound(config, gateway, openTokens),
-    replay: createMailReplay(moment => openInbound(config, { ...gateway, ...moment }, { pool, openTokens })),
+    replay: createMailReplay(moment => openInbound(config, { ...gateway, ...moment }, pool, openTokens)),
     routes: createMailIntakeRoutes({ config, intake, platform: openProviderPlatform(gateway) }).route(
       '/',
       createUnsubscribeRoutes({ gateway, openTokens }),
@@ -71,10 +82,7 @@ export function openEmail(config: EmailConfig, gateway: ChannelContext, deps: Em
           bodies: gateway.bodies ?? unboundedBodies,
           sleep: platform.sleep,
           domain: agents.domain,
-          checkRecipient: intake.checkRecipient,
-          recordRefusal: intake.recordRefusal,
-          take: async (octets, envelope, place) => void (await intake.take(octets, envelope, place)),
-          takeEach: intake.takeEach,
+          intake,
         })
       },
     }),
@@ -97,27 +105,26 @@ function openProviderPlatform({ platform, store }: ChannelContext): ProviderPlat
   }
 }
 
-interface InboundDeps {
-  readonly pool: MimePool
-  readonly openTokens: () => Promise<AddressTokens>
-}
-
 function openInbound(
   config: EmailConfig,
   gateway: ChannelContext,
-  { pool, openTokens }: InboundDeps,
+  pool: MimePool,
+  openTokens: () => Promise<AddressTokens>,
 ): Inbound<RawMail, ProvenMail> {
   const { platform, agents, store } = gateway
   const { limits, trust } = config
-  const dns = createMailDns(platform, limits)
-  const deferrals = createDeferrals(store, platform, limits.deferral_ms)
-  const replays = createSignatureReplays(platform)
-  const readSimple = createSimpleReader({ limits, readKey: createKeyReader() })
-  const correspondents = createCorrespondents({ store, platform })
-  let addresses: Promise<AddressReader> | undefined
-  const openAddresses = () => {
-    addresses ??= openAddressReader()
-    return addresses
+  const verifying = {
+    gateway,
+    limits,
+    trust,
+    tellsUnreadable: config.encrypted_notice,
+    dns: createMailDns(platform, limits),
+    readSimple: createSimpleReader({ limits, readKey: createKeyReader() }),
+    pool,
+    deferrals: createDeferrals(store, platform, limits.deferral_ms),
+    replays: createSignatureReplays(platform),
+    correspondents: createCorrespondents({ store, platform }),
+    openAddresses: lazy(openAddressReader),
   }
   // Read with the first mail, so that all that follows is pure.
   let tokens: AddressTokens | undefined
@@ -125,23 +132,7 @@ function openInbound(
     name: 'email',
     async verify(raw, steps) {
       tokens ??= await openTokens()
-      const tellsUnreadable = config.encrypted_notice
-      const verifying = {
-        gateway,
-        limits,
-        trust,
-        tellsUnreadable,
-        dns,
-        readSimple,
-        pool,
-        deferrals,
-        replays,
-        correspondents,
-        tokens,
-        openAddresses,
-        steps,
-      }
-      return verifyMail(raw, verifying)
+      return verifyMail(raw, { ...verifying, tokens, steps })
     },
     normalize(mail) {
       if (!tokens) throw new Error('mail is normalized that was not verified')
@@ -149,9 +140,6 @@ function openInbound(
     },
   }
 }
-
-export { endlessBudgets } from './config/endless-budgets.ts'
-export { emailDescriptor } from './speaker.ts'
 
 function renderInvitation(agent: string, domain: string): string {
   const address = escapeHtml(`${agent}@${domain}`)
@@ -177,4 +165,63 @@ export const email: ChannelModule<EmailConfig, 'email'> = {
     ['email/listen', { port: 2525, protocol: 'smtp' }],
   ],
   simulatedSecret: ({ intake }) => intake?.secret,
+}
+
+/**
+ * The way out: signed mail over one smarthost. There is no `addressAction`, because sent mail cannot be changed or
+ * withdrawn. An agent writes only to people who wrote to it, or whom the operator allows (`addressDirectMessage`). The
+ * gateway's own messages go by `addressNotice`.
+ */
+function openMailOutbound(
+  config: EmailConfig,
+  { admission, platform, store, agents, fileAddress, showRequirement, maxHops = defaultMaxHops }: ChannelContext,
+  openTokens: () => Promise<AddressTokens>,
+) {
+  const { selector } = config.dkim
+  const signer = createDkimSigner({ store, domain: agents.domain, selector, now: () => platform.now() })
+  const rendering = { agents, config, fileAddress, showRequirement, maxHops }
+  const delivering = { gateway: { admission, store, platform }, agents, signer, config, openTokens }
+  const sender = createSender({
+    descriptor: emailDescriptor,
+    address: answered => addressMail(answered, agents, maxHops),
+    render: delivery => renderMail(delivery, rendering),
+    describe: describeMail,
+    deliver: (wire, delivery) => deliverMail(wire, delivery, delivering),
+  })
+  return {
+    ...sender,
+    preview: ({ turn, response }) =>
+      renderUnsent(sender, { turn: { ...turn, target: previewMailTarget(turn.content) }, response }),
+    addressDirectMessage: post => addressDirectMessage(post, { agents, allowed: config.write_to }),
+    // Bytes of answers are stored once, under their digest: attached from there, or linked when they are too large.
+    addressesFiles: true,
+    fetchBackground: createMailBackground({ store, agents, isQuoting: config.quote }),
+    publishedKeys: async () => listMailRecords(await signer.publish(), agents.domain),
+    addressNotice: action => addressMailNotice(action, agents),
+    privateScope: subject => scopeOfMailbox(subject.replace(/^mailto:/, '')),
+    retarget: retargetToAuthor,
+    probe: () => sendProbe({ platform, agents, signer, openTokens }),
+    liftSuppression: (agent, peer) => liftMailSuppression({ agent, peer }, { admission, store, platform, agents }),
+    async rotateKeys(agent, options) {
+      if (agent !== undefined && !agents.find(agent)) {
+        throw new Rejection('no_recipient', 'Cannot rotate keys: there is no such agent')
+      }
+      // The keys are the domain's: one agent has none of its own.
+      return agent === undefined ? signer.rotate(options) : []
+    },
+  } satisfies Partial<Channel>
+}
+
+/** Reads a stored mail again, with the envelope that it came in. */
+function createMailReplay(
+  openInbound: (moment: ReplayMoment) => Inbound<RawMail, ProvenMail>,
+): NonNullable<Channel['replay']> {
+  return async ({ agent, arrival, raw }, moment) => {
+    const kept = restoreEnvelope(arrival)
+    if (!kept) return undefined
+    const inbound = openInbound(moment)
+    const receivedAt = isoTime(moment.platform.now())
+    const proven = await inbound.verify({ octets: raw, ...kept, receivedAt }, createIntakeSteps(moment.platform))
+    return inbound.normalize(proven).find(intake => intake.agent === agent)
+  }
 }

@@ -1,34 +1,33 @@
-import type { AgentDirectory, Intake, Part, RelationEffect } from '@postern/core'
+import type { AgentDirectory, ArtifactPart, FilePart, Intake, Part, RelationEffect } from '@postern/core'
 import { agentFlag, formatAddress, replayFlag } from '@postern/core'
-import { formatMailbox } from './addresses/mailbox.ts'
-import type { AddressedAgent } from './addresses/recipients.ts'
-import type { AgentMail } from './automatic/agent-mail.ts'
-import { readAgentMail } from './automatic/agent-mail.ts'
-import { hashWords, planBudgets } from './automatic/budgets.ts'
-import { matchFieldRules } from './automatic/field-rules.ts'
-import { findMarks, isAutoReply, isListMail } from './automatic/marks.ts'
-import type { MailDetails } from './body/details.ts'
-import { listMailParts } from './body/parts.ts'
+import type { ProvenMail } from './authenticate/proven-mail.ts'
+import { isRecent } from './authenticate/signatures.ts'
+import { describeSender } from './authenticate/verdict.ts'
+import type { Marking } from './automatic/marks.ts'
+import {
+  findMarks,
+  hashWords,
+  isAutoReply,
+  isListMail,
+  isReport,
+  matchFieldRules,
+  planBudgets,
+  readAgentMail,
+} from './automatic/marks.ts'
+import type { MailBody, MailDetails, MailFile } from './body/mail-body.ts'
 import type { ReadReport } from './bounces/bounce.ts'
-import { judgeReport, readReport } from './bounces/bounce.ts'
+import { judgeReport, noReport, readReport } from './bounces/bounce.ts'
 import type { EmailConfig } from './config.ts'
 import { noSenderHistory } from './correspondents/correspondents.ts'
-import { recordEnvelope } from './mail/envelope-record.ts'
-import { findField } from './mail/header-scan.ts'
-import { findOthers, scopeOf } from './out/addressing/audience.ts'
-import type { ReplyAddress } from './out/addressing/reply-address.ts'
-import { chooseReplyAddress } from './out/addressing/reply-address.ts'
-import { packTarget } from './out/addressing/target.ts'
-import { noNotice, planUnreadable } from './out/addressing/unreadable.ts'
-import { isRecent } from './proven/covered-mail.ts'
-import type { ProvenMail } from './proven/mail.ts'
-import { mayBeReplayed } from './proven/replayable.ts'
-import { describeSender } from './proven/sender.ts'
+import { recordEnvelope } from './intake/intake.ts'
+import type { AddressedAgent, MailThread } from './mail/header-values.ts'
+import { decodeHeaderText, findRecipient, formatMailbox, readThread } from './mail/header-values.ts'
+import { findField } from './mail/scan.ts'
+import type { ReplyAddress } from './out/target.ts'
+import { chooseReplyAddress, findOthers, packTarget, scopeOf } from './out/target.ts'
+import { noNotice, planUnreadable } from './out/unreadable.ts'
 import { emailDescriptor } from './speaker.ts'
-import { decodeHeaderText } from './text/encoded-words.ts'
-import type { MailThread } from './threads/thread.ts'
-import { readThread } from './threads/thread.ts'
-import type { AddressToken, AddressTokens, ReadTag } from './tokens/address-tokens.ts'
+import type { AddressTokens, ReadTag } from './tokens/address-tokens.ts'
 
 interface MailNormalizing {
   readonly agents: AgentDirectory
@@ -58,7 +57,7 @@ export function normalizeMail(mail: ProvenMail, normalizing: MailNormalizing): I
   const told = { ...mail.body, details: { ...describeAddressing(mail), ...mail.body.details } }
   const reading = {
     thread: readThread(mail, mail.body.digest),
-    report: readReport(mail),
+    report: mail.raw.envelope.from === '' || isReport(mail.header) ? readReport(mail) : undefined,
     words: hashWords(mail),
     listParts: (flags: readonly string[]) =>
       listMailParts(told, { subject: readText(mail.header, 'subject'), flags: [...mailFlags, ...flags] }),
@@ -69,7 +68,7 @@ export function normalizeMail(mail: ProvenMail, normalizing: MailNormalizing): I
 /** The part that is the same for every recipient, and costs time to read. */
 interface MailReading {
   readonly thread: MailThread
-  readonly report: ReadReport
+  readonly report: ReadReport | undefined
   readonly words: string
   listParts(flags: readonly string[]): Part[]
 }
@@ -90,9 +89,9 @@ function normalizeFor(
     config.reply_all && !isListMail(mail) ? findOthers(mail, agents).filter(other => other !== reply.mailbox) : []
   const agentMail = readAgentMail(mail, maxHops)
   const chain = agentMail?.chain
-  const noted = [...senderHistory.flags, ...(mayBeReplayed(mail, { recipient, agents }) ? [replayFlag] : [])]
-  const place = { recipient, token: read.token, thread, agentMail, noted, reply, written }
-  const { flags, handling, report } = judgeFor(mail, place, { agents, tokens, config })
+  const noted = [...senderHistory.flags, ...(mayBeReplayed(mail, recipient, agents) ? [replayFlag] : [])]
+  const marking = { recipient, agents, tokens, token: read.token, messageId: thread.messageId, agentMail, config }
+  const { flags, handling, report } = judgeFor(mail, marking, { noted, reply, written }, config)
   const scope = scopeOf(mail, others)
   const target = {
     ...describeTarget(mail, thread, read),
@@ -111,7 +110,7 @@ function normalizeFor(
       id: thread.id,
       thread_id: thread.threadId,
       ...(thread.inReplyTo && { in_reply_to: thread.inReplyTo }),
-      sender: describeSender(mail, address),
+      sender: describeSender(mail.addresses.author, authentication, { audience: address, issuedAt: raw.receivedAt }),
       recipient: address,
       parts: listParts(noted),
       recipient_capabilities: { mention_relay: emailDescriptor.mentionRelay, ...(chain && { agent_chain: chain }) },
@@ -136,26 +135,23 @@ function normalizeFor(
 }
 
 interface Judging {
-  readonly recipient: AddressedAgent
-  readonly token: AddressToken | undefined
-  readonly thread: MailThread
-  readonly agentMail: AgentMail | undefined
   /** Flags for this recipient alone. */
   readonly noted: readonly string[]
   readonly reply: ReplyAddress
-  readonly written: ReadReport
+  readonly written: ReadReport | undefined
 }
 
 /** The oddities of a mail for one of its recipients, its reports, and its disposition. */
 function judgeFor(
   mail: ProvenMail,
-  { recipient, token, thread, agentMail, noted, reply, written }: Judging,
-  { agents, tokens, config }: Pick<MailNormalizing, 'agents' | 'tokens' | 'config'>,
+  marking: Marking,
+  { noted, reply, written }: Judging,
+  config: MailNormalizing['config'],
 ) {
-  const { messageId } = thread
-  const marks = findMarks(mail, { agentMail, recipient, agents, tokens, token, messageId, config })
-  const { agent } = recipient
-  const report = judgeReport(written, { agent, tokens, token, receivedAt: mail.raw.receivedAt })
+  const marks = findMarks(mail, marking)
+  const { agentMail, tokens, token } = marking
+  const { agent } = marking.recipient
+  const report = written ? judgeReport(written, { agent, tokens, token, receivedAt: mail.raw.receivedAt }) : noReport
   const quarantine = mail.authentication.isQuarantined ? ['dmarc_quarantine'] : []
   const byAgent = agentMail ? [agentFlag] : []
   const byList = config.answer_lists && isListMail(mail) ? ['by_list'] : []
@@ -164,15 +160,10 @@ function judgeFor(
   return { flags, handling: chooseDisposition(mail, { marks, flags }, config), report }
 }
 
-interface Findings {
-  readonly marks: readonly string[]
-  readonly flags: readonly string[]
-}
-
 /** `show`: the agent reads it, and nothing is sent for it. */
 function chooseDisposition(
   mail: ProvenMail,
-  { marks, flags }: Findings,
+  { marks, flags }: { readonly marks: readonly string[]; readonly flags: readonly string[] },
   config: MailNormalizing['config'],
 ): 'answer' | 'show' | 'keep' {
   if (flags.some(flag => keptFlags.has(flag))) return 'keep'
@@ -241,4 +232,78 @@ function describeTarget({ addresses: { author }, header }: ProvenMail, thread: M
 
 function readText(header: ProvenMail['header'], name: string): string {
   return decodeHeaderText(findField(header, name) ?? '').slice(0, 900)
+}
+
+/** Flags that an agent ought to know of when it reads the text. */
+const toldFlags: ReadonlySet<string> = new Set([
+  'hidden_text',
+  'invisible_characters',
+  'alternative_mismatch',
+  'text_cut',
+  'attachments_dropped',
+  'smime_signed',
+  'smime_encrypted',
+  'pgp_signed',
+  'pgp_encrypted',
+  'tnef',
+  'display_name_spoof',
+  'lookalike_domain',
+  'lookalike',
+  'mixed_script',
+  'replayed_signature',
+  replayFlag,
+  'unsigned_to',
+  'unsigned_cc',
+  'unsigned_subject',
+  'unsigned_date',
+  'unsigned_in_reply_to',
+  'unsigned_references',
+  'unsigned_content_type',
+  'unsigned_structure',
+  'unsigned_content_transfer_encoding',
+  'auto_reply',
+])
+
+/**
+ * The parts for an agent: the newest text (or else the subject), the files, further texts as artifacts, and the
+ * details.
+ */
+function listMailParts(
+  { text, files, details }: Pick<MailBody, 'text' | 'files' | 'details'>,
+  { subject, flags }: { readonly subject: string; readonly flags: readonly string[] },
+): Part[] {
+  const content = text || subject
+  return [
+    ...(content ? [{ kind: 'text', mime: 'text/plain', content } as const] : []),
+    ...files.map(partOfFile),
+    ...listDetailParts({ ...(text && subject && { subject }), ...details }, flags),
+  ]
+}
+
+function partOfFile({ name, mime, size, digest, role }: MailFile): FilePart | ArtifactPart {
+  const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest } as const
+  if (!role) return { kind: 'file', name, mime, size, bytes_ref }
+  return { kind: 'artifact', name, mime, size, artifact_type: `email.${role}`, bytes_ref }
+}
+
+/**
+ * The part of kind `email` (ours) that carries them to the agent; none where there is nothing to say. Agents that do not know
+ * the kind pass it over.
+ */
+function listDetailParts(details: MailDetails, flags: readonly string[]): Part[] {
+  const told = [...new Set(flags.filter(flag => toldFlags.has(flag)))]
+  const part = { kind: 'email', ...details, ...(told.length > 0 && { flags: told }) }
+  return Object.keys(part).length > 1 ? [part as unknown as Part] : []
+}
+
+/**
+ * A valid signature holds for every copy, at any time. It shows that its author writes to this agent now only where it
+ * covers a `To` with the agent, a recent `Date`, and the text or at least the subject.
+ */
+function mayBeReplayed(mail: ProvenMail, recipient: AddressedAgent, agents: AgentDirectory): boolean {
+  const { authentication, named, covered, body, raw } = mail
+  if (!authentication.signature) return false
+  const isNamed = named.to.some(mailbox => findRecipient(formatMailbox(mailbox), agents)?.agent === recipient.agent)
+  const isSaid = body.text !== '' || findField(covered, 'subject') !== undefined
+  return !isNamed || !isSaid || !isRecent(mail, Date.parse(raw.receivedAt))
 }

@@ -1,8 +1,7 @@
 import type { AgentDirectory, Delivery, NormalizedMessage, NormalizedResponse, Part } from '@postern/core'
 import { describe, expect, test } from 'vitest'
 import type { MailRendering } from './render.ts'
-import { renderMail } from './render.ts'
-import { extendThreadIndex } from './threads/thread-index.ts'
+import { extendThreadIndex, renderMail } from './render.ts'
 
 const agents: AgentDirectory = {
   domain: 'agents.test',

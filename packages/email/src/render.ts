@@ -1,20 +1,31 @@
-import type { AgentDirectory, Delivery, Json, NormalizedResponse, ShowRequirement } from '@postern/core'
+import { createHash } from 'node:crypto'
+import type {
+  AgentDirectory,
+  ArtifactPart,
+  Delivery,
+  FilePart,
+  Json,
+  NormalizedResponse,
+  Part,
+  PolicyPart,
+  ResponseStatus,
+  ShowRequirement,
+  ToolCallPart,
+} from '@postern/core'
 import { presentResponse } from '@postern/core'
-import { parseMailbox } from './addresses/mailbox.ts'
-import type { MailTarget } from './out/addressing/target.ts'
-import { readTarget } from './out/addressing/target.ts'
-import { describeNotice } from './out/addressing/unreadable.ts'
-import { placeFiles } from './out/compose/place-files.ts'
-import { quoteMessage } from './out/compose/quote.ts'
-import { attachedFiles, readableBody } from './out/compose/readable-body.ts'
-import type { MailWire } from './out/compose/wire.ts'
-import { withoutControls } from './text/encoded-words.ts'
-import { trimReferences } from './threads/message-id.ts'
-import { replySubject } from './threads/subject.ts'
-import { extendThreadIndex } from './threads/thread-index.ts'
+import { escapeHtml } from '@postern/core/html-characters'
+import { htmlToText } from '@postern/markup/html'
+import { alignTables, markdownToMailHtml, plainToMailHtml } from '@postern/markup/markdown'
+import { parseMailbox, replySubject, trimReferences, withoutControls } from './mail/header-values.ts'
+import type { MailAttachment, MailWire } from './out/mail-wire.ts'
+import { quoteMessage } from './out/mail-wire.ts'
+import type { MailTarget } from './out/target.ts'
+import { readTarget } from './out/target.ts'
+import { describeNotice } from './out/unreadable.ts'
 
 export interface MailRendering {
   readonly agents: AgentDirectory
+  /** `attach_bytes`: the maximum of attachments, in octets before base64. */
   readonly config: { readonly quote: boolean; readonly attach_bytes: number }
   /** Our ceiling for chains of agents. */
   readonly maxHops: number
@@ -37,7 +48,7 @@ export function renderMail(
   const target = readTarget(delivery.target)
   const response = presentResponse(findWords(delivery, target), message, showRequirement)
   const address = `${agent}@${agents.domain}`
-  const parts = placeFiles(response.parts, { attachBytes: config.attach_bytes, fileAddress })
+  const parts = placeFiles(response.parts, config.attach_bytes, fileAddress)
   const said = readableBody(parts, response.status)
   const quote = config.quote ? quoteAsked(delivery) : undefined
   return {
@@ -104,4 +115,152 @@ function isQuotable(id: string): boolean {
 function chainOf({ references, message_id }: MailTarget): string[] {
   const chain = new Set([...references, ...(message_id ? [message_id] : [])])
   return trimReferences([...chain].filter(isQuotable), firstReferences, lastReferences)
+}
+
+/** One part in both readings of a multipart/alternative. */
+interface Block {
+  readonly text: string
+  readonly html: string
+}
+
+const statusTexts: Readonly<Record<ResponseStatus, string>> = {
+  completed: '',
+  input_required: 'More is needed to go on.',
+  auth_required: 'Who you are has to be known first.',
+  rejected: 'This was declined.',
+  failed: 'This could not be done.',
+  working: 'Still working on it.',
+}
+
+/** The text for people: every part as text and as HTML, in order. */
+function readableBody(parts: readonly Part[], status: ResponseStatus): Block {
+  const blocks = parts.flatMap(part => blockOf(part) ?? [])
+  const shown = blocks.length > 0 ? blocks : [plainBlock(statusTexts[status])]
+  return { text: shown.map(({ text }) => text).join('\n\n'), html: shown.map(({ html }) => html).join('\n') }
+}
+
+/** The files among the parts whose bytes are ours to send; the others are linked in the text. */
+function attachedFiles(parts: readonly Part[]): MailAttachment[] {
+  return parts.flatMap((part, index) => {
+    if ((part.kind !== 'file' && part.kind !== 'artifact') || part.bytes_ref.kind === 'url') return []
+    const { name, mime, bytes_ref } = part
+    return [{ name: name ?? `attachment-${index + 1}`, mime: mime ?? 'application/octet-stream', bytes_ref }]
+  })
+}
+
+function blockOf(part: Part): Block | undefined {
+  switch (part.kind) {
+    case 'text':
+      return blockOfText(part)
+    case 'link':
+      return linkBlock(part.title ?? part.url, part.url, part.description)
+    case 'policy':
+      return policyBlock(part)
+    case 'tool_call':
+      return plainBlock(describeToolCall(part))
+    case 'file':
+    case 'artifact':
+      return fileBlock(part)
+    default:
+      return undefined
+  }
+}
+
+function blockOfText({ mime, content }: Extract<Part, { kind: 'text' }>): Block {
+  if (mime === 'text/markdown') return { text: alignTables(content), html: markdownToMailHtml(content) }
+  return plainBlock(mime === 'text/html' ? htmlToText(content).text : content)
+}
+
+function plainBlock(text: string): Block {
+  return { text, html: plainToMailHtml(text) }
+}
+
+function linkBlock(title: string, url: string, description?: string): Block {
+  const text = [title === url ? url : `${title}: ${url}`, description].filter(Boolean).join('\n')
+  if (!/^(https?|mailto):/i.test(url)) return plainBlock(text)
+  const more = description ? `<br>\n${escapeHtml(description)}` : ''
+  return { text, html: `<p dir="auto"><a href="${escapeHtml(url)}">${escapeHtml(title)}</a>${more}</p>` }
+}
+
+function policyBlock({ policy }: PolicyPart): Block {
+  const said = plainBlock([policy.title, policy.message].filter(Boolean).join('\n'))
+  if (!policy.url) return said
+  const until = typeof policy.expires_at === 'string' ? untilText(policy.expires_at) : undefined
+  const link = linkBlock(policy.action_label ?? policy.url, policy.url, until)
+  return { text: `${said.text}\n${link.text}`, html: `${said.html}\n${link.html}` }
+}
+
+function untilText(expiresAt: string): string {
+  return `This link is for you alone. It can be used once, until ${expiresAt.slice(0, 16).replace('T', ' ')} UTC.`
+}
+
+function describeToolCall({ name, args, result, error }: ToolCallPart): string {
+  const call = `${name}(${args === undefined ? '' : shorten(args)})`
+  if (error) return `${call} failed: ${error.message}`
+  return result === undefined ? call : `${call} → ${shorten(result)}`
+}
+
+function shorten(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.length > 500 ? `${text.slice(0, 500)}…` : text
+}
+
+/** Attachments need no words; files elsewhere are linked. */
+function fileBlock({ name, bytes_ref }: FilePart | ArtifactPart): Block | undefined {
+  return bytes_ref.kind === 'url' ? linkBlock(name ?? bytes_ref.url, bytes_ref.url) : undefined
+}
+
+/** Files that do not fit any more are linked: receivers refuse what is too large, and then the words are lost with it. */
+function placeFiles(
+  parts: readonly Part[],
+  attachBytes: number,
+  fileAddress: MailRendering['fileAddress'],
+): readonly Part[] {
+  let room = attachBytes
+  return parts.map(part => {
+    if (part.kind !== 'file' && part.kind !== 'artifact') return part
+    const size = sizeOf(part)
+    if (size <= room) {
+      room -= size
+      return part
+    }
+    const { bytes_ref: ref } = part
+    if (ref.kind !== 'content_addressed' || !fileAddress) return part
+    return { ...part, name: part.name ?? 'attachment', bytes_ref: { kind: 'url', url: fileAddress(ref.digest) } }
+  })
+}
+
+function sizeOf({ bytes_ref: ref, size }: FilePart | ArtifactPart): number {
+  if (ref.kind === 'url') return 0
+  return ref.kind === 'inline' ? Math.floor((ref.data_base64.length * 3) / 4) : (size ?? 0)
+}
+
+/** 100-nanosecond ticks between 1601 (Windows) and 1970 (Unix). */
+const epochTicks = 116_444_736_000_000_000n
+
+/**
+ * Outlook's Thread-Index of an answer: that of the message and five octets more, the time between them and a few bits of chance ([MS-OXOMSG] §2.2.1.3).
+ * Undefined when the message's is none.
+ */
+export function extendThreadIndex(
+  index: string | undefined,
+  { response, at }: { response: string; at: number },
+): string | undefined {
+  if (!index) return undefined
+  const octets = Buffer.from(index, 'base64')
+  if (octets.length < 22 || (octets.length - 22) % 5 !== 0 || octets.length > 500) return undefined
+  const began = octets.readUIntBE(0, 6)
+  const ticks = BigInt(at) * 10_000n + epochTicks - (BigInt(began) << 16n)
+  const child = Buffer.alloc(5)
+  child.writeUInt32BE(packDelta(ticks < 0n ? -ticks : ticks))
+  // The same for the same answer, so that a second try sends the same octets.
+  child[4] = createHash('sha256').update(response).digest()[0] ?? 0
+  return Buffer.concat([octets, child]).toString('base64')
+}
+
+/** 31 bits of the difference: fine ones below about 1.8 years, marked coarse ones above. */
+function packDelta(ticks: bigint): number {
+  const isLong = ticks >> 49n > 0n
+  const bits = Number((ticks >> (isLong ? 23n : 18n)) & 0x7fff_ffffn)
+  return isLong ? bits + 0x8000_0000 : bits
 }

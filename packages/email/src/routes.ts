@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import type { Admitted, RefusalPlace } from '@postern/core'
+import type { RefusalPlace } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { parseMediaType, peerAddress, problemStatusOf, readBody, toProblem } from '@postern/http'
 import type { Context } from 'hono'
@@ -40,18 +40,14 @@ async function answerInbound(context: Context, routing: InboundRouting): Promise
   try {
     // Before a stranger's body is read.
     proof.checkHeaders(headers)
-    const admitted = await takeInbound(context, routing)
+    const { octets, envelope } = await readRequest(context, routing)
+    const admitted = await intake.take(octets, envelope, placeOf(context))
     proof.remember(headers)
     return Response.json({ status: 'accepted', messages: admitted.map(({ outcome }) => ({ outcome })) })
   } catch (error) {
     intake.recordRefusal(error, placeOf(context))
     return challenge(toProblem(error, platform.log))
   }
-}
-
-async function takeInbound(context: Context, { config, intake, proof }: InboundRouting): Promise<readonly Admitted[]> {
-  const { octets, envelope } = await readRequest(context, config, proof)
-  return intake.take(octets, envelope, placeOf(context))
 }
 
 /** What the operator's list keeps of a mail that is not taken. */
@@ -67,14 +63,14 @@ function placeOf({ env, req }: Context): RefusalPlace {
 }
 
 /** A signature is settled before anything of the body is looked at. */
-async function readRequest(context: Context, { limits }: MailRouting['config'], proof: IntakeProof) {
+async function readRequest(context: Context, { config, proof }: InboundRouting) {
   const { raw } = context.req
   const type = context.req.header('content-type')
   if (type && !mailTypes.has(parseMediaType(type)?.type ?? '')) {
     throw new Rejection('unsupported', 'Cannot accept mail: the body must be message/rfc822')
   }
   const envelope = readQueryEnvelope(context)
-  const octets = await readBody(raw, limits.message_bytes)
+  const octets = await readBody(raw, config.limits.message_bytes)
   await proof.checkBody(raw, octets)
   return { envelope, octets }
 }

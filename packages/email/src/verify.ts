@@ -1,45 +1,47 @@
-import type { IntakeSteps } from '@postern/core'
-import { Rejection } from '@postern/core'
-import { findLookAlikes } from './addresses/look-alikes.ts'
-import type { Mailbox } from './addresses/mailbox.ts'
-import { formatMailbox } from './addresses/mailbox.ts'
-import { findRecipient, findRecipients } from './addresses/recipients.ts'
-import { planChain } from './authenticate/arc/chain.ts'
-import type { Deferrals } from './authenticate/deferral.ts'
-import { classifySignature } from './authenticate/dkim/classify.ts'
-import { mayBeDamaged } from './authenticate/dkim/damage.ts'
-import { fetchKeys, planSignatures } from './authenticate/dkim/plan.ts'
-import type { SignatureReplays } from './authenticate/dkim/replays.ts'
-import { checkDmarc } from './authenticate/dmarc.ts'
-import type { MailDns } from './authenticate/dns/mail-dns.ts'
-import type { BelievedVerdict, MailEvidence } from './authenticate/evidence.ts'
-import type { MailTimes } from './authenticate/note-steps.ts'
-import { noteAuthentication } from './authenticate/note-steps.ts'
-import { keepCovered, leavesEndOpen, readSharedCoverage } from './authenticate/signatures/coverage.ts'
-import { checkSpf } from './authenticate/spf.ts'
-import type { UpstreamVerdict } from './authenticate/upstream/results.ts'
-import { readUpstream, withoutForeignResults } from './authenticate/upstream/results.ts'
-import type { Authentication } from './authenticate/verdict.ts'
+import type { IntakeSteps, Proof, UsedKey } from '@postern/core'
+import { Rejection, toProofKey } from '@postern/core'
+import { noChain, planChain } from './authenticate/arc-chain.ts'
+import type { Deferrals, MailDns } from './authenticate/dns-checks.ts'
+import { checkDmarc, checkSpf, fetchKeys, planSignatures } from './authenticate/dns-checks.ts'
+import type { ProvenMail } from './authenticate/proven-mail.ts'
+import type { SignatureReplays } from './authenticate/signatures.ts'
+import {
+  classifySignature,
+  keepCovered,
+  leavesEndOpen,
+  mayBeDamaged,
+  readCovered,
+  readSharedCoverage,
+} from './authenticate/signatures.ts'
+import type { UpstreamVerdict } from './authenticate/upstream.ts'
+import { readUpstream, resultsFieldName } from './authenticate/upstream.ts'
+import type { Authentication, BelievedVerdict, MailEvidence } from './authenticate/verdict.ts'
 import { judgeMail, unjudgedMail } from './authenticate/verdict.ts'
 import type { MailBody } from './body/mail-body.ts'
 import type { MailTrust } from './config/trust.ts'
 import type { Correspondents, SenderHistory } from './correspondents/correspondents.ts'
-import type { HeaderBlock } from './mail/header-scan.ts'
-import { fieldValues, findField, findRepeatedFields, toBuffer } from './mail/header-scan.ts'
+import { findLookAlikes } from './correspondents/likeness.ts'
+import type { TxtAnswer } from './dkim/verify.ts'
+import type { MailReading, UnprovenMail } from './intake/intake.ts'
+import { readUnprovenMail } from './intake/intake.ts'
+import type { Mailbox } from './mail/header-values.ts'
+import {
+  findRecipient,
+  findRecipients,
+  formatMailbox,
+  hidesInHeader,
+  isForwardSubject,
+  readOwnId,
+  readThread,
+} from './mail/header-values.ts'
 import type { RawMail } from './mail/raw.ts'
-import { digestContent } from './mail/trace-fields.ts'
-import type { MailReading, UnprovenMail } from './mail/unproven.ts'
-import { readUnprovenMail } from './mail/unproven.ts'
+import type { HeaderBlock, HeaderField } from './mail/scan.ts'
+import { digestContent, fieldValues, findField, findRepeatedFields, toBuffer, withoutRanges } from './mail/scan.ts'
 import type { MimeResult } from './mime/job.ts'
 import type { MimePool } from './mime/pool.ts'
-import type { SimpleReader } from './mime/simple/simple-mail.ts'
-import type { UnreadableMail } from './out/addressing/unreadable.ts'
-import { chooseUnreadable } from './out/addressing/unreadable.ts'
-import { readCovered } from './proven/covered-mail.ts'
-import type { ProvenMail } from './proven/mail.ts'
-import { hidesInHeader } from './text/encoded-words.ts'
-import { isForwardSubject } from './threads/subject.ts'
-import { readOwnId, readThread } from './threads/thread.ts'
+import type { SimpleReader } from './mime/simple-mail.ts'
+import type { UnreadableMail } from './out/unreadable.ts'
+import { chooseUnreadable, encryptedFlags } from './out/unreadable.ts'
 
 interface MailVerifying extends MailReading {
   readonly trust: MailTrust
@@ -51,7 +53,6 @@ interface MailVerifying extends MailReading {
   readonly deferrals: Deferrals
   readonly replays: SignatureReplays
   readonly correspondents: Correspondents
-  readonly steps: IntakeSteps
 }
 
 /**
@@ -62,7 +63,7 @@ interface MailVerifying extends MailReading {
 export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promise<ProvenMail> {
   const mail = await readUnprovenMail(raw, verifying)
   const { gateway, pool, readSimple, limits, trust, steps } = verifying
-  const chain = planChain(mail.header, trust.arc_sealers)
+  const chain = trust.arc_sealers.length > 0 ? planChain(mail.header, trust.arc_sealers) : noChain
   const plan = planSignatures(mail.header, mail.addresses.author.domain, { limits, chain })
   const keyBudget = verifying.dns.openBudget()
   void askPolicyEarly(mail, verifying)
@@ -73,16 +74,15 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
       times.spf = steps.now()
     }),
   ])
-  const { ignored } = plan
   const { isSealed } = chain
   const now = gateway.platform.now()
   const { endpoint } = raw.envelope
   const authorDomain = mail.addresses.author.domain
-  const upstream = readUpstream(mail.header, { endpoint, authorDomain, trust })
+  const upstream = trust.upstreams.length > 0 ? readUpstream(mail.header, { endpoint, authorDomain, trust }) : undefined
   const believed = findBelieved(mail, upstream)
-  const isLoose = isStructureOpen(mail, { isSealed, believed })
+  const isLoose = isStructureOpen(mail, isSealed, believed)
   const reading = { isLoose, isVouched: believed !== undefined, keepsQuotes: keepsQuotes(mail.header) }
-  const job = { octets: raw.octets, ignored, keys, isSealed, ...reading, now }
+  const job = { octets: raw.octets, ignored: plan.ignored, keys, isSealed, ...reading, now }
   const simple = await readSimple(job, mail.header)
   const read = 'body' in simple ? simple : await pool.run(simple)
   const judging = { now, minKeyBits: trust.min_key_bits, isDamaged: mayBeDamaged(mail) }
@@ -91,10 +91,10 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
   const authentication = read
     ? await judge(mail, { signatures, spf, chain: read.chain, upstream, believed }, read, verifying)
     : unjudgedMail('the parser was stopped')
-  noteAuthentication(steps, authentication.proofs, { keys, times })
+  noteAuthentication(steps, authentication.proofs, keys, times)
   refuseImpostors(mail.addresses.author, authentication, verifying)
   const body = read?.body ?? withoutBody(mail)
-  const { covered, named, flags: uncovered } = readCovered(mail, authentication.coverage)
+  const { covered, named, flags: uncovered } = readCovered(mail.header, mail.addresses, authentication.coverage)
   const known = raw.known ?? [
     ...(await noteReuse(mail, verifying)),
     ...noteReplay({ ...mail, named }, authentication, verifying),
@@ -109,7 +109,7 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
     ...uncovered,
     ...body.flags,
   ]
-  const keptOctets = withoutForeignResults(raw.octets, mail.header, upstream?.field)
+  const keptOctets = withoutForeignResults(mail, upstream?.field)
   const proven = { known, covered, named, authentication, body, senderHistories, unreadable, keptOctets, flags }
   return { ...mail, ...proven } as unknown as ProvenMail
 }
@@ -132,7 +132,7 @@ async function findUnreadable(
   mail: Omit<UnreadableMail, 'thread'> & Pick<ProvenMail, 'body' | 'covered'>,
   { tellsUnreadable, gateway: { store, platform } }: MailVerifying,
 ): Promise<ReadonlySet<string>> {
-  if (!tellsUnreadable) return new Set()
+  if (!tellsUnreadable || !mail.body.flags.some(flag => encryptedFlags.has(flag))) return new Set()
   const once = { consumeOnce: store.consumeOnce.bind(store), now: () => platform.now() }
   return chooseUnreadable({ ...mail, thread: readThread(mail, mail.body.digest) }, once)
 }
@@ -210,15 +210,20 @@ function findBelieved(
   return envelope.source?.hasDmarcPass ? { issuer: envelope.source.name, coverage: shared ?? 'all' } : undefined
 }
 
-interface StructureProof {
-  readonly isSealed: boolean
-  readonly believed: BelievedVerdict | undefined
+/** The mail without verdicts that others wrote: a reader must not take them for ours. */
+function withoutForeignResults({ raw, header }: UnprovenMail, trusted: HeaderField | undefined): Uint8Array {
+  const foreign = header.fields.filter(field => field.name === resultsFieldName && field !== trusted)
+  return withoutRanges(
+    toBuffer(raw.octets),
+    foreign.map(({ start, end }) => [start, end]),
+  )
 }
 
 /** Before it is known which proof holds: whether one that may hold leaves open how the body is put together. */
 function isStructureOpen(
   { header, addresses: { author } }: UnprovenMail,
-  { isSealed, believed }: StructureProof,
+  isSealed: boolean,
+  believed: BelievedVerdict | undefined,
 ): boolean {
   const coverage = readSharedCoverage(header, author.domain, isSealed) ?? believed?.coverage ?? 'all'
   const covered = keepCovered(header, coverage)
@@ -247,4 +252,50 @@ function flagsOf({ header, addresses: { author } }: UnprovenMail, { gateway }: M
 function withoutBody({ raw, header }: UnprovenMail): MailBody {
   const digest = digestContent(toBuffer(raw.octets), header)
   return { text: '', files: [], details: {}, flags: ['parser_killed'], digest }
+}
+
+/** When the checks of a mail began and ended, of `steps.now()`; several run at a time. */
+interface MailTimes {
+  /** DNS was asked for keys and SPF. */
+  readonly asked: number
+  /** Names of keys that were remembered. */
+  readonly known: ReadonlySet<string>
+  spf?: number
+  /** The mail was read, and its signatures computed. */
+  read?: number
+}
+
+/** Notes each proof of a mail with the time that it took, and the keys from DNS. */
+function noteAuthentication(
+  steps: IntakeSteps,
+  proofs: readonly Proof[],
+  keys: Readonly<Record<string, TxtAnswer>>,
+  { asked, known, spf = asked, read = asked }: MailTimes,
+): void {
+  const judged = steps.now()
+  const spans: Readonly<Record<string, readonly [since: number, until: number]>> = {
+    dkim: [asked, read],
+    arc: [asked, read],
+    spf: [asked, spf],
+    dmarc: [read, judged],
+  }
+  for (const proof of proofs) {
+    const [since, until] = spans[proof.kind] ?? [read, judged]
+    steps.note(proof, since, findKey(proof, keys, known), until)
+  }
+}
+
+/** The record of the key as DNS has it; `key_id` names where. */
+function findKey(
+  { key_id }: Proof,
+  keys: Readonly<Record<string, TxtAnswer>>,
+  known: ReadonlySet<string>,
+): UsedKey | undefined {
+  const [, domain, selector] = /^d=(.*)\/s=(.*)$/.exec(key_id ?? '') ?? []
+  const name = `${selector}._domainkey.${domain}`
+  const answer = domain === undefined ? undefined : keys[name]
+  if (!answer) return undefined
+  const from = known.has(name) ? 'cache' : 'dns'
+  const [record] = 'records' in answer ? answer.records : []
+  return { from, ...(record && { key: toProofKey('dkim', record.join('')) }) }
 }

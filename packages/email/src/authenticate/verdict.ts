@@ -1,11 +1,13 @@
-import type { Proof } from '@postern/core'
-import { Rejection, Unavailable } from '@postern/core'
-import { vouchesFor } from './arc/chain.ts'
-import type { JudgedSignature } from './dkim/classify.ts'
-import type { MailEvidence } from './evidence.ts'
-import { formatKeyId, listProofs } from './proofs.ts'
-import { alignsWithoutPolicy } from './signatures/alignment.ts'
-import type { Coverage } from './signatures/coverage.ts'
+import type { IdentityEvidence, Proof, Sender } from '@postern/core'
+import { formatAddress, mintTransportEvidence, Rejection, Unavailable } from '@postern/core'
+import type { Mailbox } from '../mail/header-values.ts'
+import { formatMailbox } from '../mail/header-values.ts'
+import type { ChainReport } from './arc-chain.ts'
+import { vouchesFor } from './arc-chain.ts'
+import type { DmarcCheck, SpfCheck } from './dns-checks.ts'
+import type { Coverage, JudgedSignature, SignatureVerdict } from './signatures.ts'
+import { alignsWithoutPolicy } from './signatures.ts'
+import type { UpstreamVerdict } from './upstream.ts'
 
 /** How the author was proven, if at all. */
 export interface Authentication {
@@ -25,7 +27,7 @@ export interface Authentication {
 }
 
 /** A domain that answers for the author, and its key. */
-export interface Voucher {
+interface Voucher {
   readonly issuer: string
   readonly keyId: string
   /** Of the ARC seal that contains it. */
@@ -153,4 +155,144 @@ function flagsOf(aligned: readonly JudgedSignature[]): string[] {
   const named = aligned.flatMap(({ verdict }) => flagged[verdict] ?? [])
   const isShort = aligned.some(({ verdict, bits }) => verdict === 'pass' && bits !== undefined && bits < 2048)
   return [...new Set([...named, ...(isShort ? ['short_key'] : [])])]
+}
+
+const wireVerdicts: Readonly<Record<SignatureVerdict, Proof['verdict']>> = {
+  pass: 'pass',
+  fail: 'fail',
+  weak: 'policy',
+  undersized: 'policy',
+  testing: 'policy',
+  not_yet: 'policy',
+  not_from: 'neutral',
+  expired: 'neutral',
+  malformed: 'neutral',
+  no_key: 'permerror',
+  dns_trouble: 'temperror',
+  unverifiable: 'unverifiable',
+}
+
+/** The checks of a message as the operator sees them (EM-7.2). */
+function listProofs(evidence: MailEvidence, isAligned: (signature: JudgedSignature) => boolean): Proof[] {
+  const signatures = evidence.signatures.map(signature => proofOfSignature(signature, isAligned(signature)))
+  const unsigned: Proof = { kind: 'dkim', verdict: 'none', reason: 'not signed' }
+  const found = signatures.length > 0 ? signatures : [unsigned]
+  return [
+    ...found,
+    proofOfSpf(evidence),
+    proofOfDmarc(evidence),
+    ...proofsOfChain(evidence),
+    ...proofsOfUpstream(evidence),
+  ]
+}
+
+/** Shown only where a chain was judged at all. */
+function proofsOfChain({ chain }: MailEvidence): Proof[] {
+  if (!chain) return []
+  const { result, comment, instances, dmarc } = chain
+  const reason = result === 'pass' ? undefined : comment
+  return [{ kind: 'arc', verdict: result, reason, key_id: formatKeyId(chain), instances, dmarc: dmarc?.result }]
+}
+
+/** A pass that does not count says why. */
+function proofsOfUpstream({ upstream, authorDomain }: MailEvidence): Proof[] {
+  if (!upstream) return []
+  const { authservId, dmarc, isProven } = upstream
+  const verdict = isProven ? 'pass' : dmarc === 'pass' ? 'policy' : dmarc === 'fail' ? 'fail' : 'none'
+  const reason = verdict === 'policy' ? 'by SPF alone' : undefined
+  return [{ kind: 'authentication-results', verdict, reason, domain: authorDomain, key_id: `authserv:${authservId}` }]
+}
+
+/** `d=<domain>/s=<selector>`: how a signature's key is named everywhere. */
+function formatKeyId({ domain, selector }: Pick<JudgedSignature, 'domain' | 'selector'>): string {
+  return `d=${domain}/s=${selector}`
+}
+
+function proofOfSignature(signature: JudgedSignature, aligned: boolean): Proof {
+  const { verdict, fault, dnsCode, domain, algorithm, bits, covers, id } = signature
+  const reason = [verdict, fault, dnsCode].filter(Boolean).join(': ')
+  return {
+    kind: 'dkim',
+    verdict: wireVerdicts[verdict],
+    reason: verdict === 'pass' ? undefined : reason,
+    key_id: formatKeyId(signature),
+    domain,
+    aligned,
+    algorithm,
+    bits,
+    covers,
+    signature_id: id,
+  }
+}
+
+function proofOfSpf({ spf, authorDomain }: MailEvidence): Proof {
+  if (!spf) return { kind: 'spf', verdict: 'unverifiable', reason: 'client address or envelope sender not known' }
+  return { kind: 'spf', verdict: spf.result, domain: spf.domain, ip: spf.ip, aligned: spf.domain === authorDomain }
+}
+
+function proofOfDmarc({ dmarc, authorDomain }: MailEvidence): Proof {
+  const { result, policy, alignedSigners, isSpfAligned } = dmarc
+  const alignedBy = [...(alignedSigners.size > 0 ? ['dkim'] : []), ...(isSpfAligned ? ['spf'] : [])]
+  return { kind: 'dmarc', verdict: result, domain: authorDomain, policy, aligned_by: alignedBy }
+}
+
+/** Everything that was found out about a message's origin. */
+export interface MailEvidence {
+  readonly authorDomain: string
+  readonly signatures: readonly JudgedSignature[]
+  /** Undefined when the client is not known. */
+  readonly spf: SpfCheck | undefined
+  readonly dmarc: DmarcCheck
+  /** Undefined where the operator trusts no sealer. */
+  readonly chain?: ChainReport | undefined
+  /** The verdict of a server in front of this one, where the operator has named one. */
+  readonly upstream?: UpstreamVerdict | undefined
+  /** A server whose verdict is believed, and which saw DMARC pass. */
+  readonly believed?: BelievedVerdict | undefined
+}
+
+export interface BelievedVerdict {
+  /** `provider:<name>`, `authserv:<id>` */
+  readonly issuer: string
+  readonly coverage: Coverage
+}
+
+/** The author as agents see them, with the evidence. `context`: what all evidence of one mail shares. */
+export function describeSender(
+  author: Mailbox,
+  { method, isVerified, signature, signedBy, voucher }: Authentication,
+  context: { readonly audience: string; readonly issuedAt: string },
+): Sender {
+  const subject = `mailto:${formatMailbox(author)}`
+  const identities: IdentityEvidence[] = []
+  if (signature) {
+    const shared = { ...context, subject, issuer: signature.domain, keyId: formatKeyId(signature) }
+    // `address` only when DMARC passed: then the domain's policy covers its own users.
+    identities.push(
+      method === 'email-dmarc'
+        ? mintTransportEvidence({ ...shared, method, assurance: 'address' })
+        : mintTransportEvidence({ ...shared, method: 'email-dkim', assurance: 'domain' }),
+    )
+  }
+  if (voucher) {
+    // A third party that the operator believes reports it; no key of the author's domain was seen.
+    const { issuer, keyId } = voucher
+    identities.push(
+      mintTransportEvidence({ ...context, method: 'email-dmarc', subject, issuer, assurance: 'domain', keyId }),
+    )
+  }
+  for (const other of signedBy) {
+    // A valid signature of another domain is evidence about that domain, never about the author.
+    const shared = { ...context, subject: other.domain, issuer: other.domain, keyId: formatKeyId(other) }
+    identities.push(mintTransportEvidence({ ...shared, method: 'email-dkim', assurance: 'domain' }))
+  }
+  return {
+    address: formatAddress(author),
+    ...(author.name && { display_name: author.name, profile: { display_name: author.name } }),
+    auth_method: method,
+    verified: isVerified,
+    ...(signature && { key_id: formatKeyId(signature) }),
+    ...(voucher && { key_id: voucher.keyId }),
+    ...(identities.length > 0 && { identities }),
+  }
 }

@@ -1,4 +1,4 @@
-import { withoutInvisible } from '../text/visible-text.ts'
+import { readVisibleCharacters } from '@postern/markup/html'
 
 const [maxOctets, maxLines, maxValue] = [256 * 1024, 4000, 500]
 const properties: Readonly<Record<string, keyof CalendarEvent>> = {
@@ -43,8 +43,8 @@ function readProperty(line: string, event: Partial<Record<keyof CalendarEvent, s
 
 /** RFC 5545 §3.3.11 */
 function cleanValue(value: string): string {
-  return withoutInvisible(value.slice(0, maxValue))
-    .replace(/\\n/gi, ' ')
+  return readVisibleCharacters(value.slice(0, maxValue))
+    .text.replace(/\\n/gi, ' ')
     .replace(/\\([\\;,])/g, '$1')
     .replace(/\p{Cc}+/gu, ' ')
     .trim()

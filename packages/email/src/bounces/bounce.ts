@@ -1,13 +1,10 @@
 import type { Bounce } from '@postern/core'
-import type { HeaderBlock } from '../mail/header-scan.ts'
-import { findField, toBuffer } from '../mail/header-scan.ts'
-import type { ProvenMail } from '../proven/mail.ts'
+import type { ProvenMail } from '../authenticate/proven-mail.ts'
+import { isReport } from '../automatic/marks.ts'
+import type { HeaderBlock } from '../mail/scan.ts'
+import { findField, toBuffer } from '../mail/scan.ts'
 import type { AddressToken, AddressTokens } from '../tokens/address-tokens.ts'
 import { quoteBounceAddresses } from '../tokens/address-tokens.ts'
-import { isDeadAddress } from './dead-address.ts'
-import type { DeliveryStatus } from './delivery-status.ts'
-import { readDeliveryStatus } from './delivery-status.ts'
-import { findReportPart, parseFieldGroups, readBeginning } from './report-part.ts'
 
 /** What a mail says about one that we sent. */
 interface MailReport {
@@ -24,7 +21,8 @@ interface ReportJudging {
   readonly receivedAt: string
 }
 
-const nothing: MailReport = { effects: [], flags: [] }
+/** A mail that is no report. */
+export const noReport: MailReport = { effects: [], flags: [] }
 
 /** A mailbox that was full, or a host that was down for days, is tried this much later, so often in all. */
 const softRetry = { waitMs: 4 * 3_600_000, attempts: 3 }
@@ -35,12 +33,10 @@ export interface ReadReport {
   readonly complaint?: { readonly type: string | undefined; readonly addresses: string } | undefined
 }
 
-/** Reads what there may be of a report, once for all recipients of a mail. */
+/** Reads what there may be of a report, once for all recipients of a mail: of one by the null sender, or of one whose type says so. */
 export function readReport({ raw, header }: ProvenMail): ReadReport {
-  const isReport = /^multipart\/report\b/i.test(findField(header, 'content-type') ?? '')
-  if (!isReport && raw.envelope.from !== '') return {}
   const octets = toBuffer(raw.octets)
-  const complaint = isReport ? readComplaint(octets, header) : undefined
+  const complaint = isReport(header) ? readComplaint(octets, header) : undefined
   return { complaint, status: complaint ? undefined : readDeliveryStatus(octets, header) }
 }
 
@@ -53,7 +49,7 @@ export function judgeReport(
   { agent, tokens, token, receivedAt }: ReportJudging,
 ): MailReport {
   if (complaint) return judgeComplaint(complaint, agent, tokens)
-  if (token?.kind !== 'bounce' || !status) return nothing
+  if (token?.kind !== 'bounce' || !status) return noReport
   return judgeStatus(status, token.delivery, Date.parse(receivedAt))
 }
 
@@ -87,4 +83,134 @@ function judgeComplaint(
   const error = `complained of: ${/^[\w-]{1,30}$/.exec(type ?? '')?.[0] ?? 'abuse'}`
   const effect = { kind: 'bounced', delivery: token.delivery, error, isDelivered: true, suppresses: true } as const
   return { effects: [effect], flags: ['feedback_report'] }
+}
+
+/** Reports are short; what follows them is the mail they are about. */
+const longestRead = 256 * 1024
+
+/** The text of one of a report's parts (RFC 6522 §3), by its type; undefined when there is none. */
+function findReportPart(octets: Buffer, header: HeaderBlock, type: RegExp): string | undefined {
+  const text = readBeginning(octets, header)
+  const boundary = readBoundary(findField(header, 'content-type') ?? '')
+  if (!boundary) return undefined
+  for (const part of text.split(`\n--${boundary}`)) {
+    const end = /\r?\n\r?\n/.exec(part)
+    const head = part.slice(0, end?.index ?? 0).replace(/\r?\n[ \t]+/g, ' ')
+    if (!end || !isOfType(head, type)) continue
+    return decodePart(part.slice(end.index + end[0].length), head)
+  }
+  return undefined
+}
+
+/** The first of a message's text, octet by octet: enough for every report. */
+function readBeginning(octets: Buffer, { bodyStart }: HeaderBlock): string {
+  return `\n${octets.toString('latin1', bodyStart, bodyStart + longestRead)}`
+}
+
+function isOfType(head: string, wanted: RegExp): boolean {
+  const type = /^content-type:[ \t]*([\w-]+\/[\w-]+)/im.exec(head)?.[1]
+  return type !== undefined && wanted.test(type)
+}
+
+function decodePart(text: string, head: string): string {
+  const isBase64 = /^content-transfer-encoding:[ \t]*base64/im.test(head)
+  return isBase64 ? Buffer.from(text, 'base64').toString('latin1') : text
+}
+
+function readBoundary(type: string): string | undefined {
+  const match = /;\s*boundary\s*=\s*(?:"([^"]{1,200})"|([^\s;]{1,200}))/i.exec(type)
+  return match?.[1] ?? match?.[2]
+}
+
+/** Groups of fields with an empty line between them, as delivery reports are written (RFC 3464 §2.1). Names in lower case, first value wins. */
+export function parseFieldGroups(text: string): readonly ReadonlyMap<string, string>[] {
+  return text
+    .replace(/\r\n?/g, '\n')
+    .replace(/\n[ \t]+/g, ' ')
+    .split(/\n{2,}/)
+    .slice(0, 1000)
+    .map(readFields)
+    .filter(group => group.size > 0)
+}
+
+function readFields(block: string): ReadonlyMap<string, string> {
+  const fields = new Map<string, string>()
+  for (const line of block.split('\n')) {
+    const colon = line.indexOf(':')
+    const name = line.slice(0, Math.max(colon, 0)).trim().toLowerCase()
+    if (/^[\w-]+$/.test(name) && !fields.has(name)) fields.set(name, line.slice(colon + 1).trim())
+  }
+  return fields
+}
+
+/** What a report says of one recipient (RFC 3464 §2.3). */
+interface DeliveryStatus {
+  readonly action: 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded'
+  /** RFC 3463, the most exact there is: `5.1.1`. */
+  readonly status: string
+}
+
+const actions = ['failed', 'delayed', 'delivered', 'relayed', 'expanded'] as const
+
+/** The worst news first: a report of ours has one recipient, and may name several for what became of it. */
+export function readDeliveryStatus(octets: Buffer, header: HeaderBlock): DeliveryStatus | undefined {
+  const report = findReportPart(octets, header, /^message\/(?:global-)?delivery-status$/i)
+  if (report === undefined) return undefined
+  const words = findReportPart(octets, header, /^text\/plain$/i) ?? ''
+  const found = parseFieldGroups(report).flatMap(group => readRecipient(group, words))
+  return actions.flatMap(wanted => found.filter(({ action }) => action === wanted))[0]
+}
+
+function readRecipient(group: ReadonlyMap<string, string>, words: string): readonly DeliveryStatus[] {
+  const recipient = group.get('final-recipient') ?? group.get('original-recipient')
+  if (recipient === undefined) return []
+  const action = actions.find(name => name === group.get('action')?.split(/[\s(]/, 1)[0]?.toLowerCase())
+  const status = /\b[245]\.\d{1,3}\.\d{1,3}\b/.exec(group.get('status') ?? '')?.[0]
+  if (!status && !action) return []
+  const exact = sharpenStatus(status, group.get('diagnostic-code') ?? findReplyLine(words, recipient))
+  return [{ action: action ?? (exact.startsWith('5') ? 'failed' : 'delayed'), status: exact }]
+}
+
+/**
+ * What the server that refused answered, where only the part for people has it: `someone@example.org: 550 No such user here` (OpenSMTPD), or the
+ * address and the reason in lines below it (Exim).
+ */
+function findReplyLine(words: string, recipient: string): string {
+  const address = recipient
+    .replace(/^[^;]*;/, '')
+    .trim()
+    .toLowerCase()
+  const lines = words.slice(0, longestWords).split(/\r?\n/, mostLines)
+  const at = lines.findIndex(line => `${line.trim().toLowerCase()}:`.startsWith(`${address}:`))
+  if (!address || at < 0) return ''
+  const rest = lines.slice(at, at + 6)
+  const end = rest.findIndex(line => line.trim() === '')
+  return rest
+    .slice(0, end < 0 ? undefined : end)
+    .join(' ')
+    .trim()
+    .slice(address.length)
+}
+
+const [longestWords, mostLines] = [64 * 1024, 1000]
+
+/** How servers without enhanced codes say that nobody is there. */
+const noSuchUser =
+  /\bno such (?:user|recipient|mailbox|address|account)|(?:user|recipient|mailbox|address|account)(?: is)? (?:unknown|not found|does(?: not|n.t) exist)|\b(?:unknown|invalid|nonexistent) (?:user|recipient|mailbox|address)|\bunrouteable address/i
+
+/** Some say `5.0.0` and leave the rest to the words of the server that refused (Exim, qmail, OpenSMTPD). */
+function sharpenStatus(status: string | undefined, reply: string): string {
+  if (status && !status.endsWith('.0.0')) return status
+  const enhanced = /(?:^|[\s#(])([45]\.\d{1,3}\.\d{1,3})\b/.exec(reply)?.[1]
+  if (enhanced && !enhanced.endsWith('.0.0') && (!status || enhanced[0] === status[0])) return enhanced
+  const bare = status ?? (/(?:^|[\s;])4\d\d[\s-]/.test(reply) ? '4.0.0' : '5.0.0')
+  return bare === '5.0.0' && noSuchUser.test(reply) ? '5.1.1' : bare
+}
+
+/**
+ * Faults of the address itself, by RFC 3463: nobody there, nobody there any more, no such host. What a server refuses for its content, its size or
+ * its policy is over for this mail, and says nothing about the next; nor does one that says no more than that it failed (`5.0.0`).
+ */
+export function isDeadAddress(status: string): boolean {
+  return /^5\.(?:1\.(?:0|1|2|3|6|10)|2\.1|4\.4)$/.test(status)
 }

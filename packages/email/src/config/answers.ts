@@ -1,6 +1,5 @@
 import { z } from 'zod'
-
-const count = (most: number) => z.number().int().positive().default(most)
+import { count } from './limits.ts'
 
 /** How often is answered, however good the reasons. What exceeds one is kept, and the operator sees why. */
 const answerBudgetsSchema = z.strictObject({
@@ -53,3 +52,8 @@ export const answerConfigShape = {
 } as const
 
 export type AnswerBudgets = z.infer<typeof answerBudgetsSchema>
+
+/** For who tries things out, and sends the same words again and again. */
+export const endlessBudgets = Object.fromEntries(
+  Object.keys(answerBudgetsSchema.shape).map(budget => [budget, 1_000_000]),
+)

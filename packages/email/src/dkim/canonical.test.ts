@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { hashPrefixes } from './body-hash.ts'
-import { canonicalBodies } from './canonical-body.ts'
-import { canonicalFields, withoutSignature } from './canonical-field.ts'
+import { canonicalBodies, canonicalFields, hashPrefixes, withoutSignature } from './verify.ts'
 
 const bodyOf = (form: 'simple' | 'relaxed', text: string) =>
   canonicalBodies[form](Buffer.from(text, 'latin1')).toString('latin1')

@@ -1,6 +1,6 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { createKeyReader, parseKeyRecord } from './key-record.ts'
+import { createKeyReader, parseKeyRecord } from './signature.ts'
 
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
 const edwards = generateKeyPairSync('ed25519').privateKey

@@ -1,9 +1,21 @@
-import type { Admitted, ChannelContext, Inbound, RefusalPlace } from '@postern/core'
-import { createIntakeSteps, hasRefusal, isoTime, Rejection, receive, recordRefusal } from '@postern/core'
-import { nameClaims } from '../addresses/claims.ts'
-import { findRecipient } from '../addresses/recipients.ts'
+import type {
+  Admitted,
+  AgentDirectory,
+  ChannelContext,
+  Inbound,
+  IntakeSteps,
+  Json,
+  RefusalClaims,
+  RefusalPlace,
+} from '@postern/core'
+import { createIntakeSteps, hasRefusal, isJsonObject, isoTime, Rejection, receive, recordRefusal } from '@postern/core'
+import type { MailLimits } from '../config/limits.ts'
+import type { AddressedAgent, AddressReader, MailAddresses, Mailbox } from '../mail/header-values.ts'
+import { countEntries, findRecipient, findRecipients, formatMailbox, readAuthor } from '../mail/header-values.ts'
 import type { MailEnvelopeIn, RawMail } from '../mail/raw.ts'
-import type { ProvenMail } from '../proven/mail.ts'
+import type { HeaderBlock } from '../mail/scan.ts'
+import { fieldValues, findField, scanHeaders } from '../mail/scan.ts'
+import type { AddressTokens } from '../tokens/address-tokens.ts'
 
 /** The work that every mail endpoint does with a message. */
 export interface MailIntake {
@@ -21,7 +33,7 @@ export interface MailIntake {
   recordRefusal(error: unknown, place: RefusalPlace): void
 }
 
-export function createMailIntake(inbound: Inbound<RawMail, ProvenMail>, gateway: ChannelContext): MailIntake {
+export function createMailIntake<Proven>(inbound: Inbound<RawMail, Proven>, gateway: ChannelContext): MailIntake {
   const { admission, store, platform, agents } = gateway
   const rawOf = (octets: Uint8Array, envelope: MailEnvelopeIn): RawMail => ({
     octets: withoutMboxLine(octets),
@@ -73,14 +85,160 @@ function withoutMboxLine(octets: Uint8Array): Uint8Array {
 }
 
 /** The same endpoint for one agent only, with a proof already under way. */
-function narrowInbound(
-  inbound: Inbound<RawMail, ProvenMail>,
-  proven: Promise<ProvenMail>,
+function narrowInbound<Proven>(
+  inbound: Inbound<RawMail, Proven>,
+  proven: Promise<Proven>,
   agent: string | undefined,
-): Inbound<RawMail, ProvenMail> {
+): Inbound<RawMail, Proven> {
   return {
     name: inbound.name,
     verify: () => proven,
     normalize: mail => inbound.normalize(mail).filter(intake => intake.agent === agent),
   }
+}
+
+export interface MailReading {
+  readonly gateway: Pick<ChannelContext, 'agents' | 'platform' | 'store'>
+  readonly limits: MailLimits
+  readonly tokens: Pick<AddressTokens, 'readTag'>
+  openAddresses(): Promise<AddressReader>
+  readonly steps: IntakeSteps
+}
+
+/** A message whose header was read: everything cheap is known, nothing is proven. */
+export interface UnprovenMail {
+  readonly raw: RawMail
+  /** It comes by the null sender to addresses that only reports of our mail come to. */
+  readonly isReport: boolean
+  readonly header: HeaderBlock
+  readonly addresses: MailAddresses
+  readonly recipients: readonly AddressedAgent[]
+}
+
+/** Header, author and recipients of a message. @throws Rejection */
+export async function readUnprovenMail(
+  raw: RawMail,
+  { gateway, limits, tokens, openAddresses, steps }: MailReading,
+): Promise<UnprovenMail> {
+  const header = scanHeaders(raw.octets, limits)
+  const sender = findField(header, 'from')?.trim() || raw.envelope.from
+  // For the list of what was refused.
+  steps.claim({
+    ...nameClaims({ sender, recipients: raw.envelope.to }, gateway.agents),
+    peer_id: findField(header, 'message-id')?.trim(),
+  })
+  const named = findRecipients(raw.envelope.to, gateway.agents)
+  const isReport = raw.envelope.from === '' && areBounceAddresses(named, tokens, gateway.platform.now())
+  const addresses = readMailAddresses(header, await openAddresses(), { limits, isReport })
+  const recipients = raw.envelope.to.length > 0 ? named : findRecipients(listNamed(header, addresses), gateway.agents)
+  if (recipients.length === 0) throw new Rejection('no_recipient', 'Cannot accept mail: no such agent here')
+  return { raw, isReport, header, addresses, recipients }
+}
+
+function readMailAddresses(
+  header: HeaderBlock,
+  read: AddressReader,
+  { limits, isReport }: { readonly limits: MailLimits; readonly isReport: boolean },
+): MailAddresses {
+  const author = isReport ? readReporter(header, read) : readAuthor(fieldValues(header, 'from'), read)
+  refuseCrowd(header, limits)
+  const [replyTo, to, cc] = ['reply-to', 'to', 'cc'].map(name =>
+    fieldValues(header, name).flatMap(value => read(value).mailboxes),
+  ) as [Mailbox[], Mailbox[], Mailbox[]]
+  if (to.length + cc.length > limits.addresses) throw tooManyRecipients(limits)
+  return { author, replyTo, to, cc }
+}
+
+/** Some servers report without an address: "Mail Delivery Subsystem". The recipient address shows that it is a report. */
+function readReporter(header: HeaderBlock, read: AddressReader): Mailbox {
+  try {
+    return readAuthor(fieldValues(header, 'from'), read)
+  } catch {
+    return { local: 'mailer-daemon', domain: 'unknown.invalid' }
+  }
+}
+
+/** With its name, on average. */
+const charsPerAddress = 80
+
+/** Parsing addresses delays other work, so far too many are refused unread. A name may hold separators too. */
+function refuseCrowd(header: HeaderBlock, limits: MailLimits): void {
+  const values = ['reply-to', 'to', 'cc'].flatMap(name => fieldValues(header, name))
+  const entries = values.reduce((sum, value) => sum + countEntries(value), 0)
+  if (entries > limits.addresses * 4) throw tooManyRecipients(limits)
+  if (values.reduce((sum, value) => sum + value.length, 0) > limits.addresses * charsPerAddress) {
+    throw new Rejection('malformed', 'Cannot read mail: its recipients are too long')
+  }
+}
+
+function tooManyRecipients({ addresses }: MailLimits): Rejection {
+  return new Rejection('malformed', `Cannot read mail: more than ${addresses} recipients in the header`)
+}
+
+/** The envelope decides; only where the transport gave none, what the last hop or the author wrote. */
+function listNamed(header: HeaderBlock, { to, cc }: MailAddresses): readonly string[] {
+  const delivered = [...fieldValues(header, 'delivered-to'), ...fieldValues(header, 'x-original-to')]
+  if (delivered.length > 0) return delivered
+  return [...to, ...cc].map(formatMailbox)
+}
+
+/** A report about what we sent comes unsigned, in the name of some server; the address it comes to is what we signed. */
+function areBounceAddresses(
+  recipients: readonly AddressedAgent[],
+  tokens: Pick<AddressTokens, 'readTag'>,
+  now: number,
+): boolean {
+  const isBounce = ({ agent, tag }: AddressedAgent) => tokens.readTag(agent, tag, now).token?.kind === 'bounce'
+  return recipients.length > 0 && recipients.every(isBounce)
+}
+
+/** What the transport said about a mail and what was known of it here, to read the mail once more. */
+export function recordEnvelope({ envelope }: RawMail, known: readonly string[]): Json {
+  const { from, to, ip, helo, endpoint, source } = envelope
+  return {
+    to: [...to],
+    ...(from !== undefined && { from }),
+    ...(ip !== undefined && { ip }),
+    ...(helo !== undefined && { helo }),
+    ...(endpoint && { endpoint }),
+    ...(source && { source: { ...source } as unknown as Json }),
+    ...(known.length > 0 && { known: [...known] }),
+  }
+}
+
+/** Undefined when it is no record of an envelope. */
+export function restoreEnvelope(record: Json): Pick<RawMail, 'envelope' | 'known'> | undefined {
+  if (!isJsonObject(record) || !Array.isArray(record.to)) return undefined
+  const { known, ...envelope } = record
+  return {
+    envelope: envelope as unknown as RawMail['envelope'],
+    known: Array.isArray(known) ? known.map(String) : [],
+  }
+}
+
+/** What a mail says of itself, in the words of stored messages: `@alice@alice.test`, an agent's name. What is not readable stays as it is. */
+function nameClaims(
+  { sender, recipients }: { readonly sender?: string | undefined; readonly recipients: readonly string[] },
+  agents: AgentDirectory,
+): Pick<RefusalClaims, 'claimed_sender' | 'agent'> {
+  const named = [...new Set(recipients.map(address => nameRecipient(address, agents)))]
+  return {
+    ...(sender && { claimed_sender: nameSender(sender) }),
+    ...(named.length > 0 && { agent: named.join(', ') }),
+  }
+}
+
+function nameSender(field: string): string {
+  const [, inAngles, alone] =
+    /^(?:[^<>]*<([^<>@\s]+@[^<>@\s]+)>|([^<>@\s,;:"]+@[^<>@\s,;:"]+))$/.exec(field.trim()) ?? []
+  const address = inAngles ?? alone
+  return address === undefined ? field : `@${address}`
+}
+
+/** Also of an agent that is not there. */
+function nameRecipient(address: string, agents: AgentDirectory): string {
+  const known = findRecipient(address, agents)
+  if (known) return known.agent
+  const [local, domain, more] = address.toLowerCase().split('@')
+  return local && domain === agents.domain && more === undefined ? (local.split('+')[0] ?? local) : address
 }

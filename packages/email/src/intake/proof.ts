@@ -1,9 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { OnceStore, Platform } from '@postern/core'
 import { Rejection } from '@postern/core'
-import { checkWebhookTime, isSameText } from '../webhook/proof.ts'
-import type { SeenTokens } from '../webhook/seen-tokens.ts'
-import { createSeenTokens } from '../webhook/seen-tokens.ts'
+import { checkWebhookTime, createSeenTokens, isSameText } from '../webhook/proof.ts'
 
 /**
  * The right to bring mail to `POST /email/inbound`: knowledge of the intake secret, sent outright or used for a
@@ -26,7 +24,7 @@ export function createIntakeProof(
   secret: string | undefined,
   platform: OnceStore & Pick<Platform, 'now'>,
 ): IntakeProof {
-  const seen: SeenTokens = createSeenTokens(platform, window.past + window.ahead)
+  const seen = createSeenTokens(platform, window.past + window.ahead)
   const key = readIntakeKey(secret ?? '')
   return {
     checkHeaders(headers) {

@@ -1,11 +1,9 @@
 import { simpleParser } from 'mailparser'
-import type { HeaderBlock } from '../mail/header-scan.ts'
-import { scanHeaders } from '../mail/header-scan.ts'
-import { CharsetStream } from '../text/charset-stream.ts'
-import { charsetOfMeta } from '../text/charsets.ts'
-import type { BodyOptions, ReadBody } from './parsed-body.ts'
-import { emptyBody, finishBody, isOfBody } from './parsed-body.ts'
-import { isBeyond, measureMime } from './shape.ts'
+import type { HeaderBlock } from '../mail/scan.ts'
+import { isBeyond, measureMime, scanHeaders } from '../mail/scan.ts'
+import { CharsetStream, charsetOfMeta } from '../text/charsets.ts'
+import type { BodyOptions, ReadBody } from './job.ts'
+import { emptyBody, finishBody, isOfBody } from './job.ts'
 import type { UnsignedStructure } from './unsigned-structure.ts'
 import { readUnsignedStructure } from './unsigned-structure.ts'
 
@@ -41,7 +39,7 @@ async function parseBody(octets: Buffer, header: HeaderBlock, options: BodyOptio
       ignoreEmbedded: true,
       Iconv: CharsetStream,
     })
-    return finishBody(mail, { header, structure, options })
+    return finishBody(mail, header, structure, options)
   } catch {
     return emptyBody('unparsable')
   }

@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import type { HeaderBlock, HeaderLimits } from '../mail/header-scan.ts'
-import { findField, scanHeaders } from '../mail/header-scan.ts'
-import { readBoundary } from './shape.ts'
+import type { HeaderBlock, HeaderLimits } from '../mail/scan.ts'
+import { findField, readBoundary, scanHeaders } from '../mail/scan.ts'
 
 /** How a body is read whose signature covers the body, and not the fields that say how it is put together. */
 export interface UnsignedStructure {

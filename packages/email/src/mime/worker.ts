@@ -1,13 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { verifyChain } from '../authenticate/arc/verify.ts'
+import { verifyChain } from '../authenticate/arc-verify.ts'
 import type { MailLimits } from '../config/limits.ts'
-import { createKeyReader } from '../dkim/key-record.ts'
-import { digestContent } from '../mail/trace-fields.ts'
-import type { MimeJob, MimeResult } from './job.ts'
-import { ownBytes } from './own-bytes.ts'
+import { createKeyReader } from '../dkim/signature.ts'
+import { digestContent } from '../mail/scan.ts'
+import type { MimeJob, MimeResult, ReadingDeps } from './job.ts'
+import { hasLooseStructure, ownBytes, verifyJob } from './job.ts'
 import { readMailBody } from './read-body.ts'
-import type { ReadingDeps } from './verified-job.ts'
-import { hasLooseStructure, verifyJob } from './verified-job.ts'
 
 /** The reply of a thread about a job. */
 export type MimeReply = { readonly result: MimeResult } | { readonly error: string }
@@ -15,8 +13,9 @@ export type MimeReply = { readonly result: MimeResult } | { readonly error: stri
 /** The same for every job of a thread. */
 const deps: ReadingDeps = { limits: workerData as MailLimits, readKey: createKeyReader() }
 
+/** All at a time, and one message back for all: what each waits for comes in the same turn of the event loop, and costs a fifth less so. */
 parentPort?.on('message', async (jobs: readonly MimeJob[]) => {
-  const replies = await answerJobs(jobs)
+  const replies = await Promise.all(jobs.map(answerJob))
   parentPort?.postMessage(replies, listMemory(replies))
 })
 
@@ -24,11 +23,6 @@ parentPort?.on('message', async (jobs: readonly MimeJob[]) => {
 function listMemory(replies: readonly MimeReply[]): ArrayBuffer[] {
   const files = replies.flatMap(reply => ('result' in reply ? reply.result.body.files : []))
   return [...new Set(files.map(({ bytes }) => bytes.buffer as ArrayBuffer))]
-}
-
-/** All at a time, and one message back for all: what each waits for comes in the same turn of the event loop, and costs a fifth less so. */
-function answerJobs(jobs: readonly MimeJob[]): Promise<readonly MimeReply[]> {
-  return Promise.all(jobs.map(answerJob))
 }
 
 async function answerJob(job: MimeJob): Promise<MimeReply> {

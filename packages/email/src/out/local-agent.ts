@@ -1,9 +1,9 @@
 import type { AgentDirectory, ChannelContext, Delivery, Intake, Part } from '@postern/core'
 import { admitOwn, agentFlag, formatAddress, isoTime, randomHex } from '@postern/core'
 import { emailDescriptor } from '../speaker.ts'
-import { packTarget, readTarget } from './addressing/target.ts'
-import { quoteMessage } from './compose/quote.ts'
-import type { MailWire } from './compose/wire.ts'
+import type { MailWire } from './mail-wire.ts'
+import { quoteMessage } from './mail-wire.ts'
+import { packTarget, readTarget } from './target.ts'
 
 interface LocalAgentMail {
   /** As it would have been mailed, unsigned. */
@@ -12,11 +12,6 @@ interface LocalAgentMail {
   readonly delivery: Delivery
   /** The agent's name. */
   readonly localAgent: string
-}
-
-interface LocalAgentDeps {
-  readonly gateway: Pick<ChannelContext, 'admission' | 'platform'>
-  readonly agents: AgentDirectory
 }
 
 const hourMs = 3_600_000
@@ -29,9 +24,9 @@ const localAgentTurns = 10
  */
 export async function giveToLocalAgent(
   mail: LocalAgentMail,
-  { gateway, agents }: LocalAgentDeps,
+  { admission, platform }: Pick<ChannelContext, 'admission' | 'platform'>,
+  agents: AgentDirectory,
 ): Promise<{ readonly note: string }> {
-  const { admission, platform } = gateway
   const intake = describeLocalAgent(mail, isoTime(platform.now()), agents)
   const { message } = await admitOwn(intake, admission, randomHex(platform, 8))
   return { note: `given to ${mail.localAgent} as #${message}` }

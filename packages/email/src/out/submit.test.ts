@@ -6,7 +6,7 @@ import { openSimulation } from '@postern/simulation'
 import { silentLog } from '@postern/testing'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { submitConfigSchema } from '../config/submit.ts'
+import { submitConfigSchema } from '../config/servers.ts'
 import type { MailSubmitter } from './submit.ts'
 import { classifySmtpError, createMailSubmitter } from './submit.ts'
 

@@ -1,21 +1,18 @@
 import type { DeliveryReply, Log, MailEnvelope, SubmitMail } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
 import type { Transporter } from 'nodemailer'
-import { isDeadAddress } from '../bounces/dead-address.ts'
-import type { SubmitConfig } from '../config/submit.ts'
+import { isDeadAddress } from '../bounces/bounce.ts'
+import type { SubmitConfig } from '../config/servers.ts'
+import { toBuffer } from '../mail/scan.ts'
+
 /** Hands mail to one smarthost, which does the rest (MX, TLS, reputation). */
 export type MailSubmitter = SubmitMail & { close(): void }
-
-interface SmtpReply {
-  readonly responseCode: number | undefined
-  readonly response: string | undefined
-}
 
 /** The fields of an SMTP client's error. */
 interface SmtpError {
   readonly code?: string
-  readonly responseCode?: number
-  readonly response?: string
+  readonly responseCode?: number | undefined
+  readonly response?: string | undefined
   readonly message?: string
   /** The command that failed; `CONN` is the greeting. */
   readonly command?: string
@@ -43,11 +40,12 @@ export function createMailSubmitter(config: SubmitOptions, log: Log): MailSubmit
   }
   const submit = async ({ from, to }: MailEnvelope, octets: Uint8Array) => {
     try {
-      const sent: Sent = await (await open()).sendMail({ envelope: { from, to: [...to] }, raw: toRaw(octets) })
-      const { response, rejectedErrors = [] } = sent
+      const sent: Sent = await (await open()).sendMail({ envelope: { from, to: [...to] }, raw: toBuffer(octets) })
+      const { response = '', rejectedErrors = [] } = sent
       // LMTP refuses each recipient after the message, when for the library all has gone well.
       if (rejectedErrors.length > 0) throw rejectedErrors[0]
-      return { response: describeReply(response ?? ''), reply: readReply({ response }) }
+      const code = Number(/^\d{3}/.exec(response)?.[0] ?? 250)
+      return { response: describeStatus(code, response), reply: readReply({ response }) }
     } catch (error) {
       log.warn({ err: error, host: config.host, port: config.port }, 'smarthost did not take mail')
       throw classifySmtpError(error)
@@ -80,10 +78,6 @@ async function openTransport(config: SubmitOptions): Promise<Transporter> {
     disableFileAccess: true,
     disableUrlAccess: true,
   })
-}
-
-function toRaw(octets: Uint8Array): Buffer {
-  return Buffer.from(octets.buffer, octets.byteOffset, octets.byteLength)
 }
 
 /** Faults of the message or the address, found before or without a reply; anything else passes with time. */
@@ -132,7 +126,7 @@ function describeStatus(code: number | undefined, text: string): string {
 const maxReply = 200
 
 /** The first line of the server's reply, for the operator. Its text may name others than the recipient: addresses are left out. */
-function readReply({ responseCode, response = '' }: Partial<SmtpReply>): DeliveryReply {
+function readReply({ responseCode, response = '' }: Pick<SmtpError, 'responseCode' | 'response'>): DeliveryReply {
   const [line = ''] = response.slice(0, 2_000).split(/[\r\n]/, 1)
   const text = line.replace(/[^\s<>@]+@[^\s<>@]+/g, '…').replace(/\p{Cc}/gu, ' ')
   const status = responseCode ?? (Number(/^\d{3}/.exec(line)?.[0]) || undefined)
@@ -141,9 +135,3 @@ function readReply({ responseCode, response = '' }: Partial<SmtpReply>): Deliver
     ...(text && { reply_line: text.slice(0, maxReply).toWellFormed() }),
   }
 }
-
-function describeReply(response: string): string {
-  return describeStatus(Number(/^\d{3}/.exec(response)?.[0] ?? 250), response)
-}
-
-export type { SubmitConfig } from '../config/submit.ts'

@@ -1,6 +1,5 @@
-import { clientOf, missingRawMail, splitAddresses } from '../webhook/body.ts'
-import type { Form } from '../webhook/form.ts'
-import { formText, parseForm } from '../webhook/form.ts'
+import type { Form } from '../webhook/body.ts'
+import { clientOf, formText, missingRawMail, parseForm, splitAddresses } from '../webhook/body.ts'
 import type { BasicCredentials } from '../webhook/proof.ts'
 import { checkBasicCredentials } from '../webhook/proof.ts'
 import type { MailProvider } from './provider.ts'

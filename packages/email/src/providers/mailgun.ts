@@ -1,8 +1,6 @@
-import { missingRawMail, splitAddresses } from '../webhook/body.ts'
-import type { Form } from '../webhook/form.ts'
-import { formText, parseForm } from '../webhook/form.ts'
-import { checkHexHmac, checkWebhookTime } from '../webhook/proof.ts'
-import { createSeenTokens } from '../webhook/seen-tokens.ts'
+import type { Form } from '../webhook/body.ts'
+import { formText, missingRawMail, parseForm, splitAddresses } from '../webhook/body.ts'
+import { checkHexHmac, checkWebhookTime, createSeenTokens } from '../webhook/proof.ts'
 import type { MailProvider, ProviderPlatform } from './provider.ts'
 
 const [hour, minute] = [3_600_000, 60_000]

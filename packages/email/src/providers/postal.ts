@@ -1,8 +1,7 @@
 import { Rejection } from '@postern/core'
 import { parseMediaType } from '@postern/http'
 import { z } from 'zod'
-import { missingRawMail, readProviderJson } from '../webhook/body.ts'
-import { formText, parseForm } from '../webhook/form.ts'
+import { formText, missingRawMail, parseForm, readProviderJson } from '../webhook/body.ts'
 import { checkIsSigned, checkPublicSignature, readPublicKey } from '../webhook/proof.ts'
 import type { DecodedMail, MailProvider, WebhookRequest } from './provider.ts'
 

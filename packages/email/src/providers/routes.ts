@@ -5,8 +5,8 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { ProvidersConfig } from '../config/providers.ts'
 import type { MailIntake } from '../intake/intake.ts'
-import { toBuffer } from '../mail/header-scan.ts'
-import type { DecodedMail, MailProvider, ProviderLanguage, ProviderPlatform, ProviderSize } from './provider.ts'
+import { toBuffer } from '../mail/scan.ts'
+import type { DecodedMail, MailProvider, ProviderLanguage, ProviderPlatform } from './provider.ts'
 import type { ProviderName, ProviderRow } from './providers.ts'
 import { providerRows } from './providers.ts'
 
@@ -18,11 +18,9 @@ interface ProviderRouting {
   readonly maxBytes: number
 }
 
-interface OpenProvider {
+interface OpenProvider extends Pick<ProviderRow, 'language' | 'size'> {
   readonly name: ProviderName
   readonly provider: MailProvider
-  readonly language: ProviderLanguage
-  readonly size: ProviderSize
 }
 
 /** `POST /email/inbound/{provider}` for every provider that is configured; the others do not exist. */
@@ -44,7 +42,6 @@ function openProviders({ config, platform }: ProviderRouting): OpenProvider[] {
 
 async function answerWebhook(context: Context, open: OpenProvider, routing: ProviderRouting): Promise<Response> {
   const { raw } = context.req
-  const limit = limitOf(open.size, routing.maxBytes)
   const place: RefusalPlace = {
     from: peerAddress(context.env),
     endpoint: `POST /email/inbound/${open.name}`,
@@ -53,28 +50,29 @@ async function answerWebhook(context: Context, open: OpenProvider, routing: Prov
   }
   try {
     open.provider.checkHeaders?.(raw.headers)
-    return await takeWebhook(raw, { open, routing, place, limit })
+    return await takeWebhook(raw, open, routing, place)
   } catch (error) {
     routing.intake.recordRefusal(error, place)
     return answerUnread(error, open.language, routing.platform.log)
   }
 }
 
-interface Taking {
-  readonly open: OpenProvider
-  readonly routing: ProviderRouting
-  readonly place: RefusalPlace
-  readonly limit: number
-}
-
 /** Throws only while there is no mail yet. */
-async function takeWebhook(raw: Request, { open, routing, place, limit }: Taking): Promise<Response> {
-  const { intake, platform, maxBytes } = routing
-  const { provider, language } = open
+async function takeWebhook(
+  raw: Request,
+  { name, provider, language, size }: OpenProvider,
+  { intake, platform, maxBytes }: ProviderRouting,
+  place: RefusalPlace,
+): Promise<Response> {
+  const { factor, rest, most = Number.POSITIVE_INFINITY } = size
+  const limit = Math.min(Math.ceil(maxBytes * factor) + rest, most)
   const request = { headers: raw.headers, body: toBuffer(await readBody(raw, limit)) }
-  const mail = checkSize(await provider.decode(request), maxBytes)
+  const mail = await provider.decode(request)
+  if (mail && mail.octets.length > maxBytes) {
+    throw new Rejection('too_large', `Cannot accept mail: larger than ${maxBytes} bytes`)
+  }
   try {
-    const admitted = mail ? await takeMail(mail, open, intake, place) : []
+    const admitted = mail ? await takeMail(mail, name, intake, place) : []
     provider.remember?.(request)
     return Response.json({ status: 'accepted', messages: admitted.map(({ outcome }) => ({ outcome })) })
   } catch (error) {
@@ -83,24 +81,13 @@ async function takeWebhook(raw: Request, { open, routing, place, limit }: Taking
   }
 }
 
-function limitOf({ factor, rest, most = Number.POSITIVE_INFINITY }: ProviderSize, maxBytes: number): number {
-  return Math.min(Math.ceil(maxBytes * factor) + rest, most)
-}
-
 function takeMail(
   { octets, envelope, isLossy, hasDmarcPass }: DecodedMail,
-  { name }: OpenProvider,
+  name: ProviderName,
   intake: MailIntake,
   place: RefusalPlace,
 ): Promise<readonly Admitted[]> {
   return intake.take(octets, { ...envelope, source: { name: `provider:${name}`, isLossy, hasDmarcPass } }, place)
-}
-
-function checkSize(mail: DecodedMail | undefined, maxBytes: number): DecodedMail | undefined {
-  if (mail && mail.octets.length > maxBytes) {
-    throw new Rejection('too_large', `Cannot accept mail: larger than ${maxBytes} bytes`)
-  }
-  return mail
 }
 
 /** Before there is a mail: `too_large` uses the provider's words, every other refusal concerns only the caller. */

@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto'
 import { parseBoundedJson } from '@postern/http'
 import { z } from 'zod'
-import { checkWebhookShape, clientOf, missingRawMail } from '../webhook/body.ts'
-import type { Form } from '../webhook/form.ts'
-import { formText, parseForm } from '../webhook/form.ts'
-import { checkIsSigned, checkPublicSignature, checkWebhookTime, readPublicKey } from '../webhook/proof.ts'
-import { createSeenTokens } from '../webhook/seen-tokens.ts'
+import type { Form } from '../webhook/body.ts'
+import { checkWebhookShape, clientOf, formText, missingRawMail, parseForm } from '../webhook/body.ts'
+import {
+  checkIsSigned,
+  checkPublicSignature,
+  checkWebhookTime,
+  createSeenTokens,
+  readPublicKey,
+} from '../webhook/proof.ts'
 import type { MailProvider, ProviderPlatform, WebhookRequest } from './provider.ts'
 
 const [signatureField, timestampField] = [

@@ -1,11 +1,11 @@
 import { createServer } from 'node:net'
-import type { ByteBudget, Listening, Platform, RefusalPlace } from '@postern/core'
-import { Rejection } from '@postern/core'
+import type { ByteBudget, ByteHold, Listening, Platform, RefusalPlace } from '@postern/core'
+import { Rejection, Unavailable } from '@postern/core'
 import { networkOf } from '@postern/http'
 import type { SMTPServer, SMTPServerSession } from 'smtp-server'
-import type { MailListenConfig } from '../config/listen.ts'
+import type { MailListenConfig } from '../config/servers.ts'
+import type { MailIntake } from '../intake/intake.ts'
 import type { MailEnvelopeIn } from '../mail/raw.ts'
-import { createDataReader } from './data.ts'
 import { toSmtpReply } from './replies.ts'
 import { openListenPlace } from './socket.ts'
 
@@ -17,21 +17,8 @@ interface SmtpListening {
   readonly sleep: Platform['sleep']
   /** The name we greet with. */
   readonly domain: string
-  /** Is this recipient one of our agents? @throws Rejection when it is not */
-  checkRecipient(address: string, place: RefusalPlace): void
-  /** Remembers a refusal the listener made by itself. */
-  recordRefusal(error: unknown, place: RefusalPlace): void
-  /** Resolves once the message is durable for every recipient of the envelope. @throws Rejection, Unavailable */
-  take(octets: Uint8Array, envelope: MailEnvelopeIn, place: RefusalPlace): Promise<void>
-  /** Delivers a message to one recipient after the other; they share the findings about the sender. */
-  takeEach(
-    octets: Uint8Array,
-    envelope: MailEnvelopeIn,
-    place: RefusalPlace,
-  ): Promise<readonly PromiseSettledResult<unknown>[]>
+  readonly intake: MailIntake
 }
-
-type Taken = (error?: Error | null, message?: string | (string | Error)[]) => void
 
 /**
  * Listens for mail from an MTA in front of us: SMTP or LMTP, no login, no TLS, meant for loopback or a private network. The
@@ -76,8 +63,6 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
   const isLmtp = config.protocol === 'lmtp'
   // The file system decides who may open a socket: its clients have no address.
   const trustedPeers = config.path === undefined ? config.trusted_peers : true
-  const { bodies, sleep } = listening
-  const reader = createDataReader({ maxBytes, bodies, sleep, transferMs: config.transfer_ms })
   const server = new SMTPServer({
     lmtp: isLmtp,
     name: domain,
@@ -95,7 +80,7 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
     useXClient: trustedPeers,
     onRcptTo({ address }, session, done) {
       try {
-        listening.checkRecipient(address, placeOf(session, listening))
+        listening.intake.checkRecipient(address, placeOf(session, listening))
         done()
       } catch (error) {
         done(asSmtpError(error))
@@ -107,16 +92,13 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
       const place = { ...placeOf(session, listening), request: {} }
       const cut = (error: unknown) => cutOff(server, session, error, { ...listening, place })
       const peer = networkOf(withoutPrefix(session.remoteAddress))
-      const taking = reader
-        .read(
-          stream as AsyncIterable<Uint8Array>,
-          peer,
-          octets => takeData(octets, session, { ...listening, place }),
-          cut,
-        )
+      const reading = { listening, peer, cut }
+      const taking = readData(stream as AsyncIterable<Uint8Array>, reading, octets =>
+        takeData(octets, session, { ...listening, place }),
+      )
         .then(outcome => done(null, outcome))
         .catch(error => {
-          listening.recordRefusal(error, place)
+          listening.intake.recordRefusal(error, place)
           done(asSmtpError(error))
         })
         .finally(() => busy.delete(taking))
@@ -132,7 +114,7 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
 function cutOff(server: SMTPServer, session: SMTPServerSession, error: unknown, listening: MailTaking): void {
   const connection = [...server.connections].find(({ id }) => id === session.id)
   const { code, enhanced, text } = toSmtpReply(error)
-  listening.recordRefusal(error, listening.place)
+  listening.intake.recordRefusal(error, listening.place)
   connection?.send(`${code} ${enhanced}` as unknown as number, text)
   connection?.close()
 }
@@ -142,10 +124,10 @@ function cutOff(server: SMTPServer, session: SMTPServerSession, error: unknown, 
  * refusal.
  */
 function recordAnnounced(session: SMTPServerSession, listening: SmtpListening): void {
-  const { maxBytes, recordRefusal } = listening
+  const { maxBytes, intake } = listening
   if (!session.error?.startsWith('552 5.3.4 Error:')) return
   const rejection = new Rejection('too_large', `Cannot accept mail: announced as larger than ${maxBytes} bytes`)
-  recordRefusal(rejection, placeOf(session, listening))
+  intake.recordRefusal(rejection, placeOf(session, listening))
 }
 
 interface MailTaking extends SmtpListening {
@@ -170,13 +152,13 @@ async function takeData(
   octets: Uint8Array,
   session: SMTPServerSession,
   listening: MailTaking,
-): Promise<Parameters<Taken>[1]> {
+): Promise<string | (string | Error)[]> {
   const envelope = readEnvelope(session, listening.config)
   if (listening.config.protocol === 'smtp') {
-    await listening.take(octets, envelope, listening.place)
+    await listening.intake.take(octets, envelope, listening.place)
     return 'accepted'
   }
-  const settled = await listening.takeEach(octets, envelope, listening.place)
+  const settled = await listening.intake.takeEach(octets, envelope, listening.place)
   return settled.map(result => (result.status === 'fulfilled' ? 'accepted' : asSmtpError(result.reason)))
 }
 
@@ -205,9 +187,7 @@ function withoutPrefix(address: string): string {
   return address.replace(/^::ffff:/i, '')
 }
 
-/**
- * A client that speaks LMTP is a server that forwards mail, and so a trusted peer: only it knows who brought the mail.
- */
+/** A client that speaks LMTP is a server that forwards mail, and so a trusted peer: only it knows who brought the mail. */
 function isClientKnown(session: SMTPServerSession, { protocol, path, trusted_peers }: MailListenConfig): boolean {
   const { remoteAddress, xForward, xClient } = session
   if (xForward.get('ADDR') || xClient.get('ADDR')) return true
@@ -221,4 +201,118 @@ function isClientKnown(session: SMTPServerSession, { protocol, path, trusted_pee
 function asSmtpError(error: unknown): Error {
   const { code, enhanced, text } = toSmtpReply(error)
   return Object.assign(new Error(text), { responseCode: `${code} ${enhanced}` as unknown as number })
+}
+
+interface DataReading {
+  readonly listening: Pick<SmtpListening, 'config' | 'maxBytes' | 'bodies' | 'sleep'>
+  /** The network of the client. */
+  readonly peer: string
+  /** Ends a message that must not continue. */
+  cut(error: unknown): void
+}
+
+/**
+ * Reads one message of a peer to its end in any case, because the reply comes after it; then hands it on.
+ * @throws Rejection `too_large`
+ * @throws Rejection `rate_limited`, Unavailable when all messages in progress exceed the byte budget
+ */
+async function readData<T>(
+  stream: AsyncIterable<Uint8Array>,
+  reading: DataReading,
+  take: (octets: Uint8Array) => Promise<T>,
+): Promise<T> {
+  const hold = reading.listening.bodies.hold(reading.peer)
+  try {
+    return await take(await collectInTime(stream, hold, reading))
+  } finally {
+    hold.release()
+  }
+}
+
+async function collectInTime(
+  stream: AsyncIterable<Uint8Array>,
+  hold: ByteHold,
+  { listening: { config, maxBytes, sleep }, cut }: DataReading,
+): Promise<Uint8Array> {
+  const arrived = new AbortController()
+  const mine: Receiving = {
+    hold,
+    maxBytes,
+    stop(fault) {
+      mine.fault = fault
+      cut(fault)
+    },
+  }
+  const expire = async () => {
+    await sleep(config.transfer_ms, arrived.signal)
+    if (!arrived.signal.aborted) mine.stop(new Unavailable('Cannot accept mail: it came too slowly'))
+  }
+  void expire()
+  try {
+    const octets = await collect(stream, mine)
+    if (mine.fault) throw mine.fault
+    return octets
+  } finally {
+    arrived.abort()
+  }
+}
+
+interface Receiving {
+  readonly hold: ByteHold
+  readonly maxBytes: number
+  stop(fault: Rejection | Unavailable): void
+  /** The reason for the cut; the rest of the message is discarded. */
+  fault?: Rejection | Unavailable
+}
+
+/** A chunk may be one octet, and each costs a hundred to keep: so many become one. */
+const gathered = 512
+/**
+ * The parser makes a piece of its own of every line that begins with a dot, and spends a turn of the event loop on it.
+ * 25 MB of them take it a third of a minute. No honest text has a hundred thousand such lines.
+ */
+const maxPieces = 100_000
+
+/** The held budget grows with the received bytes. */
+async function collect(stream: AsyncIterable<Uint8Array>, mine: Receiving): Promise<Uint8Array> {
+  const { hold, maxBytes, stop } = mine
+  const collection = createCollection()
+  let [size, pieces] = [0, 0]
+  let crowded: unknown
+  for await (const chunk of stream) {
+    size += chunk.length
+    pieces += 1
+    if (pieces === maxPieces) stop(new Rejection('malformed', 'Cannot accept mail: it comes in too many pieces'))
+    crowded ??= findFault(() => hold.add(chunk.length))
+    if (crowded || size > maxBytes || mine.fault) collection.clear()
+    else collection.add(chunk)
+  }
+  if (size > maxBytes) throw new Rejection('too_large', `Cannot accept mail: larger than ${maxBytes} bytes`)
+  if (crowded) throw crowded
+  return collection.join()
+}
+
+function findFault(run: () => void): unknown {
+  try {
+    return run()
+  } catch (error) {
+    return error
+  }
+}
+
+function createCollection() {
+  let chunks: Uint8Array[] = []
+  let recent: Uint8Array[] = []
+  return {
+    add(chunk: Uint8Array): void {
+      if (recent.push(chunk) < gathered) return
+      chunks.push(Buffer.concat(recent))
+      recent = []
+    },
+    clear(): void {
+      chunks = []
+      recent = []
+    },
+    join: () => Buffer.concat([...chunks, ...recent]),
+  }
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { chmod, lstat, unlink } from 'node:fs/promises'
 import type { Server } from 'node:net'
 import { connect } from 'node:net'
-import type { MailListenConfig } from '../config/listen.ts'
+import type { MailListenConfig } from '../config/servers.ts'
 
 /** The address of a listener. */
 interface ListenPlace {

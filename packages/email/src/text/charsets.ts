@@ -1,3 +1,5 @@
+import type { TransformCallback } from 'node:stream'
+import { Transform } from 'node:stream'
 import { decode } from 'libmime/lib/charset.js'
 import { statefulCharsets } from './stateful-charsets.ts'
 
@@ -19,4 +21,24 @@ const metaCharset = /<meta\s[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})/i
 function decodeHtml(octets: Buffer): string {
   const name = metaCharset.exec(octets.toString('latin1', 0, maxPrescan))?.[1] ?? 'utf-8'
   return decodeCharset(octets, /^(?:utf-?(?:7|16|32)|ucs|x-)/i.test(name) ? 'utf-8' : name)
+}
+
+/** Decodes a body to UTF-8, as a decoder for mailparser (`Iconv`). */
+export class CharsetStream extends Transform {
+  readonly #charset: string
+  readonly #chunks: Buffer[] = []
+
+  constructor(charset: string) {
+    super()
+    this.#charset = charset
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    this.#chunks.push(chunk)
+    done()
+  }
+
+  override _flush(done: TransformCallback): void {
+    done(null, Buffer.from(decodeCharset(Buffer.concat(this.#chunks), this.#charset)))
+  }
 }

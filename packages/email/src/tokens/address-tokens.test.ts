@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { createAddressTokens, replyAlias } from './address-tokens.ts'
-import { parseHopField } from './hop-field.ts'
+import { createAddressTokens, parseHopField, replyAlias } from './address-tokens.ts'
 
 const tokens = createAddressTokens('a key of the gateway', 'agents.test')
 const others = createAddressTokens('another key', 'agents.test')

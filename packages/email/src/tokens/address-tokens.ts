@@ -1,9 +1,6 @@
-import type { AddressMac } from './address-mac.ts'
-import { createAddressMac } from './address-mac.ts'
-import type { HopMark } from './hop-field.ts'
-import { formatHopField, isOwnHopField } from './hop-field.ts'
-import type { Unsubscription } from './unsubscribe-token.ts'
-import { formatUnsubscription, readUnsubscription } from './unsubscribe-token.ts'
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { ChannelContext } from '@postern/core'
+import { randomHex } from '@postern/core'
 
 /** The meaning of an own address that mail comes to. It names the conversation, never the author. */
 export type AddressToken =
@@ -27,7 +24,7 @@ export interface AddressTokens {
   readTag(agent: string, tag: string | undefined, now: number): ReadTag
   /** A token for a bounce somewhere in a text, as complaints quote it. */
   findBounce(agent: string, text: string): Extract<AddressToken, { kind: 'bounce' }> | undefined
-  /** The header field that marks what this gateway sends (`hop-field.ts`). */
+  /** The header field that marks what this gateway sends. */
   formatHop(agent: string, mark: HopMark, response: string): string
   /** Whether this gateway wrote a header field of that name. */
   isOwnHop(value: string): boolean
@@ -88,8 +85,8 @@ export function createAddressTokens(key: string, domain: string): AddressTokens 
       return undefined
     },
     formatHop: (agent, mark, response) => formatHopField(mac, agent, mark, response),
-    formatUnsubscription: unsubscription => formatUnsubscription(key, unsubscription),
-    readUnsubscription: (agent, text) => readUnsubscription(key, agent, text),
+    formatUnsubscription: unsubscription => formatUnsubscription(mac, unsubscription),
+    readUnsubscription: (agent, text) => readUnsubscription(mac, agent, text),
     isOwnHop: value => isOwnHopField(mac, value),
   }
 }
@@ -121,4 +118,97 @@ function listCandidates(text: string): readonly string[] {
     if (found.push(last) >= maxCandidates) break
   }
   return found
+}
+
+/** The header field on every mail that this gateway sends. */
+export const hopField = 'X-Postern-Hop'
+
+interface HopMark {
+  /** The number of agents that took part in it, with its author. */
+  readonly hop: number
+  /** The maximum of that number; older gateways leave it out. */
+  readonly maxHops?: number | undefined
+}
+
+const hopPattern = /^[^\s;]{1,64}; hop=([1-9]\d{0,2});(?: max=([1-9]\d{0,2});)? id=[0-9a-z-]{1,64}; mac=[0-9a-f]{32}$/
+
+/** The content of a hop field, whoever wrote it; undefined when it is malformed. */
+export function parseHopField(value: string): HopMark | undefined {
+  const [, hop, max] = hopPattern.exec(value) ?? []
+  return hop === undefined ? undefined : { hop: Number(hop), ...(max !== undefined && { maxHops: Number(max) }) }
+}
+
+/** The field on a response of this agent, signed. */
+function formatHopField(mac: AddressMac, agent: string, { hop, maxHops }: HopMark, response: string): string {
+  const max = maxHops === undefined ? '' : ` max=${maxHops};`
+  const signed = maxHops === undefined ? `${hop} ${response}` : `${hop}/${maxHops} ${response}`
+  return `${agent}; hop=${hop};${max} id=${response}; mac=${mac.sign('hop', agent, signed, 32)}`
+}
+
+/** Whether this gateway wrote the field. */
+function isOwnHopField(mac: AddressMac, value: string): boolean {
+  const [, agent = '', hop = '', max, id = '', signature = ''] =
+    /^([^\s;]{1,64}); hop=(\d{1,3});(?: max=(\d{1,3});)? id=([0-9a-z-]{1,64}); mac=([0-9a-f]{32})$/.exec(value) ?? []
+  return agent !== '' && mac.isSigned(signature, 'hop', agent, `${max === undefined ? hop : `${hop}/${max}`} ${id}`)
+}
+
+/** Short signatures with a key of the gateway, in lower-case hex, because some programs fold addresses. */
+interface AddressMac {
+  sign(purpose: string, agent: string, data: string, digits: number): string
+  isSigned(given: string, purpose: string, agent: string, data: string): boolean
+}
+
+function createAddressMac(key: string): AddressMac {
+  const sign: AddressMac['sign'] = (purpose, agent, data, digits) =>
+    createHmac('sha256', key).update(`${purpose} ${agent} ${data}`).digest('hex').slice(0, digits)
+  return {
+    sign,
+    isSigned(given, purpose, agent, data) {
+      const [left, right] = [Buffer.from(given), Buffer.from(sign(purpose, agent, data, given.length))]
+      return left.length > 0 && left.length === right.length && timingSafeEqual(left, right)
+    },
+  }
+}
+
+/** Opens the tokens of this gateway once; their key is made once and durable before the first use. */
+export function createTokenKey({
+  store,
+  platform,
+  agents,
+}: Pick<ChannelContext, 'store' | 'platform' | 'agents'>): () => Promise<AddressTokens> {
+  let opened: Promise<AddressTokens> | undefined
+  const open = async () => {
+    const key = await store.secret('email-address-tokens', async () => randomHex(platform, 32))
+    return createAddressTokens(key, agents.domain)
+  }
+  return () => {
+    opened ??= open()
+    opened.catch(() => {
+      opened = undefined
+    })
+    return opened
+  }
+}
+
+/** The mailbox that wants no more mail, and the agent. */
+export interface Unsubscription {
+  readonly agent: string
+  readonly mailbox: string
+}
+
+const unsubscriptionPattern = /^([\w-]{1,700})\.([0-9a-f]{40})$/
+
+/**
+ * Names a mailbox to this gateway alone: anyone with the mail can use it, and nobody can make one for another mailbox.
+ * It does not expire (RFC 8058 §3.1).
+ */
+function formatUnsubscription(mac: AddressMac, { agent, mailbox }: Unsubscription): string {
+  return `${Buffer.from(mailbox).toString('base64url')}.${mac.sign('unsubscribe', agent, mailbox, 40)}`
+}
+
+/** Undefined for one that was not written here. */
+function readUnsubscription(mac: AddressMac, agent: string, text: string): Unsubscription | undefined {
+  const [, data = '', signature = ''] = unsubscriptionPattern.exec(text) ?? []
+  const mailbox = Buffer.from(data, 'base64url').toString()
+  return data && mac.isSigned(signature, 'unsubscribe', agent, mailbox) ? { agent, mailbox } : undefined
 }

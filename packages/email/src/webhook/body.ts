@@ -4,6 +4,121 @@ import { parseBoundedJson, parseMediaType } from '@postern/http'
 import { z } from 'zod'
 
 /**
+ * Fields of a form as octets, because mail is not UTF-8. The first of a repeated name counts, except in lists (`x[]`).
+ */
+export type Form = ReadonlyMap<string, Buffer>
+
+/** Far more than any provider sends; each costs memory. */
+const [maxFields, maxPartHeader] = [1000, 8192]
+
+const formats: Readonly<Record<string, (body: Buffer, parameters: ReadonlyMap<string, string>) => Form>> = {
+  'application/x-www-form-urlencoded': parseUrlEncoded,
+  'multipart/form-data': (body, parameters) => parseMultipart(body, parameters.get('boundary') ?? ''),
+}
+
+/**
+ * Reads a form (RFC 7578, or URL-encoded) in one pass over a body that is bounded already. Nothing is decoded into text.
+ * @throws Rejection `unsupported` for another content type, `malformed`
+ */
+export function parseForm(headers: Headers, body: Buffer): Form {
+  const type = parseMediaType(headers.get('content-type'))
+  const parse = type && formats[type.type]
+  if (!parse) throw new Rejection('unsupported', 'Cannot read webhook: the body must be a form')
+  return parse(body, type.parameters)
+}
+
+/** A field as text; empty when it is absent. */
+export function formText(form: Form, name: string): string {
+  return form.get(name)?.toString('utf8') ?? ''
+}
+
+function parseMultipart(body: Buffer, boundary: string): Form {
+  if (!boundary || boundary.length > 200) throw malformed('it has no boundary')
+  const delimiter = Buffer.from(`\r\n--${boundary}`)
+  const first = body.indexOf(delimiter.subarray(2))
+  const form = new Map<string, Buffer>()
+  let count = 0
+  let at = first < 0 ? -1 : first + delimiter.length - 2
+  while (at >= 0 && body.toString('latin1', at, at + 2) !== '--') {
+    count += 1
+    if (count > maxFields) throw malformed(`more than ${maxFields} fields`)
+    const end = body.indexOf(delimiter, at)
+    if (end < 0) throw malformed('a part has no end')
+    addPart(body.subarray(at, end), form)
+    at = end + delimiter.length
+  }
+  if (at < 0) throw malformed('its boundary does not occur')
+  return form
+}
+
+/** A repeated `x[]` is `x[0]`, `x[1]`, …, which is the other spelling. */
+function addField(form: Map<string, Buffer>, name: string, value: Buffer): void {
+  const list = name.endsWith('[]') ? name.slice(0, -2) : undefined
+  let index = 0
+  while (list !== undefined && form.has(`${list}[${index}]`)) index += 1
+  const key = list === undefined ? name : `${list}[${index}]`
+  if (!form.has(key)) form.set(key, value)
+}
+
+/** The parameter `name`, and not what looks like it in another one: file names are a stranger's. */
+const namePattern =
+  /^content-disposition:(?:[^"\r\n]|"(?:[^"\\\r\n]|\\[^\r\n])*")*?;[ \t]*name=(?:"([^"\r\n]*)"|([^\s;"]+))/im
+
+/** From behind the delimiter: the rest of its line, the header, an empty line, the value. */
+function addPart(part: Buffer, form: Map<string, Buffer>): void {
+  const gap = part.subarray(0, maxPartHeader).indexOf('\r\n\r\n')
+  if (gap < 0) throw malformed('a part has no header')
+  const header = part.toString('utf8', 0, gap)
+  const name = namePattern.exec(header)
+  const key = name?.[1] ?? name?.[2]
+  if (key !== undefined) addField(form, key, part.subarray(gap + 4))
+}
+
+function parseUrlEncoded(body: Buffer): Form {
+  const form = new Map<string, Buffer>()
+  let count = 0
+  for (let at = 0; at < body.length; ) {
+    count += 1
+    if (count > maxFields) throw malformed(`more than ${maxFields} fields`)
+    const next = body.indexOf('&', at)
+    const end = next < 0 ? body.length : next
+    const equals = body.subarray(at, end).indexOf('=')
+    const middle = equals < 0 ? end : at + equals
+    const name = decodePercent(body.subarray(at, middle)).toString('utf8')
+    addField(form, name, decodePercent(body.subarray(middle + 1, end)))
+    at = end + 1
+  }
+  return form
+}
+
+const [percent, plus, space] = [0x25, 0x2b, 0x20]
+
+/** `+` and `%xx` to octets; what is no escape stays. */
+function decodePercent(text: Buffer): Buffer {
+  const octets = Buffer.allocUnsafe(text.length)
+  let written = 0
+  for (let at = 0; at < text.length; at += 1) {
+    const octet = text[at] ?? 0
+    const escaped = octet === percent ? hexOf(text[at + 1]) * 16 + hexOf(text[at + 2]) : Number.NaN
+    if (!Number.isNaN(escaped)) at += 2
+    octets[written] = Number.isNaN(escaped) ? (octet === plus ? space : octet) : escaped
+    written += 1
+  }
+  return octets.subarray(0, written)
+}
+
+function hexOf(octet: number | undefined): number {
+  if (octet === undefined) return Number.NaN
+  if (octet >= 0x30 && octet <= 0x39) return octet - 0x30
+  const letter = octet | 0x20
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : Number.NaN
+}
+
+function malformed(problem: string): Rejection {
+  return new Rejection('malformed', `Cannot read webhook: ${problem}`)
+}
+
+/**
  * Reads a JSON body of this shape.
  * @throws Rejection `unsupported` for another content type, `malformed`
  */

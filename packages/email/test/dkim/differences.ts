@@ -1,5 +1,5 @@
 import { mailLimitsSchema } from '../../src/config/limits.ts'
-import { scanHeaders } from '../../src/mail/header-scan.ts'
+import { scanHeaders } from '../../src/mail/scan.ts'
 
 type Tags = ReadonlyMap<string, string>
 

@@ -1,12 +1,12 @@
 import { domainToASCII } from 'node:url'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
-import type { SignatureVerdict } from '../../src/authenticate/dkim/classify.ts'
-import { classifySignature } from '../../src/authenticate/dkim/classify.ts'
+import type { SignatureVerdict } from '../../src/authenticate/signatures.ts'
+import { classifySignature } from '../../src/authenticate/signatures.ts'
 import { mailLimitsSchema } from '../../src/config/limits.ts'
-import { parseKeyRecord } from '../../src/dkim/key-record.ts'
-import type { SignatureReport, TxtAnswer } from '../../src/dkim/report.ts'
+import { parseKeyRecord } from '../../src/dkim/signature.ts'
+import type { SignatureReport, TxtAnswer } from '../../src/dkim/verify.ts'
 import { verifySignatures } from '../../src/dkim/verify.ts'
-import { scanHeaders } from '../../src/mail/header-scan.ts'
+import { scanHeaders } from '../../src/mail/scan.ts'
 
 /** What a verifier says of one signature. All but the verdict is compared only where the signature is good. */
 export interface Opinion {

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { createMailDns } from '../../src/authenticate/dns/mail-dns.ts'
-import { checkSpf } from '../../src/authenticate/spf.ts'
+import { checkSpf, createMailDns } from '../../src/authenticate/dns-checks.ts'
 import { mailLimitsSchema } from '../../src/config/limits.ts'
 import { readDocuments } from './read-documents.ts'
 import type { Scored } from './score.ts'

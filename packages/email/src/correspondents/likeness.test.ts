@@ -1,0 +1,61 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { findEdit, foldLetters, foldName } from './likeness.ts'
+
+/** Edits and swaps of neighbours that make one text another (optimal string alignment). */
+function measureDistance(left: string, right: string): number {
+  const rows = Array.from({ length: left.length + 1 }, (_, row) =>
+    Array.from({ length: right.length + 1 }, (_, at) => row + at),
+  )
+  const cost = (row: number, at: number) => rows[row]?.[at] ?? 0
+  for (let row = 1; row <= left.length; row += 1) {
+    for (let at = 1; at <= right.length; at += 1) {
+      const other = left[row - 1] === right[at - 1] ? 0 : 1
+      const isSwap = row > 1 && at > 1 && left[row - 1] === right[at - 2] && left[row - 2] === right[at - 1]
+      const swapped = isSwap ? cost(row - 2, at - 2) + 1 : Number.POSITIVE_INFINITY
+      const best = Math.min(cost(row - 1, at) + 1, cost(row, at - 1) + 1, cost(row - 1, at - 1) + other, swapped)
+      rows[row]?.splice(at, 1, best)
+    }
+  }
+  return cost(left.length, right.length)
+}
+
+test('findEdit() finds one edit, and nothing else', () => {
+  const word = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 7 })
+  fc.assert(
+    fc.property(word, word, (left, right) => {
+      expect(findEdit(left, right) !== undefined).toBe(measureDistance(left, right) === 1)
+    }),
+    { numRuns: 3_000 },
+  )
+})
+
+test('findEdit() says what differs', () => {
+  expect(findEdit('host1', 'host2')).toEqual(['1', '2'])
+  expect(findEdit('northwind', 'nortwhind')).toEqual(['hw', 'wh'])
+  expect(findEdit('aab', 'ab')).toEqual(['a', ''])
+})
+
+describe('foldLetters()', () => {
+  test.each([
+    ['PayPa1', 'paypal'],
+    ['r\u0430ypal', 'raypal'],
+    ['\u0440\u0430\u0443\u0440\u0430\u04cf', 'paypal'],
+    ['modern', 'modem'],
+    ['\uff50\uff41\uff59', 'pay'],
+    ['\ud835\udcc5ay', 'pay'],
+    ['B\u00fccher', 'bucher'],
+    ['\u0578\u0585', 'no'],
+  ])('%s reads like %s', (one, other) => {
+    expect(foldLetters(one)).toBe(foldLetters(other))
+  })
+})
+
+test.each([
+  ['Alice Ardent', 'ARDENT, Alice'],
+  ['Alice  Ardent', '"Alice.Ardent"'],
+  ['Alice\u200bArdent', 'AliceArdent'],
+  ['Alice Ardent', '\u0410lice \u0410rdent'],
+])('foldName(): %s and %s are one name', (one, other) => {
+  expect(foldName(one)).toBe(foldName(other))
+})

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { mailLimitsSchema } from '../config/limits.ts'
+import { readThread } from './header-values.ts'
+import { scanHeaders } from './scan.ts'
+
+function read(fields: string) {
+  const header = scanHeaders(Buffer.from(`${fields}\r\n\r\n`), mailLimitsSchema.parse({}))
+  return readThread({ header, covered: header }, 'd1g3st')
+}
+
+test('readThread() begins a thread with the message itself', () => {
+  expect(read('Message-ID: <a@x>')).toEqual({
+    id: 'a@x',
+    messageId: 'a@x',
+    threadId: 'a@x',
+    inReplyTo: undefined,
+    references: [],
+    aliases: [],
+  })
+})
+
+test('readThread() takes the first reference as the root', () => {
+  const thread = read('Message-ID: <c@x>\r\nIn-Reply-To: <b@x>\r\nReferences: <a@x>\r\n <b@x>')
+  expect(thread).toMatchObject({ threadId: 'a@x', inReplyTo: 'b@x', references: ['a@x', 'b@x'] })
+})
+
+test('readThread() takes the id of the answered mail when there are no references', () => {
+  expect(read('In-Reply-To: your mail <b@x> of today')).toMatchObject({ threadId: 'b@x', inReplyTo: 'b@x' })
+})
+
+test.each([
+  ['no', 'Subject: x'],
+  ['two', 'Message-ID: <a@x> <b@x>'],
+  ['an unreadable', 'Message-ID: a@x'],
+])('readThread() makes an id up for a message with %s Message-ID', (_what, fields) => {
+  expect(read(fields)).toMatchObject({ id: 'sha256:d1g3st', messageId: undefined })
+})
+
+test('EM-55: references with commas, junk and thousands of ids keep beginning and end', () => {
+  const ids = Array.from({ length: 4_000 }, (_, index) => `<${index}@x>`)
+  const { references } = read(`References: junk, ${ids.join(',')} <unfinished`)
+  expect(references).toHaveLength(50)
+  expect([references[0], references[4], references[5], references[49]]).toEqual(['0@x', '4@x', '3955@x', '3999@x'])
+})
+
+test('readThread() knows no id that an answer could not quote in one line', () => {
+  const long = `<${'x'.repeat(950)}@x>`
+  expect(read(`Message-ID: ${long}\r\nIn-Reply-To: ${long}`)).toMatchObject({ id: 'sha256:d1g3st', references: [] })
+})

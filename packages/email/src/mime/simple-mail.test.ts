@@ -1,0 +1,317 @@
+import { createPublicKey } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { Rejection } from '@postern/core'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { mailLimitsSchema } from '../config/limits.ts'
+import { createKeyReader } from '../dkim/signature.ts'
+import { toCrlf } from '../dkim/verify.ts'
+import type { HeaderBlock } from '../mail/scan.ts'
+import { scanHeaders } from '../mail/scan.ts'
+import { readMailBody } from './read-body.ts'
+import { createSimpleReader, readSimpleBody } from './simple-mail.ts'
+
+// Read without the parser, a message gives what it gives with mailparser, or it is handed over.
+
+const limits = mailLimitsSchema.parse({})
+
+function scan(octets: Buffer): HeaderBlock | undefined {
+  try {
+    return scanHeaders(octets, limits)
+  } catch (error) {
+    if (error instanceof Rejection) return undefined
+    throw error
+  }
+}
+
+/** Whether the message is simple. @throws AssertionError where the parser reads it otherwise */
+async function compare(message: Buffer, isLoose: boolean): Promise<boolean> {
+  const octets = toCrlf(message)
+  const header = scan(octets)
+  const options = { keepsQuotes: false, isLoose, limits }
+  const simple = header && (await readSimpleBody(octets, header, options))
+  if (!header || !simple) return false
+  expect(simple).toEqual(await readMailBody(octets, header, options))
+  return true
+}
+
+test('both parsers read alike every mail of the corpora that the simple one accepts', async () => {
+  const root = new URL('../../../../fixtures/', import.meta.url)
+  const names = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(name => /\.(?:eml|msg|txt)$/.test(name))
+  let simple = 0
+  for (const name of names) {
+    const octets = readFileSync(new URL(encodeURI(name), root))
+    for (const isLoose of [false, true]) simple += Number(await compare(octets, isLoose))
+  }
+  expect(simple).toBeGreaterThan(300)
+}, 60_000)
+
+const pick = <T>(...values: readonly T[]) => fc.constantFrom(...values)
+const word = pick(
+  'a',
+  'Word',
+  ' ',
+  '  ',
+  '\t',
+  '=',
+  '=3D',
+  '=C3=BC',
+  'gr\xc3\xbc\xc3\x9fe',
+  '\xfc',
+  '\r',
+  '\0',
+  '--b',
+  '--bb',
+  '--',
+  '-- ',
+  '.',
+  '>',
+)
+const lineEnd = pick('\r\n', '\r\n', '\r\n', '=\r\n', ' \r\n', '\n', '\r\n\r\n')
+const words = fc.array(fc.tuple(fc.array(word, { maxLength: 4 }), lineEnd), { maxLength: 5 })
+const plain = words.map(lines => lines.map(([line, end]) => `${line.join('')}${end}`).join(''))
+const encoded = plain.map(text => Buffer.from(text, 'latin1').toString('base64').replace(/.{8}/g, '$&\r\n'))
+const content = fc.oneof(
+  { weight: 5, arbitrary: plain },
+  { weight: 2, arbitrary: encoded },
+  { weight: 1, arbitrary: pick('', 'x', '<p>Hello</p>', '<p>Hello</p>\r\n', 'QQ=', 'QQ==\r\nQQ==', '\xef\xbb\xbfBOM') },
+)
+
+const charset = pick(
+  'utf-8',
+  'UTF-8',
+  '"us-ascii"',
+  'iso-8859-1',
+  'windows-1252',
+  'utf-7',
+  'x-none',
+  '"utf-8 "',
+  'koi8-r',
+)
+const leafType = fc
+  .tuple(pick('text/plain', 'text/plain', 'text/html', 'TEXT/Plain', 'text/calendar', 'application/pdf'), charset)
+  .chain(([type, name]) =>
+    pick(
+      `${type}; charset=${name}`,
+      `${type}; charset=${name}`,
+      `${type};charset=${name};`,
+      `${type};\r\n\tcharset=${name}`,
+      `${type}; charset=${name}; format=flowed`,
+      `${type}; charset=${name}; name=a.txt`,
+      `${type} (note); charset=${name}`,
+      type,
+    ),
+  )
+const encoding = pick(
+  '',
+  '',
+  '7bit',
+  '8bit',
+  'quoted-printable',
+  'Quoted-Printable',
+  'base64',
+  'BASE64',
+  'x-none',
+  '7bit (a)',
+)
+const disposition = pick('', '', '', 'inline', 'Inline', 'attachment', 'inline; filename=a.txt', 'none')
+const extra = pick(
+  '',
+  '',
+  '',
+  'Content-ID: <a@b>',
+  'X-A: b',
+  'Content-Language: en',
+  'Content-Type: text/html',
+  'Bad line',
+)
+
+interface Part {
+  readonly fields: readonly string[]
+  readonly body: string
+}
+
+const field = (name: string, value: string) => (value === '' ? [] : [`${name}: ${value}`])
+const leaf: fc.Arbitrary<Part> = fc
+  .tuple(leafType, encoding, disposition, extra, content)
+  .map(([type, code, kind, more, body]) => ({
+    fields: [
+      ...field('Content-Type', type),
+      ...field('Content-Transfer-Encoding', code),
+      ...field('Content-Disposition', kind),
+      ...(more === '' ? [] : [more]),
+    ],
+    body,
+  }))
+
+const formatPart = ({ fields, body }: Part) => `${fields.map(each => `${each}\r\n`).join('')}\r\n${body}`
+
+const shape = fc.record({
+  type: pick('alternative', 'alternative', 'mixed', 'related', 'Mixed'),
+  boundary: pick('b', 'bb', '"b"', '"=_x"', '"b c"', 'b (c)'),
+  preamble: pick('', '', 'Preamble\r\n', '--bx\r\n', '\r\n'),
+  between: pick('\r\n', '\r\n', '\r\n', '\n', ' \r\n', ''),
+  after: pick('\r\n', '', '\r\n\r\n', 'epilogue\r\n', ' ', '--b\r\n', '--\r\n'),
+  closing: pick('--', '--', '--', '', '-- '),
+  encoding: pick('', '', '7bit', 'base64'),
+})
+
+function wrap(parts: readonly Part[], drawn: typeof shape extends fc.Arbitrary<infer T> ? T : never): Part {
+  const { type, boundary, preamble, between, after, closing } = drawn
+  const name = boundary.replace(/^"|"$/g, '').replace(/ \(c\)$/, '')
+  const body = parts.map(part => `--${name}${between}${formatPart(part)}\r\n`).join('')
+  return {
+    fields: [
+      `Content-Type: multipart/${type}; boundary=${boundary}`,
+      ...field('Content-Transfer-Encoding', drawn.encoding),
+    ],
+    body: `${preamble}${body}--${name}${closing}${after}`,
+  }
+}
+
+const flat = fc.tuple(fc.array(leaf, { maxLength: 3 }), shape).map(([parts, drawn]) => wrap(parts, drawn))
+const nested = fc
+  .tuple(fc.array(fc.oneof(leaf, flat), { minLength: 1, maxLength: 3 }), shape)
+  .map(([parts, drawn]) => wrap(parts, drawn))
+const message = fc
+  .tuple(fc.oneof(leaf, flat, nested), fc.boolean())
+  .map(([part, isLoose]) => ({ octets: Buffer.from(`From: a@b.test\r\n${formatPart(part)}`, 'latin1'), isLoose }))
+
+test('both parsers read alike every random message that the simple one accepts, well-formed or not', async () => {
+  let simple = 0
+  await fc.assert(
+    fc.asyncProperty(message, async ({ octets, isLoose }) => {
+      simple += Number(await compare(octets, isLoose))
+    }),
+    { numRuns: 2000 },
+  )
+  expect(simple).toBeGreaterThan(100)
+}, 60_000)
+
+test.each([
+  ['plain text', 'Content-Type: text/plain; charset=utf-8', 'Hello.\r\n'],
+  ['no type at all', 'X-A: b', 'Hello.\r\n'],
+  [
+    'quoted-printable',
+    'Content-Type: text/plain; charset=iso-8859-1\r\nContent-Transfer-Encoding: quoted-printable',
+    'Gr=FC=\r\n=DFe',
+  ],
+  [
+    'two forms of one text',
+    'Content-Type: multipart/alternative; boundary="=_1"',
+    '--=_1\r\nContent-Type: text/plain\r\n\r\nHello.\r\n--=_1\r\nContent-Type: text/html; charset=utf-8\r\n\r\n<p>Hello.</p>\r\n--=_1--\r\n',
+  ],
+])('the simple parser reads %s', async (_what, fields, body) => {
+  expect(await compare(Buffer.from(`From: a@b.test\r\n${fields}\r\n\r\n${body}`), false)).toBe(true)
+})
+
+test.each([
+  ['a file', 'Content-Type: application/pdf'],
+  ['flowed text', 'Content-Type: text/plain; format=flowed'],
+  ['HTML that names no charset', 'Content-Type: text/html'],
+  ['a charset that may deceive', 'Content-Type: text/plain; charset=utf-7'],
+  ['a name', 'Content-Type: text/plain; name="a.txt"'],
+  ['a type that comes twice', 'Content-Type: text/plain\r\nContent-Type: text/plain'],
+  ['a boundary that does not end', 'Content-Type: multipart/mixed; boundary=b'],
+])('a message with %s is for the parser', async (_what, fields) => {
+  expect(await compare(Buffer.from(`From: a@b.test\r\n${fields}\r\n\r\n--b\r\n\r\nx\r\n`), false)).toBe(false)
+})
+
+test('the simple parser leaves a mail whose plain text and HTML differ to the full one', async () => {
+  const part = (type: string) => `--b\r\nContent-Type: ${type}; charset=utf-8\r\n\r\nHello.\r\n`
+  const write = (kind: string) =>
+    `From: a@b.test\r\nContent-Type: multipart/${kind}; boundary=b\r\n\r\n${part('text/plain')}${part('text/html')}--b--\r\n`
+  expect(await compare(Buffer.from(write('alternative')), false)).toBe(true)
+  expect(await compare(Buffer.from(write('mixed')), false)).toBe(false)
+})
+
+test('the simple parser leaves a mail with a slow key to the full one, and has computed nothing', async () => {
+  const read = createSimpleReader({ limits, readKey: createKeyReader() })
+  const octets = Buffer.from('From: a@b.test\r\n\r\nHello.\r\n')
+  const job = (e: string) => {
+    const key = createPublicKey({
+      key: { kty: 'RSA', n: Buffer.alloc(256, 0xff).toString('base64url'), e },
+      format: 'jwk',
+    })
+    const record = `p=${key.export({ type: 'spki', format: 'der' }).toString('base64')}`
+    return { octets, ignored: [], keys: { 's._domainkey.b.test': { records: [[record]] } }, keepsQuotes: false, now: 0 }
+  }
+  expect(await read(job('AQAB'))).toHaveProperty('body')
+  const costly = job(Buffer.alloc(5, 0xff).toString('base64url'))
+  expect(await read(costly)).toBe(costly)
+})
+
+test('the simple parser leaves a mail of more than 64 KB, or with a chain, to the full one', async () => {
+  const read = createSimpleReader({ limits, readKey: createKeyReader() })
+  const job = (length: number, isSealed: boolean) => {
+    const octets = Buffer.from(`From: a@b.test\r\n\r\n${'x'.repeat(length)}`)
+    return { octets, ignored: [], keys: {}, keepsQuotes: false, now: 0, isSealed }
+  }
+  expect(await read(job(64 * 1024 - 18, false))).toHaveProperty('body')
+  expect(await read(job(64 * 1024 - 17, false))).not.toHaveProperty('body')
+  expect(await read(job(1, true))).not.toHaveProperty('body')
+})
+
+test.each([
+  ['many elements', '<b></b>'.repeat(251)],
+  ['many rules', `<style>${'b{color:red}'.repeat(51)}</style>`],
+  ['16 KB of it', 'x'.repeat(17_000)],
+])(
+  'the simple parser leaves HTML of %s to the full one, which a deadline can stop, and reads half as much itself',
+  async (_what, html) => {
+    const read = (body: string) =>
+      compare(Buffer.from(`From: a@b.test\r\nContent-Type: text/html; charset=utf-8\r\n\r\n${body}`), false)
+    expect(await read(html)).toBe(false)
+    expect(await read(html.slice(0, html.length / 2))).toBe(true)
+  },
+)
+
+const fill = (piece: string) => piece.repeat(Math.floor(63_000 / piece.length))
+/** Some 50 ms of a usual processor: a slow one takes longer for the mail and for this. */
+const limitSteps = 16_000_000
+
+function countOn(steps: number): number {
+  let sum = 0
+  for (let at = 0; at < steps; at += 1) sum = (sum + at) % 7
+  return sum
+}
+
+function msSince(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.threadCpuUsage(before)
+  return (user + system) / 1_000
+}
+
+const asHtml = (body: string) => `Content-Type: text/html; charset=utf-8\r\n\r\n${body.slice(0, 16_000)}`
+
+test.each([
+  ['blanks', `\r\n${fill(' ')}x`],
+  ['blanks in quoted-printable', `Content-Transfer-Encoding: quoted-printable\r\n\r\n${fill(' ')}x`],
+  ['quotation marks', `\r\n${fill('> ')}`],
+  ['introductions', `In-Reply-To: <a@b>\r\n\r\n${fill('On a wrote:\r\n')}`],
+  ['blanks behind a type', `Content-Type: text/plain${fill(' ')}x\r\n\r\nx`],
+  ['parameters', `Content-Type: text/plain${fill('; charset=utf-8')}\r\n\r\nx`],
+  ['lines with dashes', `Content-Type: multipart/mixed; boundary=b\r\n\r\n${fill('--c\r\n')}`],
+  ['delimiters', `Content-Type: multipart/mixed; boundary=b\r\n\r\n${fill('--b\r\n\r\n')}`],
+  ['open elements', asHtml(fill('<pre> '))],
+  [
+    'style sheets',
+    asHtml(
+      `<style>${Array.from({ length: 900 }, (_, at) => `.a{color:#${at}}`).join('')}</style>${fill('<p class=a>x')}`,
+    ),
+  ],
+  ['variables in attributes', asHtml(fill('<p style="--a:var(--b);color:var(--a)">'))],
+  ['rules with variables', asHtml(`<style>${fill('b{--a:1}').slice(0, 8_000)}</style>${fill('<b></b>')}`)],
+])('a message of %s does not block the event loop for longer than the limit', async (_what, mail) => {
+  const began = process.threadCpuUsage()
+  expect(countOn(limitSteps)).toBeLessThan(7)
+  const limitMs = msSince(began)
+  const read = createSimpleReader({ limits, readKey: createKeyReader() })
+  const octets = Buffer.from(`From: a@b.test\r\n${mail}`, 'latin1')
+  const times: number[] = []
+  for (let round = 0; round < 3; round++) {
+    const before = process.threadCpuUsage()
+    await read({ octets, ignored: [], keys: {}, keepsQuotes: false, now: 0 })
+    times.push(msSince(before))
+  }
+  expect(Math.min(...times)).toBeLessThan(limitMs)
+})
