@@ -1,7 +1,7 @@
 import type { Message, RunAgentInput } from '@ag-ui/core'
 import type { TranscriptEntry } from '@postern/transcript'
 import { describe, expect, it } from 'vitest'
-import { reconcileRun } from './reconcile.ts'
+import { reconcileRun } from './resolve.ts'
 
 const entry = (members: object) =>
   ({ kind: 'text', role: 'assistant', content: { parts: [] }, ...members }) as unknown as TranscriptEntry

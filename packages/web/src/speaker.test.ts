@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { webDescriptor } from './descriptor.ts'
+import { readOwnerKey, webDescriptor } from './speaker.ts'
 
 const { readAddress } = webDescriptor.speaker
 
@@ -18,4 +18,25 @@ describe('a person in the chat', () => {
   test('has no name if the domain is unknown', () => {
     expect(readAddress?.('@ann@web.agents.test', undefined)).toBeUndefined()
   })
+})
+
+const key = 'web:["https://id.test","ann"]'
+
+test.each([key, 'web:["https://id.test", "ann"]', ' web: [ "https://id.test",\n"\\u0061nn" ] '])(
+  'readOwnerKey() reads %j as what it names',
+  text => {
+    expect(readOwnerKey(text)).toBe(key)
+  },
+)
+
+test.each([
+  'web:["ann"]',
+  'web:["https://id.test","ann","x"]',
+  'web:["https://id.test",""]',
+  'web:[1,2]',
+  'web:[broken]',
+  'a2a:["x","y"]',
+  '',
+])('readOwnerKey() takes %j for nobody’s', text => {
+  expect(readOwnerKey(text)).toBeUndefined()
 })

@@ -1,6 +1,6 @@
 import type { Part } from '@postern/core'
 import { expect, test } from 'vitest'
-import { listFiles, writeBlock } from './write-block.ts'
+import { listFiles, writeBlock } from './render.ts'
 
 const file = (name: string, url: string): Part => ({ kind: 'file', name, bytes_ref: { kind: 'url', url } })
 const link = (title: string, url: string): Part => ({ kind: 'link', title, url })
