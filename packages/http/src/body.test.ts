@@ -1,6 +1,6 @@
 import { Rejection, Unavailable } from '@postern/core'
 import { expect, test } from 'vitest'
-import { countBodyIn, readBody } from './body.ts'
+import { countBodyIn, readBody } from './request.ts'
 
 function post(body: BodyInit | null, headers: Readonly<Record<string, string>> = {}): Request {
   return new Request('https://agents.example/inbox', { method: 'POST', body, headers, duplex: 'half' } as RequestInit)

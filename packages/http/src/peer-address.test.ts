@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { networkOf, peerAddress } from './peer-address.ts'
+import { networkOf, peerAddress } from './request.ts'
 
 test('peerAddress() says where a request came from, an IPv4 address also on a socket of both families', async () => {
   const { promise, resolve } = Promise.withResolvers<string>()

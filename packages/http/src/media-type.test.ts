@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { acceptsType, parseMediaType } from './media-type.ts'
+import { acceptsType, parseMediaType } from './request.ts'
 
 test.each([
   ['application/json', 'application/json', {}],

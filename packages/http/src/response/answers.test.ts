@@ -1,7 +1,7 @@
 import type { Log, RejectionCode } from '@postern/core'
 import { Rejection, rejectionCodes, Unavailable, Undeliverable } from '@postern/core'
 import { expect, test } from 'vitest'
-import { toProblem } from './problem.ts'
+import { toProblem, toSseJson } from './answers.ts'
 
 const statuses: Readonly<Record<RejectionCode, number>> = {
   malformed: 400,
@@ -82,3 +82,10 @@ test.each([new TypeError('secret'), new Undeliverable('secret'), 'secret', undef
     expect(lines).toEqual([['error', { err: error }, 'request failed']])
   },
 )
+
+test('toSseJson() gives one line by every rule of Unicode, and the same value', () => {
+  const ends = '\n\v\f\r\u001c\u001d\u001e\u0085\u2028\u2029'
+  const value = { [ends]: [ends, '\\u2028', 1] }
+  for (const end of ends) expect(toSseJson(value)).not.toContain(end)
+  expect(JSON.parse(toSseJson(value))).toEqual(value)
+})

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Log, RejectionCode } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
-import { CredentialRejection } from '../tokens/challenge.ts'
+import { CredentialRejection } from '../tokens/credential.ts'
 
 const statuses: Readonly<Record<RejectionCode, number>> = {
   malformed: 400,
@@ -60,4 +60,21 @@ function writeProblem(status: number, members: object, headers: Readonly<Record<
     status,
     headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store', ...headers },
   })
+}
+
+export const sseHeaders = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-store',
+  // Otherwise proxies delay small answers.
+  'x-accel-buffering': 'no',
+} as const
+
+const foreignLineEnds = /[\u0085\u2028\u2029]/g
+
+/**
+ * JSON as one `data` line of server-sent events (WHATWG HTML §9.2). JSON does not escape U+0085, U+2028 and U+2029, and some clients end
+ * lines there by Unicode's rules (Python's `splitlines`).
+ */
+export function toSseJson(value: unknown): string {
+  return JSON.stringify(value).replace(foreignLineEnds, end => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

@@ -1,7 +1,7 @@
 import { Rejection } from '@postern/core'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseBoundedJson } from './bounded-json.ts'
+import { parseBoundedJson } from './request.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const nest = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
