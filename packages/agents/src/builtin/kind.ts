@@ -1,7 +1,7 @@
 import type { Agent } from '@postern/core'
 import type { AgentKind, Opening } from '../kind/agent-kind.ts'
 import { commonAgentSchema, defineAgentKind } from '../kind/agent-kind.ts'
-import { createEchoAgent } from './echo.ts'
+import { createEchoAgent } from '../kind/received-text.ts'
 import { createHelpAgent } from './help.ts'
 
 interface Builtin {
