@@ -16,10 +16,7 @@ export { answerChecks, defaultAnswerChecks } from './spec/answer-check.ts'
 export type { ModelAnswer, SwarmModel, ToolDescription } from './spec/model.ts'
 export { createNavigateBackTool, createNavigateTool } from './spec/navigate-tool.ts'
 export type { SwarmPolicy } from './spec/policy.ts'
-export type {
-  SwarmDeps,
-  SwarmSpec,
-} from './spec/swarm.ts'
+export type { SwarmDeps, SwarmSpec } from './spec/swarm.ts'
 export type { SwarmTool, SwarmToolContext } from './spec/tool.ts'
 export { createSwarm } from './swarm.ts'
 export { createTurnRecords } from './turn-store/records.ts'
