@@ -4,11 +4,11 @@ import type { SwarmClient } from '@postern/swarm'
 import type { TranscriptEntry, TranscriptStore } from '@postern/transcript'
 import { endDecidedCall } from '../approval/decided-call.ts'
 import type { Approvals, DecidedCall } from '../approval/port.ts'
-import type { ToolOutcome } from '../tools/result.ts'
-import { formatToolResult } from '../tools/result.ts'
-import { createMemberContext } from './members/context.ts'
+import type { ToolOutcome } from '../tools/tools.ts'
+import { formatToolResult } from '../tools/tools.ts'
 import type { OpenedMember } from './members/members.ts'
 import type { ToolTurn } from './members/tools.ts'
+import { createMemberContext } from './members/tools.ts'
 
 interface AskedDeps {
   readonly approvals: Approvals

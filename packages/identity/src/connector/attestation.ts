@@ -3,10 +3,16 @@ import { hash, verify } from 'node:crypto'
 import type { IdentityEvidence } from '@postern/core'
 import { canonicalizeJson, toAsciiDomain } from '@postern/core'
 import { z } from 'zod'
-import type { EvidenceForm, ReadEvidence } from '../evidence/read.ts'
-import { describeIssue } from '../format/describe-issue.ts'
-import { EvidenceFault } from '../format/fault.ts'
-import { nameSchema, objectSchema, principalsSchema, subjectSchema, timeSchema } from '../format/members.ts'
+import type { EvidenceForm, ReadEvidence } from '../evidence/trust.ts'
+import {
+  describeIssue,
+  EvidenceFault,
+  nameSchema,
+  objectSchema,
+  principalsSchema,
+  subjectSchema,
+  timeSchema,
+} from '../format/members.ts'
 import type { AttestationAlgorithm } from './card.ts'
 import { attestationAlgorithms, connectorCardPath, findCardKey } from './card.ts'
 

@@ -1,7 +1,7 @@
 import type { JsonWebKey, KeyObject } from 'node:crypto'
 import { createPublicKey } from 'node:crypto'
 import { z } from 'zod'
-import { EvidenceFault } from '../format/fault.ts'
+import { EvidenceFault } from '../format/members.ts'
 
 /** Where a connector publishes its keys (mentionable, glossary). */
 export const connectorCardPath = '/.well-known/adapter-card'

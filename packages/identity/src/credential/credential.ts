@@ -1,12 +1,17 @@
 import type { IdentityEvidence } from '@postern/core'
 import { isoTime } from '@postern/core'
 import { z } from 'zod'
-import { findAssertionKey } from '../did/document.ts'
-import { locateDidDocument } from '../did/web.ts'
-import type { EvidenceForm, ReadEvidence } from '../evidence/read.ts'
-import { describeIssue } from '../format/describe-issue.ts'
-import { EvidenceFault } from '../format/fault.ts'
-import { nameSchema, objectSchema, principalsSchema, subjectSchema, timeSchema } from '../format/members.ts'
+import { findAssertionKey, locateDidDocument } from '../did/document.ts'
+import type { EvidenceForm, ReadEvidence } from '../evidence/trust.ts'
+import {
+  describeIssue,
+  EvidenceFault,
+  nameSchema,
+  objectSchema,
+  principalsSchema,
+  subjectSchema,
+  timeSchema,
+} from '../format/members.ts'
 import { integrityInput, isIntegrityProof } from './data-integrity.ts'
 
 type Members = Readonly<Record<string, unknown>>

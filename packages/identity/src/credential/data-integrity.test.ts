@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { formatEd25519Multikey, parseEd25519Multikey } from '../format/multikey.ts'
+import { formatEd25519Multikey, parseEd25519Multikey } from '../did/document.ts'
 import { integrityInput, isIntegrityProof } from './data-integrity.ts'
 
 interface Vector {

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { sign, verify } from 'node:crypto'
 import { decodeBase58, encodeBase58, hashCanonicalJson } from '@postern/core'
-import { EvidenceFault } from '../format/fault.ts'
+import { EvidenceFault } from '../format/members.ts'
 
 type Members = Readonly<Record<string, unknown>>
 

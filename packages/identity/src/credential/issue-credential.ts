@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { isoTime } from '@postern/core'
-import { lifetime } from '../format/limits.ts'
+import { lifetime } from '../format/members.ts'
 import { credentialContext, credentialSuite, credentialTypes } from './credential.ts'
 import { integrityInput, writeProofValue } from './data-integrity.ts'
 

@@ -1,4 +1,4 @@
-import type { SwarmTool, SwarmToolContext } from './tool.ts'
+import type { SwarmTool, SwarmToolContext } from './swarm.ts'
 
 interface HandOverOptions {
   readonly name?: string | undefined

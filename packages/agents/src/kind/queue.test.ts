@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { agentConfigSchema } from '../config.ts'
-import { readQueueMode } from './queue.ts'
+import { readQueueMode } from './agent-kind.ts'
 
 const read = (members: object) => agentConfigSchema.safeParse({ use: 'builtin:echo', ...members })
 
