@@ -6,4 +6,10 @@ export type {
   ResponseSemaphore,
   SemaphoreOptions,
 } from './limits.ts'
-export { createByteBudget, createKeyedSemaphore, createRateLimit, createResponseSemaphore } from './limits.ts'
+export {
+  createByteBudget,
+  createKeyedSemaphore,
+  createOpenCount,
+  createRateLimit,
+  createResponseSemaphore,
+} from './limits.ts'

@@ -245,3 +245,21 @@ function waitIn(waiting: Set<() => void>, signal: AbortSignal | undefined): Prom
     signal?.addEventListener('abort', giveUp, { once: true })
   })
 }
+
+/** Counts what is open at a time, per key. A call returns what ends one; calling that twice counts once. */
+export function createOpenCount(most: number, refuse: () => Error): (key: string) => () => void {
+  const counts = new Map<string, number>()
+  return key => {
+    const count = counts.get(key) ?? 0
+    if (count >= most) throw refuse()
+    counts.set(key, count + 1)
+    let isOpen = true
+    return () => {
+      if (!isOpen) return
+      isOpen = false
+      const left = (counts.get(key) ?? 1) - 1
+      if (left > 0) counts.set(key, left)
+      else counts.delete(key)
+    }
+  }
+}

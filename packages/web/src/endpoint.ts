@@ -3,6 +3,7 @@ import { isJsonObject, Rejection } from '@postern/core'
 import { parseBoundedJson, readBody, toProblem } from '@postern/http'
 import type { ScopeTable } from '@postern/http/tokens'
 import type { ResponseSemaphore } from '@postern/limits'
+import { createOpenCount } from '@postern/limits'
 import type { OwnerQuota, RecordQuota, RecordStore, TranscriptStore } from '@postern/transcript'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { WebAttachments } from './attachments/attachment-store.ts'
@@ -104,29 +105,11 @@ export function readAddressedAgent(named: string | undefined, { gateway }: Pick<
   return agent.name
 }
 
-/** How many streams, or uploads, one owner has at a time. */
-export interface OpenRuns {
-  /** Returns what ends it; calling it twice counts once. @throws Rejection rate_limited */
-  enter(owner: string): () => void
-}
+export type OpenRuns = ReturnType<typeof createOpenCount>
 
+/** How many streams, or uploads, one owner has at a time. The count throws Rejection rate_limited. */
 export function createOpenRuns(most: number, refusal = 'Cannot run: too many runs are open'): OpenRuns {
-  const counts = new Map<string, number>()
-  return {
-    enter(owner) {
-      const count = counts.get(owner) ?? 0
-      if (count >= most) throw new Rejection('rate_limited', refusal, { retryAfter: 5 })
-      counts.set(owner, count + 1)
-      let isOpen = true
-      return () => {
-        if (!isOpen) return
-        isOpen = false
-        const left = (counts.get(owner) ?? 1) - 1
-        if (left > 0) counts.set(owner, left)
-        else counts.delete(owner)
-      }
-    },
-  }
+  return createOpenCount(most, () => new Rejection('rate_limited', refusal, { retryAfter: 5 }))
 }
 
 /** Whether the client takes server-sent events. Wildcards and `application/json` count, too. */
@@ -134,7 +117,23 @@ export function acceptsStream(accept = ''): boolean {
   return accept === '' || /text\/event-stream|text\/\*|\*\/\*|application\/json/i.test(accept)
 }
 
-export function answerRepeated(): Response {
+/** The run's id is taken. No run is started twice. */
+export class RunRepeated extends Error {
+  override readonly name = 'RunRepeated'
+}
+
+/** A route whose faults become problem details. */
+export function answerFaults({ gateway }: Pick<WebDeps, 'gateway'>, handle: (c: Context) => Promise<Response>) {
+  return async (c: Context): Promise<Response> => {
+    try {
+      return await handle(c)
+    } catch (error) {
+      return error instanceof RunRepeated ? answerRepeated() : toProblem(error, gateway.platform.log)
+    }
+  }
+}
+
+function answerRepeated(): Response {
   const problem = {
     title: 'Conflict',
     status: 409,
@@ -148,21 +147,17 @@ const noStore = { 'cache-control': 'no-store' }
 
 /** A route for callers with a credential. It answers JSON, or 404 when `handle` finds nothing. */
 export function answerOwner(
-  { verifyOwner, gateway, responseSemaphore }: Pick<WebDeps, 'verifyOwner' | 'gateway' | 'responseSemaphore'>,
+  deps: Pick<WebDeps, 'verifyOwner' | 'gateway' | 'responseSemaphore'>,
   handle: (c: Context, owner: WebOwner) => Promise<object | undefined>,
 ) {
-  return async (c: Context): Promise<Response> => {
-    try {
-      const owner = await verifyOwner(c.req.raw)
-      return await responseSemaphore.pass(owner.owner, c.env, async () => {
-        const found = await handle(c, owner)
-        if (!found) throw new Rejection('no_recipient', 'Cannot answer: there is no such thing of yours')
-        return c.json(found, 200, noStore)
-      })
-    } catch (error) {
-      return toProblem(error, gateway.platform.log)
-    }
-  }
+  return answerFaults(deps, async c => {
+    const owner = await deps.verifyOwner(c.req.raw)
+    return deps.responseSemaphore.pass(owner.owner, c.env, async () => {
+      const found = await handle(c, owner)
+      if (!found) throw new Rejection('no_recipient', 'Cannot answer: there is no such thing of yours')
+      return c.json(found, 200, noStore)
+    })
+  })
 }
 
 /** The JSON of a body. @throws Rejection malformed, too_large */

@@ -4,9 +4,8 @@ import { findChannel, Rejection } from '@postern/core'
 import { allowsAny, defaultScopes } from '@postern/http/tokens'
 import type { ThreadAlias, ThreadKey, TranscriptEntry } from '@postern/transcript'
 import type { WebDeps } from './endpoint.ts'
-import { maxRead } from './endpoint.ts'
+import { maxRead, RunRepeated } from './endpoint.ts'
 import type { AskedRun } from './input/read-run-input.ts'
-import { RunRepeated } from './input/read-run-input.ts'
 import type { WebOwner } from './verify.ts'
 
 /** A run with the conversation it belongs to. */

@@ -52,16 +52,11 @@ async function* converse(
   context.state.set(keepRun(run, context))
 }
 
-interface RunContext {
-  readonly context: AgentContext
-  readonly kept: KeptRun
-}
-
 /** @throws Unavailable for failures that pass @throws Error for everything else */
 async function postRun(
   { agent, config, openStream, timeoutMs, now }: AguiServer,
   message: NormalizedMessage,
-  { context, kept }: RunContext,
+  { context, kept }: { readonly context: AgentContext; readonly kept: KeptRun },
 ): Promise<StreamAnswer['body']> {
   const { keeps_history: isKeptThere, forwarded_props, api_key } = config
   const forwardedProps = forwarded_props as { readonly [name: string]: Json }

@@ -29,14 +29,11 @@ export async function endDecidedCall(
   return { part: { ...call, ...(shown.agent !== undefined && { agent: shown.agent }), ...outcome }, outcome }
 }
 
-interface EndedCall {
-  readonly id: string
-  readonly name: string
-  readonly args?: unknown
-}
-
 /** A call and its end for a model. */
-export function describeCallEnd({ id, name, args }: EndedCall, outcome: ToolOutcome): readonly ChatMessage[] {
+export function describeCallEnd(
+  { id, name, args }: { readonly id: string; readonly name: string; readonly args?: unknown },
+  outcome: ToolOutcome,
+): readonly ChatMessage[] {
   const written = { name, arguments: JSON.stringify((args ?? {}) as Json) }
   return [
     { role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: written }] },

@@ -34,10 +34,8 @@ const breathMs = 2_000
 /** How long to wait after the end for the cost, ms. The text has been sent by then. */
 const tailMs = 2_000
 
-type ReadBody = (body: StreamAnswer['body']) => AsyncGenerator<Chunk, void, undefined>
-
 /** Reads by the media type of the answer, because many servers answer whole, and some do not declare a stream. */
-const bodyReaders: Readonly<Record<string, ReadBody>> = {
+const bodyReaders: Readonly<Record<string, (body: StreamAnswer['body']) => AsyncGenerator<Chunk, void, undefined>>> = {
   'text/event-stream': readStream,
   'text/plain': readStream,
   '': readStream,

@@ -31,10 +31,8 @@ const queueConfigShape = {
     .default('queue'),
 }
 
-type QueueConfig = z.output<typeof queueConfigShape.queue>
-
 /** Undefined: each message in its order. */
-export function readQueueMode(queue: QueueConfig): QueueMode | undefined {
+export function readQueueMode(queue: z.output<typeof queueConfigShape.queue>): QueueMode | undefined {
   const mode: QueueModeName = typeof queue === 'string' ? queue : queue.mode
   if (mode === 'queue') return undefined
   return { mode, ...(typeof queue === 'object' && { windowMs: parseDeadline(queue.window) }) }

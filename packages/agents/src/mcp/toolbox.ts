@@ -60,8 +60,6 @@ function addTool(tools: Map<string, Tool>, tool: Tool, key: string): void {
   tools.set(tool.name, tool)
 }
 
-type ListedTool = Awaited<ReturnType<typeof listAll>>[number]
-
 async function listTools(connection: McpConnection, config: McpServerConfig, key: string): Promise<readonly Tool[]> {
   const listed = await listAll(connection).catch((cause: Error) => {
     const problem = `the MCP server "${connection.name}" does not answer (${cause.message})`
@@ -102,7 +100,7 @@ interface ToolPlace {
   readonly name: string
 }
 
-function toTool(listed: ListedTool, { connection, name }: ToolPlace): Tool {
+function toTool(listed: Awaited<ReturnType<typeof listAll>>[number], { connection, name }: ToolPlace): Tool {
   const parameters = listed.inputSchema as Tool['parameters']
   return {
     name,

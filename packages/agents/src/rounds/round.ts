@@ -162,10 +162,8 @@ interface EndingDeps {
   readonly log: Log
 }
 
-type Ending = (round: Round, deps: EndingDeps) => readonly AgentChunk[]
-
 /** Why a model stops, by `finish_reason`. Other reasons are an ordinary end. */
-const endings: Readonly<Record<string, Ending>> = {
+const endings: Readonly<Record<string, (round: Round, deps: EndingDeps) => readonly AgentChunk[]>> = {
   stop: endWell,
   length: endCutOff,
   content_filter: refuse,

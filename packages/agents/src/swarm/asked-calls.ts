@@ -10,11 +10,6 @@ import type { OpenedMember } from './members/members.ts'
 import type { ToolTurn } from './members/tools.ts'
 import { createMemberContext } from './members/tools.ts'
 
-interface AskedDeps {
-  readonly approvals: Approvals
-  readonly opened: ReadonlyMap<string, OpenedMember>
-}
-
 interface AskedTurn {
   readonly client: SwarmClient
   readonly turn: Pick<ToolTurn, 'context' | 'findRefusal'>
@@ -24,7 +19,7 @@ interface AskedTurn {
 
 /** Every call with a request for approval gets an end before its member continues: its result or its state. */
 export async function endAskedCalls(
-  deps: AskedDeps,
+  deps: { readonly approvals: Approvals; readonly opened: ReadonlyMap<string, OpenedMember> },
   heard: { readonly message: NormalizedMessage; tell(chunk: AgentChunk): void },
   { client, turn, transcript }: AskedTurn,
 ): Promise<void> {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { OpenStream, StreamAnswer, StreamRequest } from '@postern/core'
 import { Unavailable } from '@postern/core'
+import { createOpenCount } from '@postern/limits'
 import type { Route, UrlGuard } from '../address/url.ts'
 import { refuseFetch } from '../address/url.ts'
 import type { ConnectionOptions, ExchangeRequest } from './exchange.ts'
@@ -27,22 +28,9 @@ interface StreamDeps {
 
 /** Opens streams with the same route checks and pinned lookups as the guarded fetch, each on its own socket. */
 export function createOpenStream({ guard, choose, userAgent }: StreamDeps): { open: OpenStream; close(): void } {
-  const countOf = new Map<string, number>()
+  const refuse = () => new Unavailable('Cannot fetch: too many streams from this host')
+  const enter = createOpenCount(perHost, refuse)
   const closing = new AbortController()
-
-  function enter(host: string): () => void {
-    const count = countOf.get(host) ?? 0
-    if (count >= perHost) throw new Unavailable('Cannot fetch: too many streams from this host')
-    countOf.set(host, count + 1)
-    let isInside = true
-    return () => {
-      if (!isInside) return
-      isInside = false
-      const left = (countOf.get(host) ?? 1) - 1
-      if (left > 0) countOf.set(host, left)
-      else countOf.delete(host)
-    }
-  }
 
   return {
     async open(url, request = {}) {

@@ -103,14 +103,11 @@ export function attestationInput({ proof, ...members }: Envelope): Buffer {
   }
 }
 
-interface SignedValue {
-  readonly key: KeyObject
-  readonly alg: AttestationAlgorithm
-  readonly value: string
-}
-
 /** As in JWS: an ES256 signature is the two numbers one after the other (RFC 7518 §3.4). */
-function isSigned(input: Buffer, { key, alg, value }: SignedValue): boolean {
+function isSigned(
+  input: Buffer,
+  { key, alg, value }: { readonly key: KeyObject; readonly alg: AttestationAlgorithm; readonly value: string },
+): boolean {
   const signature = Buffer.from(value, 'base64url')
   return signature.length === 64 && verify(attestationAlgorithms[alg].hash, input, signingKey(key), signature)
 }

@@ -30,14 +30,11 @@ export const attestationAlgorithms = {
 
 export type AttestationAlgorithm = keyof typeof attestationAlgorithms
 
-interface WantedKey {
-  readonly issuer: string
-  readonly kid: string
-  readonly alg: AttestationAlgorithm
-}
-
 /** The key of this name in a card. @throws EvidenceFault `issuer-controller-mismatch` when the card is another's */
-export function findCardKey(document: unknown, { issuer, kid, alg }: WantedKey): KeyObject | undefined {
+export function findCardKey(
+  document: unknown,
+  { issuer, kid, alg }: { readonly issuer: string; readonly kid: string; readonly alg: AttestationAlgorithm },
+): KeyObject | undefined {
   const parsed = connectorCardSchema.safeParse(document)
   if (!parsed.success) throw new EvidenceFault('key-unavailable', 'the card of its issuer cannot be read')
   const card = parsed.data

@@ -46,10 +46,8 @@ export function createEvidenceUses(store: OnceStore): EvidenceUses {
   }
 }
 
-type Entry = Readonly<Record<string, unknown>>
-
 /** An entry of a carrier, or why it is invalid. */
-export type CarriedEntry = Entry | EvidenceFault
+export type CarriedEntry = Readonly<Record<string, unknown>> | EvidenceFault
 
 /**
  * The entries of one carrier. Beyond its limits all of it is invalid, because a selection would depend on who selects. Sizes are those of

@@ -91,16 +91,10 @@ export interface StorageSpec<Item extends StorageItem = StorageItem> {
 
 const defaultScore = 0.65
 
-interface Search {
-  readonly search: string
-  readonly total: number
-  readonly score: number
-}
-
 /** The nearest in meaning, nearest first. @throws Rejection unsupported without `embed` */
 async function findNearest<Item extends StorageItem>(
   items: readonly Item[],
-  { search, total, score }: Search,
+  { search, total, score }: { readonly search: string; readonly total: number; readonly score: number },
   { createIndex = indexItem, embed, storageName }: StorageSpec<Item>,
   data: DataContext,
 ): Promise<readonly Item[]> {

@@ -15,9 +15,7 @@ interface Rescue {
   ask(): Promise<ModelAnswer>
 }
 
-type Strategy = (rescue: Rescue, reason: string) => Promise<ModelAnswer>
-
-const strategies: Record<RescueStrategy, Strategy> = {
+const strategies: Record<RescueStrategy, (rescue: Rescue, reason: string) => Promise<ModelAnswer>> = {
   recomplete: ({ ask }) => ask(),
   async custom({ agent, ask }, reason) {
     return await (agent.customRescue?.(reason) ?? ask())

@@ -6,18 +6,13 @@ import { markerName, markerOfRun } from '../codec/dialect.ts'
 import { argsOf, findCallName, presentMembers, resultTextOf } from '../codec/tool-entry.ts'
 import type { EntryBody, EntryTool } from '../entry/entry.ts'
 import { contentOfText, readEntryDecision, textOfContent, writeEntryDecision } from '../entry/entry.ts'
-import type { EntryKind, EntryRole } from '../entry/kind.ts'
+import type { EntryKind } from '../entry/kind.ts'
 import type { JsonMap } from '../json/difference.ts'
 import { isJsonMap } from '../json/difference.ts'
 import type { AguiMessage, AguiPart, AguiRole, AguiToolCall } from './message.ts'
 import { parseAguiMessage, readAguiParts, readAguiUsage, writeAguiParts, writeAguiUsage } from './message.ts'
 
-interface Place {
-  readonly kind: EntryKind
-  readonly role: EntryRole
-}
-
-const placeOfRole: Record<AguiRole, Place> = {
+const placeOfRole: Record<AguiRole, Pick<TranscriptDraft, 'kind' | 'role'>> = {
   user: { kind: 'text', role: 'user' },
   assistant: { kind: 'text', role: 'assistant' },
   tool: { kind: 'tool_result', role: 'tool' },

@@ -119,10 +119,8 @@ const markerSchema = z.object({
   more: z.array(z.string()).max(1000).optional(),
 })
 
-type OriginMarker = z.infer<typeof markerSchema>
-
 /** The marker of a message made of `run`. */
-export function markerOfRun(run: readonly EntryBody[]): OriginMarker {
+export function markerOfRun(run: readonly EntryBody[]): z.infer<typeof markerSchema> {
   const [head, ...rest] = run
   if (!head) throw new TypeError('a message has at least one entry')
   const more = rest.map(({ entry_id }) => entry_id)

@@ -12,7 +12,7 @@ import {
   textOfContent,
   writeEntryDecision,
 } from '../entry/entry.ts'
-import type { EntryKind, EntryRole } from '../entry/kind.ts'
+import type { EntryKind } from '../entry/kind.ts'
 import type { JsonMap } from '../json/difference.ts'
 import type { StoreMessage, StoreMessageType } from './message.ts'
 import { parseStoreMessage } from './message.ts'
@@ -35,12 +35,7 @@ const dialect: Dialect<StoreMessage> = {
 /** Messages of a message store. */
 export const storeCodec = createCodec(dialect)
 
-interface Place {
-  readonly kind: EntryKind
-  readonly role: EntryRole
-}
-
-const placeOfType: Record<StoreMessageType, Place> = {
+const placeOfType: Record<StoreMessageType, Pick<TranscriptDraft, 'kind' | 'role'>> = {
   user_message: { kind: 'text', role: 'user' },
   assistant_message: { kind: 'text', role: 'assistant' },
   task: { kind: 'task', role: 'system' },

@@ -9,12 +9,7 @@ import type { EntryKind, EntryRole } from '../entry/kind.ts'
 import type { SwarmImage, SwarmMessage, SwarmRole, SwarmToolCall } from './message.ts'
 import { encodeSwarmImages, listInlineImages, parseSwarmMessage, readSwarmImage } from './message.ts'
 
-interface Place {
-  readonly kind: EntryKind
-  readonly role: EntryRole
-}
-
-const placeOfRole: Record<SwarmRole, Place> = {
+const placeOfRole: Record<SwarmRole, Pick<TranscriptDraft, 'kind' | 'role'>> = {
   user: { kind: 'text', role: 'user' },
   assistant: { kind: 'text', role: 'assistant' },
   tool: { kind: 'tool_result', role: 'tool' },

@@ -148,13 +148,10 @@ function startSubagent({ id, tool, agent }: Noted, { subagents, emit }: OpenNote
   })
 }
 
-interface SubagentFailure {
-  readonly id: string
-  readonly message: string
-  readonly code?: string | undefined
-}
-
-function failSubagent({ id, message, code }: SubagentFailure, { subagents, emit }: OpenNotes): void {
+function failSubagent(
+  { id, message, code }: { readonly id: string; readonly message: string; readonly code?: string | undefined },
+  { subagents, emit }: OpenNotes,
+): void {
   subagents.set(id, false)
   emit({ type: EventType.SUBAGENT_ERROR, subagentRunId: id, message, ...(code !== undefined && { code }) })
 }

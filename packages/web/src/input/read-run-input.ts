@@ -18,11 +18,6 @@ export interface AskedRun {
   readonly place: RefusalPlace
 }
 
-/** The run's id is taken. No run is started twice. */
-export class RunRepeated extends Error {
-  override readonly name = 'RunRepeated'
-}
-
 /** What a client posts to have an agent run, in the words of AG-UI 1.0. */
 interface RunRequest {
   readonly input: RunAgentInput

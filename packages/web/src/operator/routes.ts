@@ -2,14 +2,14 @@ import type { Event } from '@ag-ui/core'
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
 import type { NormalizedResponse, ToolCallPart } from '@postern/core'
 import { plainTextOf } from '@postern/core'
-import { sseHeaders, toProblem } from '@postern/http'
+import { sseHeaders } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { WebDeps } from '../endpoint.ts'
-import { acceptsStream, answerRepeated, createOpenRuns, readAddressedAgent, readJson } from '../endpoint.ts'
+import { acceptsStream, answerFaults, createOpenRuns, RunRepeated, readAddressedAgent, readJson } from '../endpoint.ts'
 import { streamEvents } from '../events/run-events.ts'
 import { writeToolResult } from '../events/work-events.ts'
-import { RunRepeated, readRunInput } from '../input/read-run-input.ts'
+import { readRunInput } from '../input/read-run-input.ts'
 import type { Unstamped } from '../render.ts'
 import type { TurnEnding } from '../runs/stream-run.ts'
 import { followTurn } from '../runs/stream-run.ts'
@@ -54,7 +54,7 @@ export function createOperatorRunRoutes(deps: OperatorRunDeps): Hono {
   async function answerRun(c: Context): Promise<Response> {
     const operator = await verifyOperator(c.req.raw)
     if (!acceptsStream(c.req.header('accept'))) return new Response(null, { status: 406 })
-    const leave = open.enter(operator.owner)
+    const leave = open(operator.owner)
     try {
       return await openRun(c, operator, leave)
     } catch (error) {
@@ -63,13 +63,7 @@ export function createOperatorRunRoutes(deps: OperatorRunDeps): Hono {
     }
   }
 
-  const answer = async (c: Context) => {
-    try {
-      return await answerRun(c)
-    } catch (error) {
-      return error instanceof RunRepeated ? answerRepeated() : toProblem(error, gateway.platform.log)
-    }
-  }
+  const answer = answerFaults(deps, answerRun)
   return new Hono().post('/api/v1/operator/runs', answer).post('/api/v1/operator/agents/:agent/runs', answer)
 }
 

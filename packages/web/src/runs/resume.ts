@@ -11,9 +11,9 @@ import {
 } from '@postern/core'
 import type { TranscriptEntry } from '@postern/transcript'
 import type { WebDeps } from '../endpoint.ts'
+import { RunRepeated } from '../endpoint.ts'
 import { isAsked } from '../history/show-history.ts'
 import type { AskedRun } from '../input/read-run-input.ts'
-import { RunRepeated } from '../input/read-run-input.ts'
 import { senderOf } from '../verify.ts'
 import type { Watched } from './stream-run.ts'
 

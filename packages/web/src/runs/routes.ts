@@ -1,18 +1,18 @@
 import type { ToolMessage } from '@ag-ui/core'
 import type { Admitted, Inbound, IntakeSteps, Json, RefusalPlace } from '@postern/core'
 import { createIntakeSteps, hasRefusal, Rejection, receive, recordRefusal } from '@postern/core'
-import { peerAddress, problemStatusOf, sseHeaders, toProblem } from '@postern/http'
+import { peerAddress, problemStatusOf, sseHeaders } from '@postern/http'
 import { noteCaller, readClaimedSubject } from '@postern/http/tokens'
 import type { AguiPart, TranscriptEntry } from '@postern/transcript'
 import { readAguiParts } from '@postern/transcript'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { OpenRuns, WebDeps } from '../endpoint.ts'
-import { acceptsStream, answerRepeated, createOpenRuns, readAddressedAgent, readJson } from '../endpoint.ts'
+import { acceptsStream, answerFaults, createOpenRuns, RunRepeated, readAddressedAgent, readJson } from '../endpoint.ts'
 import type { ChatState } from '../events/run-events.ts'
 import { isAsked, showHistory } from '../history/show-history.ts'
 import type { AskedRun, ReadContent } from '../input/read-run-input.ts'
-import { countFiles, isEarlierClient, RunRepeated, readContentParts, readRunInput } from '../input/read-run-input.ts'
+import { countFiles, isEarlierClient, readContentParts, readRunInput } from '../input/read-run-input.ts'
 import type { ProvenRun, SaidRun } from '../normalize.ts'
 import { normalizeRun, recordRun } from '../normalize.ts'
 import { listOpenInterrupts } from '../requirements/interrupts.ts'
@@ -26,18 +26,10 @@ import { streamRun } from './stream-run.ts'
 
 /** Starts and cancels runs (AG-UI 1.0). */
 export function createRunRoutes(deps: WebDeps): Hono {
-  const { gateway } = deps
   const open = createOpenRuns(deps.config.limits.runs_per_owner)
   const routes = new Hono()
-  const answer = (handle: (c: Context) => Promise<Response>) => async (c: Context) => {
-    try {
-      return await handle(c)
-    } catch (error) {
-      return error instanceof RunRepeated ? answerRepeated() : toProblem(error, gateway.platform.log)
-    }
-  }
-  const run = answer(c => answerRun(c, deps, open))
-  const cancel = answer(c => answerCancel(c, deps))
+  const run = answerFaults(deps, c => answerRun(c, deps, open))
+  const cancel = answerFaults(deps, c => answerCancel(c, deps))
   for (const base of ['/api/v1/agent', '/api/v1/agents/:agent']) {
     routes.post(`${base}/runs`, run)
     routes.post(`${base}/runs/:run/cancel`, cancel)
@@ -58,13 +50,10 @@ async function answerRun(c: Context, deps: WebDeps, open: OpenRuns): Promise<Res
   }
 }
 
-interface RunTaking {
-  readonly deps: WebDeps
-  readonly open: OpenRuns
-  readonly steps: IntakeSteps
-}
-
-async function takeRun(c: Context, { deps, open, steps }: RunTaking): Promise<Response> {
+async function takeRun(
+  c: Context,
+  { deps, open, steps }: { readonly deps: WebDeps; readonly open: OpenRuns; readonly steps: IntakeSteps },
+): Promise<Response> {
   const subject = readClaimedSubject(c.req.raw.headers)
   steps.claim({ agent: c.req.param('agent'), ...(subject !== undefined && { claimed_sender: subject }) })
   const since = steps.now()
@@ -74,7 +63,7 @@ async function takeRun(c: Context, { deps, open, steps }: RunTaking): Promise<Re
   const agent = readAddressedAgent(c.req.param('agent'), deps)
   if (!acceptsStream(c.req.header('accept'))) return new Response(null, { status: 406 })
   // Counts the run before its body comes: many slow senders would fill the memory.
-  const leave = open.enter(owner.owner)
+  const leave = open(owner.owner)
   try {
     const document = await readJson(c, deps, 'run')
     const { input, warnings } = await readRunInput(document)

@@ -40,12 +40,6 @@ export function openS3Bytes(config: S3Config, { fetch, now }: Pick<Platform, 'fe
   }
 }
 
-interface S3Credentials {
-  readonly accessKey: string
-  readonly secretKey: string
-  readonly region: string
-}
-
 interface S3Request {
   readonly method: 'GET' | 'PUT' | 'DELETE'
   /** Without a query; its path is encoded already. */
@@ -59,7 +53,7 @@ interface S3Request {
 /** The headers of a request, signed with AWS Signature Version 4 ("Authenticating Requests: Using the Authorization Header"). Pure. */
 export function signS3Request(
   request: S3Request,
-  { accessKey, secretKey, region }: S3Credentials,
+  { accessKey, secretKey, region }: { readonly accessKey: string; readonly secretKey: string; readonly region: string },
 ): Record<string, string> {
   const { method, url, headers = {}, body = new Uint8Array(), at } = request
   const { host, pathname } = new URL(url)

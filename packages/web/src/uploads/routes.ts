@@ -1,6 +1,6 @@
 import type { StoredObject } from '@postern/core'
 import { parseAddress, Rejection } from '@postern/core'
-import { findServedType, networkOf, peerAddress, toProblem } from '@postern/http'
+import { findServedType, networkOf, peerAddress } from '@postern/http'
 import type { ResponseSemaphore } from '@postern/limits'
 import { createResponseSemaphore } from '@postern/limits'
 import type { Context } from 'hono'
@@ -10,7 +10,7 @@ import { locateStoredFile, parsePath, readStoredFile, showPlace } from '../attac
 import type { ObjectPlace } from '../attachments/signed-url.ts'
 import { parseSignedUrl, readObjectPlace } from '../attachments/signed-url.ts'
 import type { OpenRuns, WebDeps } from '../endpoint.ts'
-import { answerOwner, createOpenRuns, maxRead } from '../endpoint.ts'
+import { answerFaults, answerOwner, createOpenRuns, maxRead } from '../endpoint.ts'
 import { findWebConversation } from '../resolve.ts'
 import type { WebOwner } from '../verify.ts'
 import { readUploadForm } from './read-form.ts'
@@ -27,17 +27,10 @@ const readsAtOnce = { width: 32, queue: 256 } as const
 export function createAttachmentRoutes(deps: WebDeps): Hono {
   const open = createOpenRuns(uploadsAtOnce, 'Cannot store attachment: too many uploads are under way')
   const reads = createResponseSemaphore(readsAtOnce)
-  const answer = (handle: (c: Context) => Promise<Response>) => async (c: Context) => {
-    try {
-      return await handle(c)
-    } catch (error) {
-      return toProblem(error, deps.gateway.platform.log)
-    }
-  }
   return new Hono()
     .post(
       '/api/v1/agent/attachments',
-      answer(c => answerUpload(c, open, deps)),
+      answerFaults(deps, c => answerUpload(c, open, deps)),
     )
     .get(
       '/api/v1/agent/attachments/signed-url',
@@ -49,14 +42,14 @@ export function createAttachmentRoutes(deps: WebDeps): Hono {
     )
     .get(
       '/storage/v1/object/sign/*',
-      answer(c => answerBytes(c, reads, deps)),
+      answerFaults(deps, c => answerBytes(c, reads, deps)),
     )
 }
 
 async function answerUpload(c: Context, open: OpenRuns, deps: WebDeps): Promise<Response> {
   const { attachments } = deps
   const { owner } = await deps.verifyOwner(c.req.raw)
-  const leave = open.enter(owner)
+  const leave = open(owner)
   try {
     const object = await attachments.store({ owner, ...(await readUpload(c, deps)) })
     return c.json({ ...showPlace(object), ...(await attachments.signer.sign(object)) }, 200, noStore)

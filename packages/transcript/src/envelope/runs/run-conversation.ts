@@ -23,18 +23,13 @@ export interface ConversationRequest {
 type ForeignRunner = (request: ConversationRequest) => Promise<unknown>
 type BuiltInRunner = (request: ConversationRequest) => Promise<ConversationResult>
 
-interface ConversationRunners {
-  readonly foreign?: ForeignRunner | undefined
-  readonly builtIn: BuiltInRunner
-}
-
 /**
  * Runs a conversation with the given runner. An unusable foreign result becomes a result that says so, with the given messages, and no
  * exception. @throws Rejection for invalid messages in the request; the runner's error
  */
 export async function runConversation(
   request: Omit<ConversationRequest, 'messages'> & { readonly messages: readonly unknown[] },
-  { foreign, builtIn }: ConversationRunners,
+  { foreign, builtIn }: { readonly foreign?: ForeignRunner | undefined; readonly builtIn: BuiltInRunner },
 ): Promise<ConversationResult> {
   const normalized = { ...request, messages: normalizeEnvelopes(request.messages) }
   const result = (await foreign?.(normalized)) ?? null

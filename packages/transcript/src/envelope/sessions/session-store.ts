@@ -124,14 +124,12 @@ interface ExternalMessage {
   readonly text: string
 }
 
-type ExternalVerdict = 'take' | 'silent_skip' | 'duplicate'
-
 /** Ignores own echoes and empty events. It takes a message once while its id is remembered. */
 export async function screenExternalMessage(
   records: RecordStore,
   platform: Pick<Platform, 'now'>,
   message: ExternalMessage & { readonly owner: string; readonly ttlMs: number },
-): Promise<ExternalVerdict> {
+): Promise<'take' | 'silent_skip' | 'duplicate'> {
   const { owner, connector_id, external_provider, external_message_id, ttlMs } = message
   if (message.from_self || message.text.trim() === '') return 'silent_skip'
   const place = {
