@@ -1,6 +1,6 @@
 export { createCallFinder } from './approval/port.ts'
 export type { AgentIcon } from './config/profile.ts'
-export type { AgentConfig, AgentConfigInput } from './config.ts'
+export type { AgentConfigInput } from './config.ts'
 export { agentConfigSchema } from './config.ts'
 export type { AgentKind, AgentPlatform, AgentStores, HumanOperators, OperatorQuestion } from './kind/agent-kind.ts'
 export { readQueueMode } from './kind/agent-kind.ts'

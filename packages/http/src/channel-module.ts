@@ -31,7 +31,7 @@ export interface SimulatedPlaces {
 }
 
 /** Which files people may attach. */
-export interface FileRules {
+interface FileRules {
   readonly max_bytes: number
   readonly types: readonly string[]
 }

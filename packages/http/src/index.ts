@@ -1,5 +1,5 @@
 export { checkFetchUrl, isPublicAddress } from './address/url.ts'
-export type { ChannelModule, ConfigFilling, FileRules, SimulatedPlaces } from './channel-module.ts'
+export type { ChannelModule, ConfigFilling, SimulatedPlaces } from './channel-module.ts'
 export { isGuessableSecret } from './channel-module.ts'
 export { parseRetryAfter, readReply } from './fetch/exchange.ts'
 export { createGuardedFetch } from './fetch/guarded-fetch.ts'

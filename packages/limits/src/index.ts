@@ -1,11 +1,4 @@
-export type {
-  ByteBudgetOptions,
-  KeyedSemaphore,
-  RateLimit,
-  RateLimitOptions,
-  ResponseSemaphore,
-  SemaphoreOptions,
-} from './limits.ts'
+export type { RateLimit, ResponseSemaphore } from './limits.ts'
 export {
   createByteBudget,
   createKeyedSemaphore,

@@ -1,7 +1,7 @@
 import type { ByteBudget, ByteHold } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
 
-export interface ByteBudgetOptions {
+interface ByteBudgetOptions {
   /** Bytes of all owners together. */
   readonly total: number
   /** Bytes of one owner; default: half of `total`. */
@@ -66,7 +66,7 @@ export function createByteBudget({ total, perOwner = total / 2, refusal }: ByteB
   }
 }
 
-export interface RateLimitOptions {
+interface RateLimitOptions {
   readonly perMinute: number
   /** The number of events at once after a pause; default `perMinute`. */
   readonly burst?: number | undefined
@@ -132,14 +132,14 @@ function createRecentMap(maxKeys: number) {
   return { get, set }
 }
 
-export interface SemaphoreOptions {
+interface SemaphoreOptions {
   /** The maximum of running tasks, per key. */
   readonly width: number
   /** The maximum of waiting tasks, per key; a further one is refused. */
   readonly queue: number
 }
 
-export interface KeyedSemaphore {
+interface KeyedSemaphore {
   /** Runs `task` as soon as a slot of `key` is free, or rejects with the signal's reason. */
   pass<Result>(key: string, signal: AbortSignal, task: () => Promise<Result>): Promise<Result>
 }

@@ -21,7 +21,7 @@ import type { PaymentProvider } from './payment/provider.ts'
 import { openReceiptProvider, openTestProvider } from './payment/provider.ts'
 import { createDecisionRoutes, openRequirementStates } from './routes.ts'
 
-export type { PaymentsConfig, RequirementsConfig } from './config.ts'
+export type { PaymentsConfig } from './config.ts'
 export { paymentsConfigSchema, requirementsConfigSchema } from './config.ts'
 export type { FindCall } from './decisions/approvals.ts'
 export { watchOverdue } from './decisions/decide.ts'

@@ -53,7 +53,7 @@ export {
 export type { Session, SessionPrincipal, SessionStore } from './envelope/sessions/session.ts'
 export { checkSessionOwner } from './envelope/sessions/session.ts'
 export { claimRun, createSessionStore, screenExternalMessage } from './envelope/sessions/session-store.ts'
-export type { ExchangeFormat, Imported } from './exchange/thread.ts'
+export type { ExchangeFormat } from './exchange/thread.ts'
 export { codecs, exchangeFormats, exportThread, importThread } from './exchange/thread.ts'
 export type { JsonMap } from './json/difference.ts'
 export { copyJson, diffJson, hashContent, isJsonDifference, patchJson } from './json/difference.ts'

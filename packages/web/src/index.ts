@@ -24,7 +24,6 @@ import { createVerifyOwner } from './verify.ts'
 export { formatPlace, parseSignedUrl } from './attachments/signed-url.ts'
 export type { WebConfig } from './config.ts'
 export { webConfigSchema } from './config.ts'
-export type { BoundTranscript } from './endpoint.ts'
 export { openS3Bytes } from './s3/open-s3.ts'
 
 /** What the chat needs beside what every channel does: conversations as they are read back, and people's files. */

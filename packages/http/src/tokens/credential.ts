@@ -91,7 +91,7 @@ export interface Challenger {
   refuseScope(scope: string, scheme: AuthScheme): CredentialRejection
 }
 
-export interface ChallengeOptions {
+interface ChallengeOptions {
   readonly realm: string
   /** The schemes for a caller without a credential. */
   readonly schemes: readonly AuthScheme[]

@@ -1,13 +1,5 @@
 export type { JWK } from 'jose'
-export type {
-  AuthScheme,
-  ChallengeOptions,
-  Challenger,
-  Credential,
-  Principal,
-  ScopedCaller,
-  ScopeTable,
-} from './credential.ts'
+export type { AuthScheme, Challenger, Credential, Principal, ScopedCaller, ScopeTable } from './credential.ts'
 export {
   admitCredential,
   allowsAny,

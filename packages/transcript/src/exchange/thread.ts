@@ -65,7 +65,7 @@ function writeMessages(entries: readonly TranscriptEntry[], format: ExchangeForm
     : codecs[format].write(entries, { marker: 'all' })
 }
 
-export interface Imported {
+interface Imported {
   /** Entries of the messages, new or known. */
   readonly entries: number
   readonly added: number

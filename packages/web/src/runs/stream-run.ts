@@ -68,21 +68,13 @@ export function streamRun(
       const presented = presentResponse(response, { sender }, showRequirement)
       return isEarlier ? withDecisionLinks(presented) : presented
     }
+    const watcher = createWatcher(writer, { sink, present, listOpen: started.listOpen, done: sink.close })
     writer.start()
     for (const snapshot of started.snapshots) writer.snapshot(snapshot)
     if (started.state) writer.behind({ chat_state: started.state })
     for (const warning of started.warnings) writer.warn(warning)
     // Before the agent begins, because a late follower gets the answer only at its end.
-    const stop =
-      started.watched &&
-      followTurn(
-        started.watched,
-        createWatcher(writer, { sink, present, listOpen: started.listOpen, done: sink.close }),
-        {
-          store,
-          platform,
-        },
-      )
+    const stop = started.watched && followTurn(started.watched, watcher, { store, platform })
     if (!stop)
       void endWithoutTurn(asked, started, writer)
         .catch(() => failToFollow(writer))
