@@ -16,7 +16,7 @@ export const agentConfigSchema = z.looseObject({ use: z.string() }).transform((c
 /** What the file says of one agent; which members there are depends on `use`. */
 export type AgentConfigInput = z.input<typeof agentConfigSchema>
 /** Checked, with the defaults filled in. */
-export type AgentConfig = CommonAgentConfig & { readonly [member: string]: unknown }
+type AgentConfig = CommonAgentConfig & { readonly [member: string]: unknown }
 
 /** @throws ConfigError naming `agents.<name>…` */
 export function readAgentConfig(

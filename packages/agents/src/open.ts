@@ -2,14 +2,12 @@ import type { Agent, AgentDirectory, AgentProfile, HistoryPolicy, Log, RunningAg
 import { ConfigError } from '@postern/core'
 import { createMemoryRecords, createMemoryTranscript } from '@postern/transcript'
 import { parseDeadline } from './config/duration.ts'
-import type { AgentIcon } from './config/icon.ts'
-import { readIcon } from './config/icon.ts'
+import type { AgentIcon } from './config/profile.ts'
+import { readIcon } from './config/profile.ts'
 import type { AgentConfigInput } from './config.ts'
 import { readAgentConfig } from './config.ts'
 import type { AgentPlatform, AgentStores, CommonAgentConfig, HumanOperators, OpenedAgent } from './kind/agent-kind.ts'
 import { createHistoryView } from './kind/history-view.ts'
-import type { AgentChange, OpenResident } from './residents.ts'
-import { closeResidents, createAgentClosing } from './residents.ts'
 
 /** Published names: the narrow grammar, and no empty piece between dots, so that every wire can carry them. */
 const namePattern = /^(?=.{1,64}$)[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/
@@ -191,4 +189,47 @@ function createHistoryPolicy({
     ...(max_turns !== undefined && { maxTurns: max_turns }),
     ...(max_chars !== undefined && { maxChars: max_chars }),
   })
+}
+
+/** An agent that is open. */
+interface OpenResident {
+  readonly profile: AgentProfile
+  readonly running: RunningAgent
+  readonly icon: AgentIcon | undefined
+  /** Once, however often it is asked. What it throws is logged. */
+  close(): Promise<void>
+}
+
+/** An agent that another has replaced. Its turns may still run. */
+export interface ReplacedAgent {
+  readonly name: string
+  close(): Promise<void>
+}
+
+/** Agents that are open and answer nobody yet. */
+export interface AgentChange {
+  /** They answer from now on. A turn that runs ends with the agent that began it. @returns the former ones, which the caller closes */
+  commit(): readonly ReplacedAgent[]
+  /** Closes them, and all stays as it is. */
+  discard(): Promise<void>
+}
+
+/** Closes an agent once. An agent that fails to close keeps nothing else open. */
+function createAgentClosing(name: string, { close }: OpenedAgent, log: Log): () => Promise<void> {
+  let closed: Promise<void> | undefined
+  const closeQuietly = async () => {
+    try {
+      await close?.()
+    } catch (error) {
+      log.error({ agent: name, err: error }, 'agent failed to close')
+    }
+  }
+  return () => {
+    closed ??= closeQuietly()
+    return closed
+  }
+}
+
+async function closeResidents(residents: Iterable<Pick<OpenResident, 'close'>>): Promise<void> {
+  await Promise.all([...residents].map(({ close }) => close()))
 }

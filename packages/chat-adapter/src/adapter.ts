@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { AgentAction, NormalizedMessage, Part } from '@postern/core'
 import { parseJsonText } from '@postern/core'
 import type { Adapter, ChatInstance, EmojiValue, WebhookOptions } from 'chat'
@@ -7,11 +7,8 @@ import type { HeldAnswer } from './held-answer.ts'
 import { createHeldAnswer } from './held-answer.ts'
 import type { PosternOperator } from './operator.ts'
 import { performForBot } from './operator.ts'
-import type { PosternThread } from './thread-id.ts'
-import { formatThreadId, parseThreadId } from './thread-id.ts'
-import { toChatMessage } from './to-chat-message.ts'
-import { isSignedWebhook } from './verify-webhook.ts'
-import { posternFormat, writePostable } from './write-postable.ts'
+import type { PosternThread } from './to-chat-message.ts'
+import { formatThreadId, parseThreadId, posternFormat, toChatMessage, writePostable } from './to-chat-message.ts'
 
 export interface PosternAdapterOptions {
   /** Secret of the webhook agent (`agents.<name>.secret`); default: `POSTERN_WEBHOOK_SECRET`. */
@@ -180,4 +177,23 @@ function readReaction(emoji: EmojiValue | string): 'like' | 'boost' {
   if (reaction) return reaction
   const known = Object.keys(reactionsByEmoji).join(', ')
   throw new NotImplementedError(`Cannot react with "${name}": peers know likes and boosts (${known})`, 'addReaction')
+}
+
+const toleranceMs = 300_000
+
+/** Whether the gateway has signed it (Standard Webhooks 1.0), within five minutes. */
+function isSignedWebhook(headers: Headers, body: string, { secret, now }: { secret: string; now: number }): boolean {
+  const [id, at] = [headers.get('webhook-id') ?? '', headers.get('webhook-timestamp') ?? '']
+  if (!/^\d{1,12}$/.test(at) || Math.abs(now - Number(at) * 1000) > toleranceMs) return false
+  const expected = createHmac('sha256', readKey(secret)).update(`${id}.${at}.${body}`).digest()
+  // A header of more than a few signatures is nobody's who rotates a secret.
+  const given = (headers.get('webhook-signature') ?? '').split(' ').slice(0, 4)
+  return given.some(signature => {
+    const bytes = Buffer.from(signature.replace(/^v1,/, ''), 'base64')
+    return signature.startsWith('v1,') && bytes.length === expected.length && timingSafeEqual(bytes, expected)
+  })
+}
+
+function readKey(secret: string): Buffer {
+  return secret.startsWith('whsec_') ? Buffer.from(secret.slice(6), 'base64') : Buffer.from(secret)
 }

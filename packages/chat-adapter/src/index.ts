@@ -1,4 +1,4 @@
 export type { PosternAdapter, PosternAdapterOptions } from './adapter.ts'
 export { createPosternAdapter } from './adapter.ts'
 export type { PosternOperator } from './operator.ts'
-export type { PosternThread } from './thread-id.ts'
+export type { PosternThread } from './to-chat-message.ts'

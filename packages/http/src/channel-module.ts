@@ -10,8 +10,8 @@ import type {
 } from '@postern/core'
 import type { Hono } from 'hono'
 import type { z } from 'zod'
+import type { ScopeTable } from './tokens/credential.ts'
 import type { TokenAuth } from './tokens/issuer-rules.ts'
-import type { ScopeTable } from './tokens/scopes.ts'
 
 /** A value at a place of the configuration file (`email/submit`), for where the file says nothing. */
 export type ConfigFilling = readonly [path: string, value: unknown]
@@ -31,7 +31,7 @@ export interface SimulatedPlaces {
 }
 
 /** Which files people may attach. */
-export interface FileRules {
+interface FileRules {
   readonly max_bytes: number
   readonly types: readonly string[]
 }
@@ -72,4 +72,9 @@ interface TokenRulesOf<Config> {
   join(config: Config, other: TokenAuth): Config
   /** Other names for what a token may do. */
   scopesOf?(config: Config): Partial<ScopeTable> | undefined
+}
+
+/** Whether a secret of the configuration is so short that it can be guessed. One that is not set cannot. */
+export function isGuessableSecret(secret: string | undefined): boolean {
+  return secret !== undefined && secret.length < 16
 }

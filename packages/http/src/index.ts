@@ -1,17 +1,21 @@
-export { isPublicAddress } from './address/public-address.ts'
-export { checkFetchUrl } from './address/url.ts'
-export { checkDeclaredBody, countBodyIn, readBody } from './bytes/body.ts'
-export { findClosingQuote, parseBoundedJson } from './bytes/bounded-json.ts'
-export type { ChannelModule, ConfigFilling, FileRules, SimulatedPlaces } from './channel-module.ts'
+export { checkFetchUrl, isPublicAddress } from './address/url.ts'
+export type { ChannelModule, ConfigFilling, SimulatedPlaces } from './channel-module.ts'
+export { isGuessableSecret } from './channel-module.ts'
+export { parseRetryAfter, readReply } from './fetch/exchange.ts'
 export { createGuardedFetch } from './fetch/guarded-fetch.ts'
-export { isGuessableSecret } from './guessable-secret.ts'
-export { matchesEtag } from './headers/etag.ts'
-export { acceptsType, parseMediaType } from './headers/media-type.ts'
-export { networkOf, peerAddress } from './headers/peer-address.ts'
-export { parseRetryAfter } from './headers/retry-after.ts'
 export { admitsMedia, detectMedia, findServedType } from './media/media-kind.ts'
+export {
+  acceptsType,
+  checkDeclaredBody,
+  countBodyIn,
+  findClosingQuote,
+  matchesEtag,
+  networkOf,
+  parseBoundedJson,
+  parseMediaType,
+  peerAddress,
+  readBody,
+} from './request.ts'
+export { problemStatusOf, sseHeaders, toProblem, toSseJson } from './response/answers.ts'
 export type { PageMarkup } from './response/html-page.ts'
 export { favicon, faviconPath, htmlPageHeaders, renderHtmlPage } from './response/html-page.ts'
-export { problemStatusOf, toProblem } from './response/problem.ts'
-export { readReply } from './response/reply-line.ts'
-export { sseHeaders, toSseJson } from './response/sse-data.ts'

@@ -1,6 +1,6 @@
 import { toAsciiDomain } from '@postern/core'
 import { z } from 'zod'
-import { locateDidDocument } from './did/web.ts'
+import { locateDidDocument } from './did/document.ts'
 
 const name = z.string().min(1).max(512)
 

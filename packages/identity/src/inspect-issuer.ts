@@ -2,10 +2,8 @@ import type { Platform } from '@postern/core'
 import { parseBoundedJson } from '@postern/http'
 import type { AttestationAlgorithm } from './connector/card.ts'
 import { attestationAlgorithms, connectorCardPath, connectorCardSchema, findCardKey } from './connector/card.ts'
-import { findAssertionKey, listAssertionKeyIds } from './did/document.ts'
-import { locateDidDocument } from './did/web.ts'
-import { EvidenceFault } from './format/fault.ts'
-import { documentRequest } from './format/limits.ts'
+import { findAssertionKey, listAssertionKeyIds, locateDidDocument } from './did/document.ts'
+import { documentRequest, EvidenceFault } from './format/members.ts'
 
 /** Why the evidence of a trusted issuer cannot be verified, for its operator; undefined when it can. */
 export async function inspectIssuer(

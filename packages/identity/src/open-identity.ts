@@ -2,17 +2,12 @@ import type { EvidenceCaller, EvidenceClaim, EvidenceVerdict, IdentityVerifier, 
 import type { IdentityConfig } from './config.ts'
 import { attestationForm } from './connector/attestation.ts'
 import { credentialForm } from './credential/credential.ts'
-import type { CarriedEntry } from './evidence/carrier.ts'
-import { readCarrier } from './evidence/carrier.ts'
-import type { DocumentPlatform } from './evidence/documents.ts'
-import { createDocumentCache } from './evidence/documents.ts'
-import { describeAccepted, describeLeftOut } from './evidence/proof-row.ts'
-import type { EvidenceForm, ReadEvidence } from './evidence/read.ts'
-import { createEvidenceUses } from './evidence/uses.ts'
-import type { EvidenceDeps } from './evidence/verify.ts'
-import { checkEvidence } from './evidence/verify.ts'
-import { listIdentityExtensions } from './extensions.ts'
-import { EvidenceFault } from './format/fault.ts'
+import type { EvidenceForm, ReadEvidence } from './evidence/trust.ts'
+import type { CarriedEntry } from './evidence/uses.ts'
+import { createEvidenceUses, describeAccepted, describeLeftOut, readCarrier } from './evidence/uses.ts'
+import type { DocumentPlatform, EvidenceDeps } from './evidence/verify.ts'
+import { checkEvidence, createDocumentCache } from './evidence/verify.ts'
+import { EvidenceFault } from './format/members.ts'
 
 const forms: readonly EvidenceForm[] = [attestationForm, credentialForm]
 
@@ -122,4 +117,24 @@ function toVerdict(outcomes: readonly Outcome[]): EvidenceVerdict {
       return read ? [describeAccepted(kind, read)] : []
     }),
   }
+}
+
+const versions = [
+  {
+    uri: 'https://mentionable.dev/ns/identity/v0.1',
+    description: 'Identity evidence of trusted issuers is verified and given to the agent.',
+    isOf: (issuer: string) => !issuer.startsWith('did:'),
+  },
+  {
+    uri: 'https://mentionable.dev/ns/identity/v0.2',
+    description: 'Verifiable credentials of trusted issuers are verified and given to the agent.',
+    isOf: (issuer: string) => issuer.startsWith('did:'),
+  },
+] as const
+
+/** The versions of trusted issuers. Without one, the extension is not active. */
+function listIdentityExtensions({ trusted_issuers }: Pick<IdentityConfig, 'trusted_issuers'>) {
+  return versions
+    .filter(({ isOf }) => trusted_issuers.some(({ issuer }) => isOf(issuer)))
+    .map(({ uri, description }) => ({ uri, description }))
 }

@@ -1,6 +1,6 @@
 import { Rejection, Unavailable } from '@postern/core'
 import { expect, test } from 'vitest'
-import { createByteBudget } from './byte-budget.ts'
+import { createByteBudget } from './limits.ts'
 
 const refusal = 'Cannot take request: too much at once'
 const openBudget = () => createByteBudget({ total: 1_000, perOwner: 600, refusal })

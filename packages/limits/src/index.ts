@@ -1,8 +1,8 @@
-export type { ByteBudgetOptions } from './byte-budget.ts'
-export { createByteBudget } from './byte-budget.ts'
-export type { KeyedSemaphore, KeyedSemaphoreOptions } from './keyed-semaphore.ts'
-export { createKeyedSemaphore } from './keyed-semaphore.ts'
-export type { RateLimit, RateLimitOptions } from './rate-limit.ts'
-export { createRateLimit } from './rate-limit.ts'
-export type { ResponseSemaphore, ResponseSemaphoreOptions } from './response-semaphore.ts'
-export { createResponseSemaphore } from './response-semaphore.ts'
+export type { RateLimit, ResponseSemaphore } from './limits.ts'
+export {
+  createByteBudget,
+  createKeyedSemaphore,
+  createOpenCount,
+  createRateLimit,
+  createResponseSemaphore,
+} from './limits.ts'

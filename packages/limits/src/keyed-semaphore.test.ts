@@ -1,6 +1,6 @@
 import { Unavailable } from '@postern/core'
 import { expect, test } from 'vitest'
-import { createKeyedSemaphore } from './keyed-semaphore.ts'
+import { createKeyedSemaphore } from './limits.ts'
 
 const never = new AbortController().signal
 

@@ -1,6 +1,6 @@
 import { Rejection } from '@postern/core'
 import { expect, test } from 'vitest'
-import { createRateLimit } from './rate-limit.ts'
+import { createRateLimit } from './limits.ts'
 
 const limited = (retryAfter: number) =>
   new Rejection('rate_limited', 'Cannot take request: too many in a short time', { retryAfter })

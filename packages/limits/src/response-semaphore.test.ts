@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { Rejection } from '@postern/core'
 import { expect, test } from 'vitest'
-import { createResponseSemaphore } from './response-semaphore.ts'
+import { createResponseSemaphore } from './limits.ts'
 
 class Outgoing extends EventEmitter {
   closed = false

@@ -1,10 +1,11 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto'
+import type { RequirementDeps, Store } from '@postern/core'
 import { describeObjection, Rejection } from '@postern/core'
 import { networkOf, peerAddress, readBody } from '@postern/http'
 import { createRateLimit } from '@postern/limits'
 import type { Context, MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 import { payRequirement } from './decisions/decide.ts'
-import { statePattern } from './decisions/states.ts'
 import { renderNothingPage } from './pages/page.ts'
 import type { RequirementVisitDeps } from './pages/show-visit.ts'
 import { answerVisit } from './pages/show-visit.ts'
@@ -64,3 +65,27 @@ function createCallback(gateway: RequirementRouteDeps) {
     return context.json({ requirement: paid.id, status: paid.status })
   }
 }
+
+interface StateOptions {
+  readonly store: Pick<Store, 'secret'>
+  readonly origin: string
+  readonly ttlMs: number
+}
+
+/**
+ * States are derived from ids with a key of the gateway. So no answer, history or log that is kept holds one, while every retry of a delivery
+ * shows the same.
+ */
+export async function openRequirementStates({ store, origin, ttlMs }: StateOptions): Promise<RequirementDeps> {
+  const text = await store.secret('requirements', async () => randomBytes(32).toString('base64url'))
+  const key = Buffer.from(text, 'base64url')
+  return {
+    origin,
+    ttlMs,
+    stateOf: id => createHmac('sha256', key).update(`postern requirement v1 ${id}`).digest('base64url'),
+    digestOf: state => createHash('sha256').update(state).digest('hex'),
+  }
+}
+
+/** What every state looks like. */
+const statePattern = /^[\w-]{43}$/

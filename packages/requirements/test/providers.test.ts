@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { expect, test } from 'vitest'
 import { paymentsConfigSchema, requirementsConfigSchema } from '../src/index.ts'
-import { openReceiptProvider } from '../src/payment/receipt-provider.ts'
+import { openReceiptProvider } from '../src/payment/provider.ts'
 import { openRequirementsGateway, pagesOrigin } from './gateway.ts'
 
 const issuer = 'https://pay.test'

@@ -1,4 +1,4 @@
-import type { Agent } from '@postern/core'
+import type { Agent, Part } from '@postern/core'
 
 /** What the module of an agent exports, by default or member by member. */
 export interface AgentModule extends Agent {
@@ -35,4 +35,19 @@ export interface AgentModule extends Agent {
  */
 export function defineAgent(agent: AgentModule): AgentModule {
   return agent
+}
+
+/**
+ * The text of a message, or of an entry of its history: texts and addresses of links, with an empty line between them.
+ *
+ * @example
+ * import { defineAgent, readMessageText } from 'postern'
+ *
+ * export default defineAgent({ handle: message => `You said: ${readMessageText(message)}` })
+ */
+export function readMessageText({ parts }: { readonly parts: readonly Part[] }): string {
+  return parts
+    .flatMap(part => (part.kind === 'text' ? part.content : part.kind === 'link' ? part.url : []))
+    .filter(Boolean)
+    .join('\n\n')
 }

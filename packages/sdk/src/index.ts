@@ -10,9 +10,7 @@ export type {
   PartialResponse,
   Sender,
 } from '@postern/core'
-export type { ArgumentsOf, JsonSchema } from './arguments-of.ts'
 export type { AgentModule } from './define-agent.ts'
-export { defineAgent } from './define-agent.ts'
-export type { TypedTool } from './define-tool.ts'
+export { defineAgent, readMessageText } from './define-agent.ts'
+export type { ArgumentsOf, JsonSchema, TypedTool } from './define-tool.ts'
 export { defineTool } from './define-tool.ts'
-export { readMessageText } from './read-message-text.ts'

@@ -4,26 +4,26 @@ export type { BusEvent } from './bus/bus.ts'
 export { busSources, createSwarmBus } from './bus/bus.ts'
 export type { OutgoingMessage, SwarmClient } from './client/client.ts'
 export { openSwarmClient } from './client/client.ts'
-export { diffSwarmState, readSwarmState } from './conversation/chat-state.ts'
-export type { AllCommits } from './conversation/forced-commits.ts'
-export type { ComputeSpec } from './data/compute.ts'
+export type { AllCommits } from './conversation/commits.ts'
+export { diffSwarmState, readSwarmState } from './conversation/navigation.ts'
 export { kindOfItems } from './data/context.ts'
-export type { SwarmData } from './data/data.ts'
+export type { ComputeSpec, SwarmData } from './data/data.ts'
 export type { StateSpec } from './data/state.ts'
-export type { AgentSpec } from './spec/agent.ts'
-export type { AnswerCheck } from './spec/answer-check.ts'
-export { answerChecks, defaultAnswerChecks } from './spec/answer-check.ts'
-export type { ModelAnswer, SwarmModel, ToolDescription } from './spec/model.ts'
 export { createNavigateBackTool, createNavigateTool } from './spec/navigate-tool.ts'
-export type { SwarmPolicy } from './spec/policy.ts'
 export type {
+  AgentSpec,
+  AnswerCheck,
+  ModelAnswer,
   SwarmDeps,
+  SwarmModel,
+  SwarmPolicy,
   SwarmSpec,
+  SwarmTool,
+  SwarmToolContext,
+  ToolDescription,
 } from './spec/swarm.ts'
-export type { SwarmTool, SwarmToolContext } from './spec/tool.ts'
+export { answerChecks, defaultAnswerChecks } from './spec/swarm.ts'
 export { createSwarm } from './swarm.ts'
-export { createTurnRecords } from './turn-store/records.ts'
-export { createSharedTies } from './turn-store/shared-ties.ts'
-export type { TurnState } from './turn-store/state.ts'
-export { openTurnState } from './turn-store/state.ts'
+export type { TurnState } from './turn-store/records.ts'
+export { createSharedTies, createTurnRecords, openTurnState } from './turn-store/records.ts'
 export { createTurnTranscript } from './turn-store/transcript.ts'

@@ -5,8 +5,7 @@ import type { SwarmClients } from './client/clients.ts'
 import { createSwarmClients } from './client/clients.ts'
 import type { SwarmClientState } from './client/state.ts'
 import { openSwarmClientState } from './client/state.ts'
-import type { AgentSpec } from './spec/agent.ts'
-import type { SwarmDeps, SwarmSpec } from './spec/swarm.ts'
+import type { AgentSpec, SwarmDeps, SwarmSpec } from './spec/swarm.ts'
 
 type Words = Pick<SwarmMessageOptions, 'payload' | 'images' | 'hear'>
 

@@ -1,64 +1,67 @@
-export { aguiCodec } from './agui/codec.ts'
-export type { AguiPart } from './agui/message.ts'
-export { parseAguiMessage } from './agui/message.ts'
-export { readAguiParts, writeAguiParts } from './agui/parts.ts'
-export type { AguiUsage } from './agui/usage.ts'
-export { readAguiUsage, writeAguiUsage } from './agui/usage.ts'
-export { planActivityTypes } from './agui/write.ts'
-export type { ReadContext } from './codec/codec.ts'
-export { markerName } from './codec/origin-marker.ts'
-export { repairPairs } from './codec/pair-repair.ts'
-export type { EntryDecision } from './entry/decision.ts'
-export { decisionOf } from './entry/decision.ts'
-export type { EntryBody, EntryContent, EntryTool, LosslessDiff, TranscriptEntry } from './entry/entry.ts'
-export { contentIsEmpty, contentOfText, entryBodySchema, textOfContent, transcriptEntrySchema } from './entry/entry.ts'
+export { aguiCodec, planActivityTypes } from './agui/codec.ts'
+export type { AguiPart, AguiUsage } from './agui/message.ts'
+export { parseAguiMessage, readAguiParts, readAguiUsage, writeAguiParts, writeAguiUsage } from './agui/message.ts'
+export type { ReadContext } from './codec/dialect.ts'
+export { markerName } from './codec/dialect.ts'
+export { repairPairs } from './codec/tool-entry.ts'
+export type { EntryBody, EntryContent, EntryDecision, EntryTool, LosslessDiff, TranscriptEntry } from './entry/entry.ts'
+export {
+  contentIsEmpty,
+  contentOfText,
+  decisionOf,
+  entryBodySchema,
+  redactEntry,
+  textOfContent,
+  transcriptEntrySchema,
+} from './entry/entry.ts'
 export type { FormatName } from './entry/kind.ts'
 export { formatNames, isChatVisible, scopeOfKind } from './entry/kind.ts'
 export { identifyEntry, nameEntry, nameNative, numberEntries, splitMessages } from './entry/place-entries.ts'
-export { redactEntry } from './entry/redact.ts'
+export type { OrphanFinding } from './envelope/build.ts'
 export {
   buildQuestionEnvelope,
   buildTextEnvelope,
   buildToolCallEnvelope,
   buildToolResultEnvelope,
+  coalesceEnvelopes,
+  findOrphanEnvelopes,
+  pruneOrphanEnvelopes,
+  textOfEnvelopeContent,
+  toProviderMessage,
+  toProviderMessages,
 } from './envelope/build.ts'
-export { coalesceEnvelopes, textOfEnvelopeContent } from './envelope/coalesce.ts'
 export { envelopeCodec } from './envelope/codec.ts'
 export type { AgentMessageEnvelope, EnvelopeType, ProviderMessage } from './envelope/envelope.ts'
 export { normalizeEnvelope } from './envelope/normalize.ts'
-export { toProviderMessage, toProviderMessages } from './envelope/provider-message.ts'
-export { reportConversation } from './envelope/runs/conversation-contract.ts'
-export type { ConversationResult } from './envelope/runs/conversation-result.ts'
-export { buildFailedResult, normalizeConversationResult } from './envelope/runs/conversation-result.ts'
 export type { PendingAction, PendingActions } from './envelope/runs/pending-action.ts'
 export { createPendingActions, pendingActionSchema } from './envelope/runs/pending-action.ts'
-export type { ConversationRequest } from './envelope/runs/run-conversation.ts'
-export { runConversation } from './envelope/runs/run-conversation.ts'
-export { auditTool, observeTool } from './envelope/runs/tool-audit.ts'
+export type { ConversationRequest, ConversationResult } from './envelope/runs/run-conversation.ts'
+export {
+  buildFailedResult,
+  normalizeConversationResult,
+  reportConversation,
+  runConversation,
+} from './envelope/runs/run-conversation.ts'
 export type { WantedCall } from './envelope/runs/tool-policy.ts'
-export { buildDecisionEnvelope, callUnderPolicy, createPolicyMemory } from './envelope/runs/tool-policy.ts'
-export { claimRun, screenExternalMessage } from './envelope/sessions/run-claim.ts'
-export type { Session, SessionPrincipal } from './envelope/sessions/session.ts'
+export {
+  auditTool,
+  buildDecisionEnvelope,
+  callUnderPolicy,
+  createPolicyMemory,
+  observeTool,
+} from './envelope/runs/tool-policy.ts'
+export type { Session, SessionPrincipal, SessionStore } from './envelope/sessions/session.ts'
 export { checkSessionOwner } from './envelope/sessions/session.ts'
-export type { SessionStore } from './envelope/sessions/session-port.ts'
-export { createSessionStore } from './envelope/sessions/session-store.ts'
-export type { OrphanFinding } from './envelope/tool-pairs.ts'
-export { findOrphanEnvelopes, pruneOrphanEnvelopes } from './envelope/tool-pairs.ts'
-export { codecs } from './exchange/codecs.ts'
-export type { ExchangeFormat } from './exchange/formats.ts'
-export { exchangeFormats } from './exchange/formats.ts'
-export type { Imported } from './exchange/thread.ts'
-export { exportThread, importThread } from './exchange/thread.ts'
-export { hashContent } from './json/content-hash.ts'
-export { copyJson } from './json/copy.ts'
+export { claimRun, createSessionStore, screenExternalMessage } from './envelope/sessions/session-store.ts'
+export type { ExchangeFormat } from './exchange/thread.ts'
+export { codecs, exchangeFormats, exportThread, importThread } from './exchange/thread.ts'
 export type { JsonMap } from './json/difference.ts'
-export { diffJson, isJsonDifference, patchJson } from './json/difference.ts'
+export { copyJson, diffJson, hashContent, isJsonDifference, patchJson } from './json/difference.ts'
 export { formatUuidOf } from './json/uuid.ts'
 export { normalizedCodec } from './normalized/codec.ts'
-export { createMemoryRecords } from './store/memory-records.ts'
-export { createMemoryTranscript } from './store/memory-store.ts'
+export { countFitting, createMemoryTranscript } from './store/memory-store.ts'
 export type { RecordKey, RecordQuota, RecordStore, RecordTies, StoredRecord } from './store/record-store.ts'
-export { countFitting } from './store/select-entries.ts'
+export { createMemoryRecords } from './store/record-store.ts'
 export type {
   EntryRange,
   OwnerQuota,
@@ -69,22 +72,26 @@ export type {
 } from './store/transcript-store.ts'
 export { createStoreBuilders } from './store-format/build.ts'
 export { storeCodec } from './store-format/codec.ts'
-export { filterMessagesByRole, isMessageTurnComplete, prepareJobHistory } from './store-format/filter-messages.ts'
-export { createStoreMemory } from './store-format/memory-message-store.ts'
-export type { StoreMessage } from './store-format/message.ts'
-export { parseStoreMessage } from './store-format/message.ts'
+export {
+  filterMessagesByRole,
+  isMessageTurnComplete,
+  prepareJobHistory,
+  readStoreNote,
+} from './store-format/filter-messages.ts'
+export type { StoreMessage, StoreMessageType } from './store-format/message.ts'
+export {
+  findMessageTypeInfo,
+  isMessageType,
+  messageTypeNames,
+  messageTypes,
+  parseStoreMessage,
+} from './store-format/message.ts'
 export type { AgentViewOptions, MessageStore, TeamViewOptions } from './store-format/message-store.ts'
-export { seedAgentTypes } from './store-format/message-store.ts'
-export type { StoreMessageType } from './store-format/message-types.ts'
-export { findMessageTypeInfo, isMessageType, messageTypeNames, messageTypes } from './store-format/message-types.ts'
-export { readStoreNote } from './store-format/read-note.ts'
+export { createStoreMemory, seedAgentTypes } from './store-format/message-store.ts'
 export { createTranscriptMessageStore } from './store-format/transcript-message-store.ts'
 export { withTurnFrames } from './store-format/turn-frames.ts'
 export { swarmCodec } from './swarm/codec.ts'
-export { detectImageType } from './swarm/image.ts'
 export type { ExecutionMode, SwarmImage, SwarmMessage, SwarmRole, SwarmToolCall } from './swarm/message.ts'
-export { encodeSwarmImages, hasOnlyText, parseSwarmMessage, swarmRoles } from './swarm/message.ts'
-export { buildHistory } from './views/history-entries.ts'
+export { detectImageType, encodeSwarmImages, hasOnlyText, parseSwarmMessage, swarmRoles } from './swarm/message.ts'
 export type { ViewConfig } from './views/views.ts'
-export { viewEntries } from './views/views.ts'
-export { findAnsweredQuestion, listOpenWaits } from './views/waits.ts'
+export { buildHistory, findAnsweredQuestion, listOpenWaits, viewEntries } from './views/views.ts'

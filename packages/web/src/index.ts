@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import type { Channel, ChannelContext, ObjectStore, OperatorApprovals, OperatorQuestions } from '@postern/core'
 import { createSender } from '@postern/core'
 import type { ChannelModule } from '@postern/http'
-import { readBody } from '@postern/http'
 import type { ScopeTable } from '@postern/http/tokens'
 import { joinTokenRules } from '@postern/http/tokens'
 import { createResponseSemaphore } from '@postern/limits'
@@ -12,21 +11,19 @@ import { createWebAttachments } from './attachments/attachment-store.ts'
 import type { WebConfig } from './config.ts'
 import { webConfigSchema } from './config.ts'
 import { deliverRun } from './deliver.ts'
-import type { BoundTranscript, RecordDeps, WebDeps } from './deps.ts'
-import { boundTranscript } from './history/bounded-transcript.ts'
-import { findWebThread } from './history/web-thread.ts'
-import { webDescriptor } from './identity/descriptor.ts'
-import { readChatKey } from './identity/owner-key.ts'
+import type { BoundTranscript, RecordDeps, WebDeps } from './endpoint.ts'
+import { boundTranscript } from './endpoint.ts'
 import { addressRun, describeResponse, renderResponse, showChatAnswer } from './render.ts'
+import { findWebThread } from './resolve.ts'
 import { createWebRoutes } from './routes.ts'
 import { createRunReplay } from './runs/replay.ts'
 import { openS3Bytes } from './s3/open-s3.ts'
+import { readChatKey, webDescriptor } from './speaker.ts'
 import { createVerifyOwner } from './verify.ts'
 
 export { formatPlace, parseSignedUrl } from './attachments/signed-url.ts'
 export type { WebConfig } from './config.ts'
 export { webConfigSchema } from './config.ts'
-export type { BoundTranscript } from './deps.ts'
 export { openS3Bytes } from './s3/open-s3.ts'
 
 /** What the chat needs beside what every channel does: conversations as they are read back, and people's files. */
@@ -80,10 +77,6 @@ export async function openWeb(config: WebConfig, context: WebContext): Promise<C
     verifyOwner: createVerifyOwner(config, { ...gateway, scopes }),
     responseSemaphore: createResponseSemaphore(atOnce),
     attachments: createWebAttachments({ config, gateway, objects, key: Buffer.from(secret, 'base64') }),
-    openBody: async (request: Request, maxBytes: number) => {
-      const body = await readBody(request, maxBytes)
-      return new Request(request.url, { method: 'POST', headers: request.headers, body: new Uint8Array(body) })
-    },
   }
   const routes = createWebRoutes(deps, approvals && { approvals, questions, isOperatorToken })
   const sender = createSender({
@@ -115,8 +108,8 @@ function quotaOf({ limits }: WebConfig): OwnerQuota {
   return { threads: limits.threads_per_owner, entries: limits.entries_per_owner, bytes: limits.bytes_per_owner }
 }
 
-export { webDescriptor } from './identity/descriptor.ts'
-export { formatChatOwner } from './identity/speaker.ts'
+export { webDescriptor } from './speaker.ts'
+export { formatChatOwner } from './verify.ts'
 
 /** As the gateway's list has it. */
 export const web: ChannelModule<WebConfig, 'web', WebContext> = {

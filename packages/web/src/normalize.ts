@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto'
 import type { Intake, Json, MentionRelay, OwnThread } from '@postern/core'
-import { isoTime } from '@postern/core'
-import { webDescriptor } from './identity/descriptor.ts'
-import type { WebPerson } from './identity/speaker.ts'
-import { proofOf, senderOf } from './identity/speaker.ts'
-import type { ReadContent } from './input/read-parts.ts'
+import { isJsonObject, isoTime } from '@postern/core'
+import type { TranscriptEntry } from '@postern/transcript'
+import type { AskedRun, ReadContent } from './input/read-run-input.ts'
+import type { Conversation, RunNews } from './resolve.ts'
+import { webDescriptor } from './speaker.ts'
+import type { WebPerson } from './verify.ts'
+import { proofOf, senderOf } from './verify.ts'
 
 /** What a person says in a run. Their identity is proven. */
 export interface ProvenRun {
@@ -80,6 +82,7 @@ function leaveOutFormer(document: unknown, former: ReadonlySet<string>): unknown
 }
 
 const longest = 64 * 1024
+
 // A pattern that starts to match also ends, so text that resembles addresses is read once.
 const signedUrl = /https?:\/\/[^/?#\s"]+(\/storage\/v1\/object\/sign\/[^?#\s"]+)(?:\?[^#\s"]*)?/g
 
@@ -88,4 +91,64 @@ function hideTokens(_: string, value: unknown): unknown {
   if (typeof value !== 'string') return value
   if (value.length > longest && /^[A-Za-z0-9+/=\s]+$/.test(value)) return `sha256:${hash('sha256', value)}`
   return value.replace(signedUrl, '$1').replace(/([?&]token=)[^&#\s"]+/g, '$1')
+}
+
+type OwnCall = Pick<NonNullable<TranscriptEntry['tool']>, 'call_id' | 'name' | 'args'>
+
+/** What a run took that its stored request does not have: who called, and what of it was new to the conversation. */
+export interface RunArrival {
+  readonly owner: WebPerson
+  /** Ids of the messages that were new. */
+  readonly said: readonly string[]
+  /** Of results that the client brought: the calls, by their ids. */
+  readonly calls?: readonly OwnCall[]
+  readonly answers?: readonly string[]
+  /** The files that came along: the digests of their bytes, and their names. */
+  readonly files?: readonly { readonly digest: string; readonly name: string }[]
+  readonly joined?: {
+    readonly id: number
+    readonly via: string
+    readonly key: string
+    readonly mentionRelay: MentionRelay
+  }
+}
+
+/** What a run says, before it is stored. */
+export interface SaidRun {
+  readonly asked: AskedRun
+  readonly news: RunNews
+  /** Answers to questions that waited. */
+  readonly answers: readonly string[]
+  readonly content: ReadContent
+  /** The conversation of another channel that it continues. */
+  readonly joined: Conversation['joined']
+}
+
+export function recordRun({ asked, news, answers, content, joined }: SaidRun): Json {
+  const { owner, subject, issuer, address } = asked.owner
+  const arrival: RunArrival = {
+    owner: { owner, subject, issuer, address },
+    said: news.said.map(({ id }) => id),
+    ...(news.toolResults.length > 0 && { calls: news.toolResults.map(({ call }) => describeCall(call)) }),
+    ...(answers.length > 0 && { answers }),
+    ...(content.blobs.length > 0 && { files: content.parts.flatMap(describeFile) }),
+    ...(joined && {
+      joined: { id: joined.id, via: joined.via, key: joined.key, mentionRelay: joined.mentionRelay },
+    }),
+  }
+  return arrival as unknown as Json
+}
+
+function describeFile(part: ReadContent['parts'][number]) {
+  if (part.kind !== 'file' || part.bytes_ref.kind !== 'content_addressed') return []
+  return [{ digest: part.bytes_ref.digest, name: part.name ?? '' }]
+}
+
+function describeCall({ call_id, name, args }: OwnCall): OwnCall {
+  return { call_id, ...(name !== undefined && { name }), ...(args !== undefined && { args }) }
+}
+
+/** Undefined when it is no record of a run. */
+export function restoreRun(record: Json): RunArrival | undefined {
+  return isJsonObject(record) && Array.isArray(record.said) ? (record as unknown as RunArrival) : undefined
 }

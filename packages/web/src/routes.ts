@@ -1,9 +1,9 @@
+import type { Context } from 'hono'
 import { Hono } from 'hono'
-import type { WebDeps } from './deps.ts'
 import { createSessionRoutes } from './dialects/session-routes.ts'
 import { createStoreRoutes } from './dialects/store-routes.ts'
-import { answerCors } from './endpoint/cors.ts'
-import { refuseWrongMethods } from './endpoint/wrong-method.ts'
+import type { WebDeps } from './endpoint.ts'
+import { answerCors } from './endpoint.ts'
 import { createThreadRoutes } from './history/thread-routes.ts'
 import type { OperatorRunDeps } from './operator/routes.ts'
 import { createOperatorRunRoutes } from './operator/routes.ts'
@@ -28,4 +28,47 @@ export function createWebRoutes(deps: WebDeps, operators: OperatorRouteDeps | un
   if (operators) routes.route('/', createOperatorRunRoutes({ ...deps, ...operators }))
   refuseWrongMethods(routes)
   return routes
+}
+
+interface KnownPath {
+  readonly path: string
+  readonly pattern: RegExp
+  readonly methods: ReadonlySet<string>
+}
+
+/** Answers 405, with the methods a known path takes, to any other method. Call it after all other routes are registered. */
+function refuseWrongMethods(routes: Hono): void {
+  const known = listPaths(routes)
+  for (const { path } of known) routes.all(path, c => answerWrongMethod(c, known))
+}
+
+/** Leaves out middleware, which is no route. */
+function listPaths({ routes }: Hono): readonly KnownPath[] {
+  const own = routes.filter(({ method }) => method !== 'ALL')
+  return [...new Set(own.map(({ path }) => path))].map(path => ({
+    path,
+    pattern: patternOf(path),
+    methods: new Set(own.filter(route => route.path === path).map(({ method }) => method)),
+  }))
+}
+
+function patternOf(path: string): RegExp {
+  const segments = path.split('/').map(segment => {
+    if (segment === '*') return '.*'
+    return segment.startsWith(':') ? '[^/]+' : segment.replace(/[^\w-]/g, '\\$&')
+  })
+  return new RegExp(`^${segments.join('/')}$`)
+}
+
+/** A path may match several patterns. */
+function answerWrongMethod({ req }: Context, known: readonly KnownPath[]): Response {
+  const methods = new Set(known.flatMap(({ pattern, methods }) => (pattern.test(req.path) ? [...methods] : [])))
+  if (methods.has('GET')) methods.add('HEAD')
+  const allow = [...methods].sort().join(', ')
+  const detail = `Cannot answer: only ${allow} is taken here`
+  const problem = { title: 'Method Not Allowed', status: 405, code: 'unsupported', detail }
+  return new Response(JSON.stringify(problem), {
+    status: 405,
+    headers: { 'content-type': 'application/problem+json', allow },
+  })
 }

@@ -10,7 +10,6 @@ const at = (path: string) => join(root, path)
 const sources = [
   'packages/sdk/src/define-agent.ts',
   'packages/sdk/src/define-tool.ts',
-  'packages/sdk/src/read-message-text.ts',
   'apps/gateway/src/config/settings.ts',
   'apps/gateway/src/testing/start-gateway.ts',
 ]

@@ -1,14 +1,17 @@
+import { createHash } from 'node:crypto'
 import type {
   Agent,
   AgentChunk,
   AgentContext,
+  HistoricalMessage,
   Json,
   NormalizedMessage,
   OpenStream,
+  Part,
   PartialResponse,
   StreamAnswer,
 } from '@postern/core'
-import { Unavailable } from '@postern/core'
+import { plainTextOf, Unavailable } from '@postern/core'
 import { parseMediaType } from '@postern/http'
 import type { z } from 'zod'
 import { readEventData } from '../completion/event-data.ts'
@@ -16,8 +19,6 @@ import { checkPassingStatus } from '../kind/passing-status.ts'
 import type { aguiAgentSchema } from './config.ts'
 import type { RunProgress } from './events.ts'
 import { createProgress, readEvent } from './events.ts'
-import type { KeptRun } from './input.ts'
-import { describeRunInput } from './input.ts'
 
 /** Bytes of one run's events at most. */
 const maxRunBytes = 16 * 1024 * 1024
@@ -51,16 +52,11 @@ async function* converse(
   context.state.set(keepRun(run, context))
 }
 
-interface RunContext {
-  readonly context: AgentContext
-  readonly kept: KeptRun
-}
-
 /** @throws Unavailable for failures that pass @throws Error for everything else */
 async function postRun(
   { agent, config, openStream, timeoutMs, now }: AguiServer,
   message: NormalizedMessage,
-  { context, kept }: RunContext,
+  { context, kept }: { readonly context: AgentContext; readonly kept: KeptRun },
 ): Promise<StreamAnswer['body']> {
   const { keeps_history: isKeptThere, forwarded_props, api_key } = config
   const forwardedProps = forwarded_props as { readonly [name: string]: Json }
@@ -113,4 +109,70 @@ function keepRun({ state, end }: RunProgress, { log }: Pick<AgentContext, 'log'>
   if (state !== undefined && !isKept) log.warn({ most: maxState }, 'the state of an AG-UI server is too large to keep')
   const interrupts = end?.interrupts.map(({ id }) => id) ?? []
   return { ...(isKept && { state }), ...(interrupts.length > 0 && { interrupts }) }
+}
+
+/** What is kept of a conversation for the next run. */
+interface KeptRun {
+  /** The server's state, as it said last. */
+  readonly state?: Json | undefined
+  /** Ids of the interrupts that the next message answers. */
+  readonly interrupts?: readonly string[] | undefined
+}
+
+interface RunRequest {
+  readonly agent: string
+  readonly message: NormalizedMessage
+  readonly context: Pick<AgentContext, 'correlationId' | 'flags' | 'history'>
+  readonly kept: KeptRun
+  /** The server has the conversation by its thread id: only what is new is sent. */
+  readonly isKeptThere: boolean
+  readonly forwardedProps: { readonly [name: string]: Json }
+}
+
+/** The body of a run (AG-UI 1.0, RunAgentInput; servers of 0.1 take it, too). */
+function describeRunInput({ agent, message, context, kept, isKeptThere, forwardedProps }: RunRequest): object {
+  const { interrupts = [], state = {} } = kept
+  const past = isKeptThere ? [] : context.history().turns.flatMap(writeTurn)
+  const words = writeParts(message.parts)
+  // The answer to a question of the server goes to the question.
+  const isResuming = interrupts.length > 0
+  return {
+    threadId: toUuid([agent, message.received_via, message.thread_id]),
+    runId: toUuid([agent, context.correlationId, message.id]),
+    state,
+    messages: isResuming ? past : [...past, { id: toUuid([message.id]), role: 'user', content: words }],
+    tools: [],
+    context: describeSender(message, context),
+    forwardedProps,
+    ...(isResuming && { resume: interrupts.map(interruptId => ({ interruptId, status: 'resolved', payload: words })) }),
+  }
+}
+
+/** Ids of peers may tell who they are, and some servers take nothing but UUIDs. */
+function toUuid(words: readonly string[]): string {
+  const digest = createHash('sha256').update(JSON.stringify(words)).digest('hex')
+  const pieces = [digest.slice(0, 8), digest.slice(8, 12), `8${digest.slice(13, 16)}`, `8${digest.slice(17, 20)}`]
+  return [...pieces, digest.slice(20, 32)].join('-')
+}
+
+function writeTurn({ id, role, parts, timestamp, sender }: HistoricalMessage): readonly object[] {
+  const content = writeParts(parts)
+  return content === '' ? [] : [{ id: toUuid([id ?? '', timestamp, sender.address]), role, content }]
+}
+
+/** Text and links; files by their names. */
+function writeParts(parts: readonly Part[]): string {
+  const files = parts.flatMap(part =>
+    part.kind === 'file' || part.kind === 'artifact'
+      ? [`[${part.name ?? 'a file'}, ${part.mime ?? 'unknown type'}]`]
+      : [],
+  )
+  return [plainTextOf(parts), ...files].filter(Boolean).join('\n\n')
+}
+
+/** Who writes, and how that is proven: data for the agent, never words of the sender. */
+function describeSender({ sender, received_via }: NormalizedMessage, { flags = [] }: Pick<AgentContext, 'flags'>) {
+  const { address, verified, auth_method } = sender
+  const value = JSON.stringify({ address, verified, auth_method, received_via, flags })
+  return [{ description: 'The sender of the last message, and how the gateway has proven them', value }]
 }

@@ -58,8 +58,6 @@ const maxText = 200_000
 const maxCalls = 500
 const maxCallText = 256 * 1024
 
-type Reader = (event: Event, run: RunProgress) => readonly AgentChunk[]
-
 const eventSchema = z.looseObject({
   type: z.string(),
   messageId: z.string().nullish(),
@@ -86,7 +84,7 @@ const eventSchema = z.looseObject({
 type Event = z.infer<typeof eventSchema>
 
 /** Events that an answer is made of; all others are for those who watch. */
-const readers: Readonly<Record<string, Reader>> = {
+const readers: Readonly<Record<string, (event: Event, run: RunProgress) => readonly AgentChunk[]>> = {
   TEXT_MESSAGE_START: beginText,
   TEXT_MESSAGE_CONTENT: hearText,
   TEXT_MESSAGE_CHUNK: (event, run) => [...beginText(event, run), ...hearText(event, run)],

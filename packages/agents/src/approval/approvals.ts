@@ -2,9 +2,9 @@ import type { Json, Platform } from '@postern/core'
 import { describeApproval, isoTime, readApproval, refusedCall, refusedForGood, timeoutMethod } from '@postern/core'
 import type { PendingAction, PendingActions, RecordStore } from '@postern/transcript'
 import { createPendingActions } from '@postern/transcript'
-import type { ToolOutcome } from '../tools/result.ts'
-import { describeCall } from './describe-call.ts'
+import type { ToolOutcome } from '../tools/tools.ts'
 import type { Approvals, CallRule } from './port.ts'
+import { describeCall } from './port.ts'
 import { createRememberedCalls, offerRemembering } from './remembered-calls.ts'
 
 interface ApprovalDeps {

@@ -1,10 +1,9 @@
 import type { Json, ToolCallPart } from '@postern/core'
 import type { ChatMessage } from '../prompt/messages.ts'
 import { runTool } from '../rounds/run-call.ts'
-import type { ToolOutcome } from '../tools/result.ts'
-import { formatToolResult } from '../tools/result.ts'
-import type { Toolbox, ToolContext } from '../tools/tools.ts'
-import type { Approvals, DecidedCall } from './port.ts'
+import type { Tool, Toolbox, ToolContext, ToolOutcome } from '../tools/tools.ts'
+import { formatToolResult } from '../tools/tools.ts'
+import type { Approvals, DecidedCall, WaitingCall } from './port.ts'
 
 interface DecidedDeps {
   readonly tools: Toolbox['tools']
@@ -30,17 +29,29 @@ export async function endDecidedCall(
   return { part: { ...call, ...(shown.agent !== undefined && { agent: shown.agent }), ...outcome }, outcome }
 }
 
-interface EndedCall {
-  readonly id: string
-  readonly name: string
-  readonly args?: unknown
-}
-
 /** A call and its end for a model. */
-export function describeCallEnd({ id, name, args }: EndedCall, outcome: ToolOutcome): readonly ChatMessage[] {
+export function describeCallEnd(
+  { id, name, args }: { readonly id: string; readonly name: string; readonly args?: unknown },
+  outcome: ToolOutcome,
+): readonly ChatMessage[] {
   const written = { name, arguments: JSON.stringify((args ?? {}) as Json) }
   return [
     { role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: written }] },
     { role: 'tool', tool_call_id: id, content: formatToolResult(outcome) },
   ]
+}
+
+/** The end of a call that was decided before it was made; undefined: somebody must decide. */
+export async function findDecidedEnd(
+  tool: Tool,
+  call: WaitingCall,
+  { approvals, context }: { readonly approvals: Approvals; readonly context: ToolContext },
+): Promise<(() => Promise<ToolOutcome>) | undefined> {
+  const ruled = await approvals.findRemembered(call, context)
+  if (!ruled) return undefined
+  return async () => {
+    const outcome = await approvals.settle(ruled, args => runTool(tool, args, context))
+    context.signal.throwIfAborted()
+    return outcome
+  }
 }

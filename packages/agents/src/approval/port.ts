@@ -1,8 +1,18 @@
-import type { ApprovalAction, Json, NormalizedMessage, PartialResponse, Policy } from '@postern/core'
-import type { PendingAction } from '@postern/transcript'
+import type {
+  ApprovalAction,
+  ApprovalCall,
+  Json,
+  NormalizedMessage,
+  PartialResponse,
+  Policy,
+  RequirementRecord,
+} from '@postern/core'
+import { isJsonObject, readApproval, withoutTurning, writeVisibleJson } from '@postern/core'
+import type { PendingAction, RecordStore } from '@postern/transcript'
+import { pendingActionSchema } from '@postern/transcript'
 import type { ToolRule } from '../config/approval.ts'
-import type { ToolOutcome } from '../tools/result.ts'
-import type { ToolContext } from '../tools/tools.ts'
+import type { Tool, ToolContext, ToolOutcome } from '../tools/tools.ts'
+import { createArgumentCheck, toToolResult } from '../tools/tools.ts'
 
 /** A call that needs approval. */
 export interface WaitingCall {
@@ -64,3 +74,63 @@ export interface Approvals {
 
 /** Where a call is made, and for whom. */
 export type CallPlace = Pick<ToolContext, 'message' | 'flags' | 'thread' | 'messageNumber' | 'correlationId' | 'signal'>
+
+/** Characters of arguments that are shown in full. */
+const maxShown = 1_500
+
+/** The question for whoever decides: the tool's own text, or its name and all arguments. */
+export function describeCall(
+  name: string,
+  args: unknown,
+  preview: unknown,
+): { readonly summary: string; readonly shownArgs: Json } {
+  const shownArgs = (preview === undefined ? (args ?? null) : preview) as Json
+  if (typeof preview === 'string' && preview.trim() !== '') {
+    return { summary: clipShown(withoutTurning(preview)), shownArgs }
+  }
+  return { summary: `May I run "${name}" with ${clipShown(writeVisibleJson(shownArgs))}?`, shownArgs }
+}
+
+/** Says that more arguments follow. */
+function clipShown(text: string): string {
+  return text.length > maxShown ? `${text.slice(0, maxShown).toWellFormed()} … (not shown whole)` : text
+}
+
+/** The tool's description of a call; undefined when it has none or fails. */
+export async function readPreview(tool: Tool, args: unknown, context: ToolContext): Promise<unknown> {
+  try {
+    const preview = await tool.preview?.(args, context)
+    return preview === undefined ? undefined : toToolResult(preview)
+  } catch (error) {
+    context.log.warn({ tool: tool.name, err: error }, 'a tool could not say what it would do')
+    return undefined
+  }
+}
+
+/** The complete call of a requirement, from the record store, for whoever decides. */
+export function createCallFinder(
+  records: Pick<RecordStore, 'get'>,
+): (requirement: Pick<RequirementRecord, 'agent' | 'policy'>) => Promise<ApprovalCall | undefined> {
+  return async ({ agent, policy }) => {
+    const shown = readApproval(policy)
+    if (!shown) return undefined
+    const place = { kind: 'pending-action', owner: `agent:${agent}`, key: shown.action_id }
+    const action = pendingActionSchema.safeParse((await records.get(place))?.value).data
+    if (!action) return undefined
+    const schema = readSchema(action)
+    return {
+      id: shown.tool_call_id,
+      tool: action.kind,
+      ...(shown.agent !== undefined && { agent: shown.agent }),
+      summary: action.summary,
+      args: action.apply_input.args ?? {},
+      ...(schema && { schema }),
+      // The agent checks again before the run, by the tool's schema at that time.
+      findFault: args => (schema ? createArgumentCheck(schema)(args) : 'they cannot be changed'),
+    }
+  }
+}
+
+function readSchema({ metadata: { schema } }: PendingAction): ApprovalCall['schema'] {
+  return isJsonObject(schema) ? (schema as ApprovalCall['schema']) : undefined
+}

@@ -1,8 +1,7 @@
 import type { TokenUsage } from '@postern/core'
-import { parseJsonText } from '@postern/core'
+import { parseJsonText, sumUsage } from '@postern/core'
 import { z } from 'zod'
 import { findModelError, toStreamError } from './model-error.ts'
-import { readUsage } from './read-usage.ts'
 
 const callDeltaSchema = z.object({
   /** Absent from older Ollama (ollama/ollama#7881), and from whole answers. */
@@ -88,4 +87,105 @@ function parseDocument(data: string): unknown {
 
 function joinPieces(pieces: readonly { readonly type: string; readonly text?: string | null | undefined }[]): string {
   return pieces.map(({ type, text }) => (type === 'text' ? (text ?? '') : '')).join('')
+}
+
+/** Invalid values count as absent, so that no answer fails by them. */
+const countSchema = z.int().min(0).optional().catch(undefined)
+
+const promptDetailsSchema = z
+  .object({ cached_tokens: countSchema, cache_write_tokens: countSchema, cache_creation_tokens: countSchema })
+  .catch({})
+const completionDetailsSchema = z.object({ reasoning_tokens: countSchema }).catch({})
+
+/** OpenAI's names, and those that others use in their place. */
+const usageSchema = z.object({
+  prompt_tokens: countSchema,
+  completion_tokens: countSchema,
+  total_tokens: countSchema,
+  prompt_tokens_details: promptDetailsSchema.optional(),
+  completion_tokens_details: completionDetailsSchema.optional(),
+  /** Some proxies hand on the names of Anthropic, or of OpenAI's responses. */
+  input_tokens: countSchema,
+  output_tokens: countSchema,
+  cache_read_input_tokens: countSchema,
+  cache_creation_input_tokens: countSchema,
+  /** Moonshot */
+  cached_tokens: countSchema,
+  /** DeepSeek */
+  prompt_cache_hit_tokens: countSchema,
+  reasoning_tokens: countSchema,
+})
+
+type ToldUsage = z.output<typeof usageSchema>
+
+/** What an answer cost by its server, in our accounting; undefined without valid values. */
+export function readUsage(value: unknown): TokenUsage | undefined {
+  const told = usageSchema.safeParse(value).data
+  if (!told) return undefined
+  const input = readInput(told)
+  const output = readOutput(told, input.input_tokens)
+  const counts = Object.entries({ ...input, ...output }).filter(([, count]) => count !== undefined)
+  // No answer is free, so zeros mean absent values.
+  if (!counts.some(([, count]) => count !== 0)) return undefined
+  return sumUsage([Object.fromEntries(counts)])[0]
+}
+
+/** A cache count above the prompt's is counted beside it (Anthropic's accounting) and not as a part. */
+function readInput(told: ToldUsage) {
+  const { prompt_tokens_details: details = {} } = told
+  const cached =
+    details.cached_tokens ?? told.cache_read_input_tokens ?? told.prompt_cache_hit_tokens ?? told.cached_tokens
+  const written = details.cache_write_tokens ?? details.cache_creation_tokens ?? told.cache_creation_input_tokens
+  const given = told.prompt_tokens ?? told.input_tokens
+  if (given === undefined) return {}
+  const parts = (cached ?? 0) + (written ?? 0)
+  return {
+    input_tokens: parts > given ? given + parts : given,
+    cached_input_tokens: cached,
+    cache_write_input_tokens: written,
+  }
+}
+
+/** xAI counts thoughts beside the answer, Gemini in the total alone: whatever is no input has been put out. */
+function readOutput({ total_tokens: total = 0, ...told }: ToldUsage, input: number | undefined) {
+  const reasoning = told.completion_tokens_details?.reasoning_tokens ?? told.reasoning_tokens
+  const said = told.completion_tokens ?? told.output_tokens
+  const rest = input === undefined || total < input ? undefined : total - input
+  if (said === undefined && !rest) return {}
+  const output = Math.max(said ?? 0, rest ?? 0)
+  return {
+    output_tokens: reasoning !== undefined && reasoning > output ? output + reasoning : output,
+    reasoning_tokens: reasoning,
+  }
+}
+
+interface TailDeps {
+  /** Whether anybody needs the cost of the answer. */
+  readonly isWanted: boolean
+  /** The end has come. The wait for more is short. */
+  startTail(): void
+}
+
+/** An answer in pieces, and its end with the cost, which most servers send after it. A missing or wrong cost never spoils the answer. */
+export async function* holdEnd(
+  chunks: AsyncIterable<Chunk>,
+  { isWanted, startTail }: TailDeps,
+): AsyncGenerator<Chunk, void, undefined> {
+  let end: Chunk | undefined
+  try {
+    for await (const chunk of chunks) {
+      if (end) end = { ...end, usage: chunk.usage }
+      else if (chunk.finish === undefined) yield chunk
+      else {
+        // Its text does not wait.
+        yield { ...chunk, finish: undefined }
+        end = { ...streamEnd, finish: chunk.finish }
+        startTail()
+      }
+      if (end && (!isWanted || chunk.usage || chunk === streamEnd)) break
+    }
+  } catch (error) {
+    if (!end) throw error
+  }
+  if (end) yield end
 }

@@ -2,13 +2,11 @@ import type { OpenStream, Platform, StreamAnswer } from '@postern/core'
 import { parseIfJson, Unavailable } from '@postern/core'
 import { parseMediaType } from '@postern/http'
 import { checkPassingStatus } from '../kind/passing-status.ts'
-import { holdEnd } from './answer-end.ts'
 import type { Chunk } from './chunk.ts'
-import { readChunk, streamEnd } from './chunk.ts'
+import { holdEnd, readChunk, streamEnd } from './chunk.ts'
 import { readEventData } from './event-data.ts'
-import { findModelError, isContentRefused, toStatusError } from './model-error.ts'
-import type { UsageAsking } from './usage-asking.ts'
-import { postAsking } from './usage-asking.ts'
+import type { UsageAsking } from './model-error.ts'
+import { findModelError, isContentRefused, postAsking, toStatusError } from './model-error.ts'
 
 /** Bytes of one answer at most, with reasoning. */
 const maxAnswerBytes = 16 * 1024 * 1024
@@ -36,10 +34,8 @@ const breathMs = 2_000
 /** How long to wait after the end for the cost, ms. The text has been sent by then. */
 const tailMs = 2_000
 
-type ReadBody = (body: StreamAnswer['body']) => AsyncGenerator<Chunk, void, undefined>
-
 /** Reads by the media type of the answer, because many servers answer whole, and some do not declare a stream. */
-const bodyReaders: Readonly<Record<string, ReadBody>> = {
+const bodyReaders: Readonly<Record<string, (body: StreamAnswer['body']) => AsyncGenerator<Chunk, void, undefined>>> = {
   'text/event-stream': readStream,
   'text/plain': readStream,
   '': readStream,

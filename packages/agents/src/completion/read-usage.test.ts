@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readUsage } from './read-usage.ts'
+import { readUsage } from './chunk.ts'
 
 describe('readUsage()', () => {
   test.each([

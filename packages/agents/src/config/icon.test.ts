@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { ConfigError } from '@postern/core'
 import { describe, expect, test } from 'vitest'
 import { openAgentGateway } from '../../test/gateway.ts'
-import { readIcon } from './icon.ts'
+import { readIcon } from './profile.ts'
 
 const baseDir = mkdtempSync(join(tmpdir(), 'postern-icons-'))
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')

@@ -1,11 +1,42 @@
-import type { Agent, GuardedFetch, Log, OpenStream, Platform } from '@postern/core'
-import { agentAccessShape, agentPeopleShape, messageKinds } from '@postern/core'
+import type { Agent, GuardedFetch, Log, OpenStream, Platform, QueueMode, QueueModeName } from '@postern/core'
+import { agentAccessShape, agentPeopleShape, messageKinds, queueModes } from '@postern/core'
 import type { RecordStore, ThreadKey, TranscriptStore } from '@postern/transcript'
 import { z } from 'zod'
-import { durationSchema } from '../config/duration.ts'
+import { durationSchema, parseDeadline } from '../config/duration.ts'
 import { profileConfigShape } from '../config/profile.ts'
-import { queueConfigShape } from '../config/queue.ts'
 import { historyViews } from './history-view.ts'
+
+const longestWindowMs = 10_000
+
+const windowSchema = durationSchema.refine(
+  text => parseDeadline(text) <= longestWindowMs,
+  `must be at most ${longestWindowMs / 1000}s: the sender waits as long`,
+)
+
+/** How much of an agent runs at once, and what becomes of messages that come meanwhile. */
+const queueConfigShape = {
+  /** Turns of the agent at a time; turns that wait for another agent do not count; default: 32. */
+  concurrency: z.int().min(1).max(1_000).optional(),
+  /** What happens to messages that arrive while the agent works on their conversation. */
+  queue: z
+    .union([
+      z.enum(queueModes),
+      z.strictObject({
+        /** Answer the messages together. */
+        mode: z.literal('merge'),
+        /** How long a message waits for further ones of its sender. */
+        window: windowSchema,
+      }),
+    ])
+    .default('queue'),
+}
+
+/** Undefined: each message in its order. */
+export function readQueueMode(queue: z.output<typeof queueConfigShape.queue>): QueueMode | undefined {
+  const mode: QueueModeName = typeof queue === 'string' ? queue : queue.mode
+  if (mode === 'queue') return undefined
+  return { mode, ...(typeof queue === 'object' && { windowMs: parseDeadline(queue.window) }) }
+}
 
 /** What every agent may be configured with, whatever its kind. */
 export const commonAgentSchema = z.strictObject({

@@ -22,8 +22,6 @@ interface HistoryViewOptions extends SlidingWindowOptions {
   readonly keep?: number | undefined
 }
 
-type OtherView = Exclude<HistoryViewName, 'sliding'>
-
 interface ViewRow {
   /** Whether it reads notes, too. */
   readonly seesNotes?: true
@@ -31,7 +29,7 @@ interface ViewRow {
   configure(keep: number | undefined, moment: HistoryMoment): ViewConfig
 }
 
-const views: Readonly<Record<OtherView, ViewRow>> = {
+const views: Readonly<Record<Exclude<HistoryViewName, 'sliding'>, ViewRow>> = {
   'role:orchestrator': {
     configure: keep => ({ role: { role: 'orchestrator', max_conversation_turns: keep } }),
   },

@@ -1,4 +1,4 @@
-import type { NormalizedMessage, TextPart } from '@postern/core'
+import type { Agent, NormalizedMessage, Part, Sender, TextPart } from '@postern/core'
 
 const entities: Readonly<Record<string, string>> = {
   amp: '&',
@@ -28,4 +28,44 @@ function stripTags(html: string): string {
     .replace(/<[^<>]*>/g, '')
     .replace(/&(#?\w{1,8});/g, (whole, name: string) => entities[name] ?? whole)
     .replace(/\n{3,}/g, '\n\n')
+}
+
+/** Longest quotation, UTF-16 code units. */
+const maxQuoted = 4_000
+
+/** Repeats the message, with the sender's address and its proof. */
+export function createEchoAgent(): Agent {
+  return { handle: message => [quoteReceived(message), ...describeSender(message.sender)].join('\n') }
+}
+
+function quoteReceived(message: NormalizedMessage): string {
+  const text = clip(readReceivedText(message)) || '(no text)'
+  const lines = [...text.split('\n'), ...message.parts.map(nameFile).filter(Boolean)]
+  return `${lines.map(line => `> ${line}`.trimEnd()).join('\n')}\n`
+}
+
+function describeSender(sender: Sender): readonly string[] {
+  const issuer = sender.identities?.find(({ proof }) => proof.type === 'transport')?.issuer
+  const facts = [
+    ['From', sender.address],
+    ['Proven by', asCode(sender.auth_method)],
+    ['Verified', sender.verified ? 'yes' : 'no'],
+    ['Key', asCode(sender.key_id)],
+    ['Issuer', asCode(issuer)],
+  ]
+  return facts.filter(([, value]) => value).map(([label, value]) => `- **${label}:** ${value}`)
+}
+
+function nameFile(part: Part): string {
+  if (part.kind !== 'file' && part.kind !== 'artifact') return ''
+  return `[${part.kind}: ${part.name ?? part.description ?? 'unnamed'}${part.mime ? `, ${part.mime}` : ''}]`
+}
+
+// A key id is the peer's text, so it must not break its code span or its line.
+function asCode(text: string | undefined): string | undefined {
+  return text && `\`${text.replace(/[`\p{Cc}]/gu, '')}\``
+}
+
+function clip(text: string): string {
+  return text.length > maxQuoted ? `${text.slice(0, maxQuoted)}…` : text
 }

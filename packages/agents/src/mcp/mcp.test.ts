@@ -5,7 +5,7 @@ import { everything, everythingCommand, openEverything } from '../../test/mcp-se
 import { openModelAgent, textOfAnswer } from '../../test/model-agent.ts'
 import type { Complete } from '../../test/model-server.ts'
 import { call, replyWith } from '../../test/model-server.ts'
-import { readToolResult } from './result.ts'
+import { readToolResult } from './toolbox.ts'
 
 /** Calls a tool once, and says what it was told of it. */
 const callOnce =

@@ -1,14 +1,12 @@
-import { ConfigError, loadOptional } from '@postern/core'
+import { ConfigError, loadOptional, Rejection } from '@postern/core'
+import { z } from 'zod'
 import type { ToolRules } from '../config/approval.ts'
 import type { Opening } from '../kind/agent-kind.ts'
-import type { FindArgumentFault } from '../tools/arguments.ts'
-import { createArgumentCheck } from '../tools/arguments.ts'
-import type { Tool, Toolbox } from '../tools/tools.ts'
-import { openToolbox, selectTools } from '../tools/tools.ts'
+import type { FindArgumentFault, Tool, Toolbox } from '../tools/tools.ts'
+import { createArgumentCheck, openToolbox, selectTools } from '../tools/tools.ts'
 import type { McpServerConfig } from './config.ts'
 import type { McpConnection } from './connection.ts'
 import { createMcpConnection } from './connection.ts'
-import { readToolResult } from './result.ts'
 
 interface ToolSources {
   /** Path of a module. */
@@ -62,8 +60,6 @@ function addTool(tools: Map<string, Tool>, tool: Tool, key: string): void {
   tools.set(tool.name, tool)
 }
 
-type ListedTool = Awaited<ReturnType<typeof listAll>>[number]
-
 async function listTools(connection: McpConnection, config: McpServerConfig, key: string): Promise<readonly Tool[]> {
   const listed = await listAll(connection).catch((cause: Error) => {
     const problem = `the MCP server "${connection.name}" does not answer (${cause.message})`
@@ -104,7 +100,7 @@ interface ToolPlace {
   readonly name: string
 }
 
-function toTool(listed: ListedTool, { connection, name }: ToolPlace): Tool {
+function toTool(listed: Awaited<ReturnType<typeof listAll>>[number], { connection, name }: ToolPlace): Tool {
   const parameters = listed.inputSchema as Tool['parameters']
   return {
     name,
@@ -126,4 +122,43 @@ function openCheck(parameters: Tool['parameters']): FindArgumentFault {
   } catch {
     return createArgumentCheck({})
   }
+}
+
+/** Content that a tool returns (MCP 2025-11-25, server/tools §Tool Result). */
+const contentSchema = z.looseObject({
+  type: z.string(),
+  text: z.string().optional(),
+  data: z.string().optional(),
+  mimeType: z.string().optional(),
+  uri: z.string().optional(),
+  name: z.string().optional(),
+  resource: z.looseObject({ uri: z.string(), text: z.string().optional(), mimeType: z.string().optional() }).optional(),
+})
+
+const resultSchema = z.looseObject({
+  content: z.array(contentSchema).default([]),
+  structuredContent: z.unknown().optional(),
+  isError: z.boolean().optional(),
+})
+
+type Content = z.infer<typeof contentSchema>
+
+/** Characters of an error that a model is told. */
+const maxError = 2_000
+
+/** What a model is told of a result: the structured one if there is one, else text. @throws Rejection when the tool says that it failed */
+export function readToolResult(value: unknown): unknown {
+  const { content, structuredContent, isError } = resultSchema.parse(value)
+  const text = content.map(describeContent).join('\n')
+  if (isError) throw new Rejection('malformed', text.slice(0, maxError) || 'The tool failed.')
+  return structuredContent ?? text
+}
+
+/** Bytes are named only: a model reads text. */
+function describeContent({ type, text, data, mimeType, uri, name, resource }: Content): string {
+  if (type === 'text') return text ?? ''
+  if (type === 'resource') return resource?.text ?? `[${resource?.uri}, ${resource?.mimeType ?? 'unknown type'}]`
+  if (type === 'resource_link') return `[${name ?? 'a resource'}: ${uri}]`
+  const bytes = Math.floor(((data?.length ?? 0) * 3) / 4)
+  return `[${type}, ${mimeType ?? 'unknown type'}, ${bytes} bytes]`
 }

@@ -8,22 +8,20 @@ import type {
   ToolCallPart,
 } from '@postern/core'
 import { policiesOf } from '@postern/core'
-import { describeCallEnd, endDecidedCall } from '../approval/decided-call.ts'
-import { findDecidedEnd } from '../approval/decided-end.ts'
-import { readPreview } from '../approval/describe-call.ts'
+import { describeCallEnd, endDecidedCall, findDecidedEnd } from '../approval/decided-call.ts'
 import type { Approvals } from '../approval/port.ts'
+import { readPreview } from '../approval/port.ts'
 import type { ModelEndpoint } from '../completion/completion.ts'
 import { openCompletion } from '../completion/completion.ts'
 import type { ToolRules } from '../config/approval.ts'
-import { readImages } from '../prompt/images.ts'
 import type { ChatMessage } from '../prompt/messages.ts'
+import { readImages } from '../prompt/messages.ts'
 import { composePrompt } from '../prompt/prompt.ts'
-import { endAnswer } from '../rounds/ending.ts'
 import type { Round } from '../rounds/round.ts'
-import { bookUsage, readRound } from '../rounds/round.ts'
+import { bookUsage, endAnswer, readRound } from '../rounds/round.ts'
 import { beginCall } from '../rounds/run-call.ts'
-import { formatToolResult } from '../tools/result.ts'
 import type { Tool } from '../tools/tools.ts'
+import { formatToolResult } from '../tools/tools.ts'
 
 export interface Model {
   readonly endpoint: ModelEndpoint

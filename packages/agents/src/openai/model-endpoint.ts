@@ -1,7 +1,7 @@
 import type { Json } from '@postern/core'
 import type { z } from 'zod'
 import type { ModelEndpoint } from '../completion/completion.ts'
-import { createUsageAsking } from '../completion/usage-asking.ts'
+import { createUsageAsking } from '../completion/model-error.ts'
 import type { AgentPlatform } from '../kind/agent-kind.ts'
 import type { openaiAgentSchema } from './config.ts'
 

@@ -28,3 +28,13 @@ export function formatDataBlock(data: Json): string {
 export function guardWords(text: string): string {
   return text.replace(likeDelimiter, '&lt;')
 }
+
+/** At most `most` UTF-16 code units, without half characters. */
+export function clipText(text: string, most: number): string {
+  return text.length > most
+    ? `${text
+        .slice(0, most)
+        .toWellFormed()
+        .replace(/\ufffd$/, '')}…`
+    : text
+}

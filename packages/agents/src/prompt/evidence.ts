@@ -1,5 +1,5 @@
 import type { HistoricalSender, Json, NormalizedMessage, Part } from '@postern/core'
-import { clipText } from './clip-text.ts'
+import { clipText } from './data-block.ts'
 
 /** Limits of each kind: how many are named, and the characters of each. */
 const most = { count: 20, name: 200, title: 300, url: 2_000, description: 2_000, quote: 4_000, json: 8_000 }

@@ -1,11 +1,9 @@
 import type { HistoricalMessage, HistoricalSender, NormalizedMessage, Part } from '@postern/core'
 import { renderAgentChain } from '@postern/core'
 import { readReceivedText } from '../kind/received-text.ts'
-import { clipText } from './clip-text.ts'
-import { dataBlockRules, formatDataBlock, guardWords } from './data-block.ts'
+import { clipText, dataBlockRules, formatDataBlock, guardWords } from './data-block.ts'
 import { describeSpeaker, describeThings, describeWriter, isQuote } from './evidence.ts'
-import type { ImagePiece } from './images.ts'
-import type { ChatMessage } from './messages.ts'
+import type { ChatMessage, ImagePiece } from './messages.ts'
 import { toAssistantMessages } from './messages.ts'
 
 /** Characters of a message for a model. */

@@ -1,9 +1,7 @@
-import type { AgentChunk, TokenUsage } from '@postern/core'
-import type { Chunk } from '../completion/chunk.ts'
+import type { AgentChunk, Log, TokenUsage } from '@postern/core'
+import { Unavailable } from '@postern/core'
+import type { CallDelta, Chunk } from '../completion/chunk.ts'
 import type { ModelEndpoint } from '../completion/completion.ts'
-import type { WrittenCall } from './call-list.ts'
-import { createCallList } from './call-list.ts'
-import { createSpeech } from './speech.ts'
 
 /** One answer of a model, and why it stopped. */
 export interface Round {
@@ -50,4 +48,157 @@ export function bookUsage(
   { model, usage: { isWanted } }: Pick<ModelEndpoint, 'model' | 'usage'>,
 ): readonly AgentChunk[] {
   return usage && isWanted ? [{ usage: [{ model, ...usage }] }] : []
+}
+
+/** A call as the model wrote it. */
+export interface WrittenCall {
+  /** The model's own; empty when it gave none. */
+  readonly id: string
+  readonly name: string
+  /** JSON, if the model did well. */
+  readonly args: string
+}
+
+/** Joins calls that come in pieces, however a server splits them. */
+interface CallList {
+  add(delta: CallDelta): void
+  readonly calls: readonly WrittenCall[]
+}
+
+const maxCalls = 32
+const maxArgs = 256 * 1024
+
+function createCallList(): CallList {
+  const calls: { id: string; name: string; args: string; readonly index: number | undefined }[] = []
+
+  function begin({ index, id, function: named }: CallDelta) {
+    if (calls.length === maxCalls) throw new Error(`The model calls more than ${maxCalls} tools at once`)
+    const call = { id: id ?? '', name: named?.name ?? '', args: '', index: index ?? undefined }
+    calls.push(call)
+    return call
+  }
+
+  return {
+    calls,
+    add(delta) {
+      const { index, function: said } = delta
+      const last = typeof index === 'number' ? calls.findLast(call => call.index === index) : calls.at(-1)
+      const call = last && !isAnother(delta, last) ? last : begin(delta)
+      call.args += toArgs(said?.arguments)
+      if (call.args.length > maxArgs) throw new Error('The model calls a tool with too large arguments')
+    },
+  }
+}
+
+/** Ollama gives each whole call index 0 or none. Only a name begins a call, because some servers repeat the id. */
+function isAnother({ index, id, function: said }: CallDelta, last: WrittenCall): boolean {
+  if (!said?.name) return false
+  return id ? id !== last.id : typeof index !== 'number'
+}
+
+/** Some servers send the object itself. */
+function toArgs(args: unknown): string {
+  if (args === undefined || args === null) return ''
+  return typeof args === 'string' ? args : JSON.stringify(args)
+}
+
+/** The part of a model's text that is meant for the user. */
+interface Speech {
+  /** The text to send now. */
+  add(piece: string): string
+  /** The text held back. */
+  end(): string
+}
+
+const opening = '<think>'
+const closing = '</think>'
+
+/**
+ * Leaves out white space before the first word, and reasoning that a server left in the text (`<think>` at its beginning), however it is
+ * split.
+ */
+function createSpeech(): Speech {
+  let stage: 'before' | 'thinking' | 'speaking' = 'before'
+  let held = ''
+
+  function begin(): string {
+    const text = held.trimStart()
+    if (text.startsWith(opening)) {
+      stage = 'thinking'
+      held = text.slice(opening.length)
+      return think()
+    }
+    if (opening.startsWith(text)) return ''
+    stage = 'speaking'
+    held = ''
+    return text
+  }
+
+  function think(): string {
+    const end = held.indexOf(closing)
+    if (end < 0) {
+      held = held.slice(-closing.length)
+      return ''
+    }
+    stage = 'before'
+    held = held.slice(end + closing.length)
+    return begin()
+  }
+
+  return {
+    add(piece) {
+      if (stage === 'speaking') return piece
+      held += piece
+      return stage === 'before' ? begin() : think()
+    },
+    end: () => (stage === 'before' ? held.trimStart() : ''),
+  }
+}
+
+interface EndingDeps {
+  /** Whether an empty answer is intended. */
+  readonly mayStaySilent: boolean
+  readonly hasSpoken: boolean
+  readonly log: Log
+}
+
+/** Why a model stops, by `finish_reason`. Other reasons are an ordinary end. */
+const endings: Readonly<Record<string, (round: Round, deps: EndingDeps) => readonly AgentChunk[]>> = {
+  stop: endWell,
+  length: endCutOff,
+  content_filter: refuse,
+  refusal: refuse,
+  abort: breakOff,
+  error: breakOff,
+}
+
+/** What to add when a model calls no tool: nothing, a refusal, a mark. @throws Error, Unavailable */
+export function endAnswer(round: Round, deps: EndingDeps): readonly AgentChunk[] {
+  if (round.refusal.trim()) return refuse(round)
+  return (endings[round.finish] ?? endWell)(round, deps)
+}
+
+function endWell({ text }: Round, { mayStaySilent, hasSpoken, log }: EndingDeps): readonly AgentChunk[] {
+  if (text.trim() || hasSpoken) return []
+  if (!mayStaySilent) throw new Error('The model answered with nothing')
+  log.info({}, 'the model chose to say nothing')
+  return []
+}
+
+function endCutOff({ text }: Round, { log }: EndingDeps): readonly AgentChunk[] {
+  if (!text.trim()) throw new Error('The model used up its longest answer before it said anything; raise "max_tokens"')
+  log.warn({}, 'the answer of the model was cut off; raise "max_tokens"')
+  return [' […]']
+}
+
+/** Most characters of the model's own explanation. */
+const maxReason = 2_000
+
+function refuse({ refusal }: Round): readonly AgentChunk[] {
+  const message = refusal.trim().slice(0, maxReason) || 'This will not be answered.'
+  return [{ status: 'rejected', parts: [{ kind: 'policy', policy: { kind: 'forbidden', message } }] }]
+}
+
+function breakOff(): never {
+  throw new Unavailable('The model broke off its answer')
 }

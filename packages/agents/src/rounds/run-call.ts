@@ -1,9 +1,8 @@
 import type { ToolCallPart } from '@postern/core'
 import { parseJsonText, Rejection, Unavailable, Undeliverable } from '@postern/core'
-import type { ToolOutcome } from '../tools/result.ts'
-import { toToolResult } from '../tools/result.ts'
-import type { Tool, ToolContext } from '../tools/tools.ts'
-import type { WrittenCall } from './call-list.ts'
+import type { Tool, ToolContext, ToolOutcome } from '../tools/tools.ts'
+import { toToolResult } from '../tools/tools.ts'
+import type { WrittenCall } from './round.ts'
 
 /** A parsed call of the model: its beginning, and its result. */
 export interface BegunCall {

@@ -4,16 +4,11 @@ import type { SwarmClient } from '@postern/swarm'
 import type { TranscriptEntry, TranscriptStore } from '@postern/transcript'
 import { endDecidedCall } from '../approval/decided-call.ts'
 import type { Approvals, DecidedCall } from '../approval/port.ts'
-import type { ToolOutcome } from '../tools/result.ts'
-import { formatToolResult } from '../tools/result.ts'
-import { createMemberContext } from './members/context.ts'
+import type { ToolOutcome } from '../tools/tools.ts'
+import { formatToolResult } from '../tools/tools.ts'
 import type { OpenedMember } from './members/members.ts'
 import type { ToolTurn } from './members/tools.ts'
-
-interface AskedDeps {
-  readonly approvals: Approvals
-  readonly opened: ReadonlyMap<string, OpenedMember>
-}
+import { createMemberContext } from './members/tools.ts'
 
 interface AskedTurn {
   readonly client: SwarmClient
@@ -24,7 +19,7 @@ interface AskedTurn {
 
 /** Every call with a request for approval gets an end before its member continues: its result or its state. */
 export async function endAskedCalls(
-  deps: AskedDeps,
+  deps: { readonly approvals: Approvals; readonly opened: ReadonlyMap<string, OpenedMember> },
   heard: { readonly message: NormalizedMessage; tell(chunk: AgentChunk): void },
   { client, turn, transcript }: AskedTurn,
 ): Promise<void> {

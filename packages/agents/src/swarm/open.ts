@@ -1,12 +1,15 @@
 import type { Agent } from '@postern/core'
+import { ConfigError } from '@postern/core'
+import type { ComputeSpec } from '@postern/swarm'
+import { z } from 'zod'
 import { openApprovals } from '../approval/approvals.ts'
-import { parseDeadline } from '../config/duration.ts'
+import { durationSchema, parseDeadline } from '../config/duration.ts'
 import type { OpenedAgent, Opening } from '../kind/agent-kind.ts'
 import { openTools } from '../mcp/toolbox.ts'
+import { importModule } from '../modules/import-module.ts'
 import { openModelEndpoint } from '../openai/model-endpoint.ts'
 import type { Toolbox } from '../tools/tools.ts'
 import { createSwarmKindAgent } from './agent.ts'
-import { openComputes } from './config/computes.ts'
 import type { SwarmAgentConfig } from './config/config.ts'
 import { isModelMember } from './config/config.ts'
 import type { OpenedMember } from './members/members.ts'
@@ -60,4 +63,58 @@ async function openMember(
     ...(model && { model: { ...openModelEndpoint(model, opening.platform), seesImages: model.images } }),
     tools: box.tools,
   }
+}
+
+/** What a module of computes exports, under the name by which tools ask for it. */
+export interface ComputeDefinition {
+  /** States it is made of, and made anew with. */
+  readonly depends_on?: readonly string[] | undefined
+  /** How long it holds at most: `"5m"`. */
+  readonly ttl?: string | undefined
+  /** One for all conversations. */
+  readonly shared?: boolean | undefined
+  /** Returns JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: whoever names the states knows what they hold
+  compute(states: any): unknown
+}
+
+const definitionSchema = z.looseObject({
+  depends_on: z.array(z.string()).default([]),
+  ttl: durationSchema.optional(),
+  shared: z.boolean().default(false),
+  compute: z.custom<ComputeDefinition['compute']>(value => typeof value === 'function', 'must be a function'),
+})
+
+const fix = 'A compute is: export const name = { depends_on: ["cart"], compute({ cart }) { … } }'
+
+/** Reads what a swarm makes of its states. @throws ConfigError */
+export async function openComputes(
+  { computes, states }: Pick<SwarmAgentConfig, 'computes' | 'states'>,
+  { name, baseDir }: Pick<Opening, 'name' | 'baseDir'>,
+): Promise<readonly ComputeSpec[]> {
+  if (computes === undefined) return []
+  const key = `agents.${name}.computes`
+  const exported = (await importModule(computes, key, baseDir)) as Record<string, unknown>
+  return Object.entries(exported).map(([computeName, value]) => {
+    const { data, error } = definitionSchema.safeParse(value)
+    const fault = data ? findBasisFault(data, states) : `${error?.issues[0]?.path.join('.') || 'it'} is not valid`
+    if (!data || fault !== undefined) throw new ConfigError(key, `the compute "${computeName}": ${fault}`, fix)
+    return {
+      computeName,
+      isShared: data.shared,
+      dependsOn: data.depends_on,
+      ...(data.ttl !== undefined && { ttlMs: parseDeadline(data.ttl) }),
+      compute: given => data.compute.call(value, given) as never,
+    }
+  })
+}
+
+function findBasisFault(
+  { depends_on, shared }: Pick<z.output<typeof definitionSchema>, 'depends_on' | 'shared'>,
+  states: SwarmAgentConfig['states'],
+): string | undefined {
+  const stranger = depends_on.find(name => !Object.hasOwn(states, name))
+  if (stranger !== undefined) return `there is no state "${stranger}"`
+  const own = shared ? depends_on.find(name => !states[name]?.shared) : undefined
+  return own === undefined ? undefined : `it is shared, and the state "${own}" is not`
 }

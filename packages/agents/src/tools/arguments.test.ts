@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createArgumentCheck } from './arguments.ts'
+import { createArgumentCheck } from './tools.ts'
 
 const amount = { properties: { amount: { type: 'number' } }, required: ['amount'] }
 

@@ -1,11 +1,9 @@
 import type { AgentContext, NormalizedMessage } from '@postern/core'
-import { ConfigError } from '@postern/core'
+import { ConfigError, parseJsonText } from '@postern/core'
 import type { SwarmData } from '@postern/swarm'
 import { z } from 'zod'
 import type { ToolRules } from '../config/approval.ts'
 import { importModule } from '../modules/import-module.ts'
-import type { FindArgumentFault } from './arguments.ts'
-import { createArgumentCheck } from './arguments.ts'
 
 /** What a tool is given beside its arguments: all that an agent has, and the message that is being answered. */
 export interface ToolContext extends AgentContext {
@@ -107,4 +105,52 @@ function openCheck(name: string, parameters: Tool['parameters'], key: string): T
     const problem = `the tool "${name}": its parameters are no JSON Schema that can be checked`
     throw new ConfigError(key, problem, 'Use the keywords of JSON Schema 2020-12 without if/then and $ref.', { cause })
   }
+}
+
+/** Describes what is wrong with arguments; undefined when nothing is. */
+export type FindArgumentFault = (args: unknown) => string | undefined
+
+/**
+ * Arguments are an object, whatever the schema says. No member may have the name `__proto__`, because copying it changes the prototype.
+ * @throws Error for an invalid JSON Schema
+ */
+export function createArgumentCheck(parameters: { readonly [keyword: string]: unknown }): FindArgumentFault {
+  const whole = { type: 'object', ...parameters } as Parameters<typeof z.fromJSONSchema>[0]
+  const schema = z.fromJSONSchema(whole)
+  return args => {
+    if (hasPrototype(args)) return '__proto__: no argument may be called so'
+    const [issue] = schema.safeParse(args).error?.issues ?? []
+    return issue && `${issue.path.join('.') || 'arguments'}: ${issue.message}`
+  }
+}
+
+/** Without recursion, because the depth has no limit. */
+function hasPrototype(args: unknown): boolean {
+  const waiting: unknown[] = [args]
+  while (waiting.length > 0) {
+    const value = waiting.pop()
+    if (typeof value !== 'object' || value === null) continue
+    if (Object.hasOwn(value, '__proto__')) return true
+    for (const member of Object.values(value)) waiting.push(member)
+  }
+  return false
+}
+
+/** Characters of a result for a model. */
+const maxResult = 100_000
+
+export type ToolOutcome = { readonly result: unknown } | { readonly error: { readonly message: string } }
+
+/** The result of a call for the model: text as it is, everything else as JSON. */
+export function formatToolResult(outcome: ToolOutcome): string {
+  if ('error' in outcome) return JSON.stringify({ error: outcome.error.message })
+  return typeof outcome.result === 'string' ? outcome.result : JSON.stringify(outcome.result ?? null)
+}
+
+/** What a tool returned, as JSON can hold it. @throws Error when it cannot, or is too large for a model */
+export function toToolResult(value: unknown): unknown {
+  const text = JSON.stringify(value ?? null)
+  if (text === undefined) throw new Error('The result of a tool is no JSON')
+  if (text.length > maxResult) throw new Error(`The result of a tool is longer than ${maxResult} characters`)
+  return parseJsonText(text)
 }

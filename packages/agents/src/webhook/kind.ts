@@ -4,10 +4,8 @@ import { z } from 'zod'
 import { parseDeadline } from '../config/duration.ts'
 import type { Opening } from '../kind/agent-kind.ts'
 import { commonAgentSchema, defineAgentKind } from '../kind/agent-kind.ts'
-import { readConversationResult } from './read-result.ts'
-import { readWebhookAnswer, readWebhookReply } from './reply.ts'
-import { readWebhookKey, signWebhook } from './signature.ts'
-import { describeConversation, describeMoment } from './write-request.ts'
+import { readConversationResult, readWebhookAnswer, readWebhookReply } from './reply.ts'
+import { describeConversation, describeMoment, readWebhookKey, signWebhook } from './write-request.ts'
 
 /** Bytes of a message sent at most; a larger one goes without its `raw`. */
 const maxRequestBytes = 8 * 1024 * 1024

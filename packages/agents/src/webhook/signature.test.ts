@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { readWebhookKey, signWebhook } from './signature.ts'
+import { readWebhookKey, signWebhook } from './write-request.ts'
 
 interface Vector {
   readonly secret: string

@@ -1,11 +1,12 @@
-import type { ClientRequest, Agent as HttpAgent, RequestOptions } from 'node:http'
-import { request as requestHttp } from 'node:http'
+import type { ClientRequest, Agent as HttpAgent, IncomingMessage, RequestOptions } from 'node:http'
+import { request as requestHttp, STATUS_CODES } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { LookupFunction } from 'node:net'
-import type { FetchAnswer, FetchRequest } from '@postern/core'
+import type { DeliveryReply, FetchAnswer, FetchRequest } from '@postern/core'
+import { Unavailable, Undeliverable } from '@postern/core'
 import type { Route } from '../address/url.ts'
-import { readFetchAnswer } from './answer.ts'
-import { toFetchError } from './error.ts'
+import { refuseFetch } from '../address/url.ts'
+import { joinBytes } from '../request.ts'
 
 export interface ExchangeRequest {
   readonly method: NonNullable<FetchRequest['method']>
@@ -111,4 +112,182 @@ function runRequest(
 
 function isStale({ reusedSocket, socket }: ClientRequest, error: NodeJS.ErrnoException, bytesBefore: number): boolean {
   return reusedSocket && socket?.bytesRead === bytesBefore && /^(ECONNRESET|EPIPE)$/.test(error.code ?? '')
+}
+
+interface AnswerOptions {
+  readonly url: string
+  /** False after HEAD: the headers describe a body that does not come. */
+  readonly hasBody: boolean
+  readonly maxBytes: number
+}
+
+/** Reads an answer to its end. @throws Undeliverable when it exceeds a limit, Unavailable when it is cut short */
+async function readFetchAnswer(incoming: IncomingMessage, options: AnswerOptions): Promise<FetchAnswer> {
+  const { url, hasBody, maxBytes } = options
+  const status = incoming.statusCode ?? 0
+  if (status < 200 || status > 599) throw new Unavailable('Cannot fetch: answer has no valid status')
+  if (hasBody) checkDeclared(incoming, maxBytes)
+  const body = await collectBody(incoming, maxBytes)
+  return { status, headers: toHeaders(incoming.rawHeaders), url, body }
+}
+
+/** @throws Undeliverable when the answer's headers exceed a limit */
+export function checkDeclared({ headers }: IncomingMessage, maxBytes: number): void {
+  const coding = headers['content-encoding'] ?? 'identity'
+  const transfer = headers['transfer-encoding'] ?? 'chunked'
+  if (coding.trim().toLowerCase() !== 'identity' || transfer.trim().toLowerCase() !== 'chunked') {
+    throw refuseFetch('answer is encoded although identity was asked for')
+  }
+  if (Number(headers['content-length'] ?? 0) > maxBytes) throw refuseFetch('answer is too large')
+}
+
+function collectBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = []
+    let size = 0
+    incoming.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size > maxBytes) reject(refuseFetch('answer is too large'))
+      else chunks.push(chunk)
+    })
+    incoming.once('end', () => resolve(joinBytes(chunks, size)))
+    incoming.once('error', cause => reject(new Unavailable('Cannot fetch: answer was cut short', { cause })))
+  })
+}
+
+export function toHeaders(raw: readonly string[]): Headers {
+  const headers = new Headers()
+  for (let at = 0; at < raw.length; at += 2) headers.append(raw[at] ?? '', raw[at + 1] ?? '')
+  return headers
+}
+
+const certificateProblem = /CERT|SELF_SIGNED|UNABLE_TO_/
+
+/** The gateway's description of a network error. */
+export function toFetchError(error: unknown): Error {
+  if (error instanceof Undeliverable || error instanceof Unavailable) return error
+  const { code = '' } = error as NodeJS.ErrnoException
+  if (code === 'HPE_HEADER_OVERFLOW') return refuseFetch('answer headers are too large', { cause: error })
+  return new Unavailable(`Cannot fetch: ${describeCode(code)}`, { cause: error })
+}
+
+function describeCode(code: string): string {
+  if (certificateProblem.test(code)) return 'certificate is not valid'
+  if (code.startsWith('HPE_')) return 'answer is not HTTP'
+  return 'connection failed'
+}
+
+/** Headers that the exchange sets itself. A caller's values are left out. Nobody sends cookies. */
+const ownHeaders = new Set([
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'cookie',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** Headers that may follow a redirect to another origin: no credentials. */
+const portableHeaders = new Set(['accept', 'accept-encoding', 'accept-language', 'user-agent'])
+
+const fieldName = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
+const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/
+
+/**
+ * The header fields to send, names in lower case, with our own added. @throws Undeliverable for a name or value that would break its line
+ * (RFC 9110 §5.5)
+ */
+export function readFetchHeaders(
+  given: Readonly<Record<string, string>>,
+  { userAgent, length }: { readonly userAgent: string; readonly length: number | undefined },
+): Record<string, string> {
+  const headers: Record<string, string> = { 'user-agent': userAgent, 'accept-encoding': 'identity' }
+  for (const [name, value] of Object.entries(given)) {
+    const key = name.toLowerCase()
+    if (!fieldName.test(key) || !fieldValue.test(value))
+      throw refuseFetch('header holds characters that do not belong there')
+    if (!ownHeaders.has(key)) headers[key] = value
+  }
+  if (length !== undefined) headers['content-length'] = String(length)
+  return headers
+}
+
+/** Leaves out Authorization, Signature and all other headers for one origin. */
+export function keepPortableHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => portableHeaders.has(name)))
+}
+
+interface Deadline {
+  /** Aborts with an `Unavailable` when the time is over or the caller gives up. */
+  readonly signal: AbortSignal
+  clear(): void
+}
+
+/** The maximum of a timer. Larger values would fire at once. */
+const maxTimerMs = 2 ** 31 - 1
+
+/** One deadline for the whole exchange: queue, lookup, connect, redirects and the last byte. */
+export function openDeadline(timeoutMs: number, caller: AbortSignal | undefined): Deadline {
+  const controller = new AbortController()
+  const cancel = () => controller.abort(new Unavailable('Cannot fetch: canceled', { cause: caller?.reason }))
+  const expire = () => controller.abort(new Unavailable('Cannot fetch: no answer in time'))
+  const timer = setTimeout(expire, Math.min(timeoutMs, maxTimerMs))
+  if (caller?.aborted) cancel()
+  else caller?.addEventListener('abort', cancel, { once: true })
+  return {
+    signal: controller.signal,
+    clear() {
+      clearTimeout(timer)
+      caller?.removeEventListener('abort', cancel)
+    },
+  }
+}
+
+/** As much of an answer is looked at, bytes. */
+const replyBytes = 1_024
+const maxReplyChars = 200
+
+/**
+ * How a peer answered an attempt to deliver: the status, and the first line of its words. `secrets`: what was sent along to prove us; a peer
+ * that shows the request in its answer must not put them into the record.
+ */
+export function readReply(
+  { status, body }: Pick<FetchAnswer, 'status' | 'body'>,
+  secrets: readonly (string | undefined)[] = [],
+): DeliveryReply {
+  const text = Buffer.from(body.subarray(0, replyBytes)).toString()
+  const known = secrets.filter(secret => secret !== undefined && secret !== '') as readonly string[]
+  const [line = ''] = text.trimStart().split(/[\r\n]/, 1)
+  // One that begins where the look ends would not be found whole.
+  const isShown = known.every(secret => !line.includes(secret.slice(0, 8)))
+  const words = isShown
+    ? line
+        .replace(/\p{Cc}/gu, ' ')
+        .slice(0, maxReplyChars)
+        .toWellFormed()
+        .trim()
+    : '[shows a secret]'
+  const reply_line = [status, STATUS_CODES[status], words && `· ${words}`].filter(Boolean).join(' ')
+  return { status, reply_line }
+}
+
+/** Nothing waits longer than this. */
+const mostSeconds = 7 * 86_400
+
+/**
+ * The seconds in a `Retry-After` header, from a number or a date (RFC 9110 §10.2.3), a week at most; undefined when it is invalid. `now` in
+ * milliseconds.
+ */
+export function parseRetryAfter(header: string | null, now: number): number | undefined {
+  if (!header) return undefined
+  if (/^\s*\d{1,9}\s*$/.test(header)) return Math.min(Number(header), mostSeconds)
+  // `Date.parse` accepts nearly anything. An HTTP-date begins with the name of a day.
+  const date = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(header) ? Date.parse(header) : Number.NaN
+  return Number.isNaN(date) ? undefined : Math.min(Math.max(0, Math.ceil((date - now) / 1_000)), mostSeconds)
 }

@@ -1,15 +1,16 @@
+import { lookup as lookupSystem } from 'node:dns/promises'
+import { Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
 import type { FetchAnswer, FetchRequest, GuardedFetch, OpenStream } from '@postern/core'
+import { parseUrl } from '@postern/core'
 import { createKeyedSemaphore } from '@postern/limits'
-import type { LookupHost } from '../address/pinned-lookup.ts'
-import type { Route, UrlGuardOptions } from '../address/url.ts'
-import { createUrlGuard } from '../address/url.ts'
-import { createConnectionPool } from './connection-pool.ts'
-import { openDeadline } from './deadline.ts'
-import type { ExchangeRequest } from './exchange.ts'
-import { runExchange } from './exchange.ts'
-import { readFetchHeaders } from './headers.ts'
+import type { LookupHost } from '../address/lookup.ts'
+import { createPinnedLookup, createPublicLookup, isAnyAddress, shareLookups } from '../address/lookup.ts'
+import type { Route, UrlGuard, UrlGuardOptions } from '../address/url.ts'
+import { createUrlGuard, isPublicAddress, refuseFetch } from '../address/url.ts'
+import type { ConnectionOptions, ExchangeRequest } from './exchange.ts'
+import { keepPortableHeaders, openDeadline, readFetchHeaders, runExchange } from './exchange.ts'
 import { createOpenStream } from './open-stream.ts'
-import { followRedirects } from './redirects.ts'
 
 export interface GuardedFetchOptions extends UrlGuardOptions {
   /** All addresses of a host name, for a new connection. Default: the DNS, and the system for opened origins. */
@@ -53,7 +54,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch &
     }
   }
 
-  const streams = createOpenStream({ guard, connections, userAgent: options.userAgent })
+  const streams = createOpenStream({ guard, choose: connections.choose, userAgent: options.userAgent })
   return Object.assign(guardedFetch, {
     openStream: streams.open,
     close() {
@@ -67,4 +68,79 @@ function planExchange(request: FetchRequest, userAgent: string): ExchangeRequest
   const { method = 'GET', headers = {}, body, maxBytes = defaults.maxBytes } = request
   const length = changingMethods.has(method) || body !== undefined ? Buffer.byteLength(body ?? '') : undefined
   return { method, headers: readFetchHeaders(headers, { userAgent, length }), body, maxBytes }
+}
+
+interface RedirectOptions {
+  /** Hops at most; with 0 a redirect is an ordinary answer. */
+  readonly redirects: number
+  readonly guard: UrlGuard
+  readonly run: (route: Route, request: ExchangeRequest) => Promise<FetchAnswer>
+}
+
+const redirectStatuses = new Set([301, 302, 303, 307, 308])
+
+/** Runs an exchange and its redirects. @throws Undeliverable when a hop leads to a forbidden address */
+async function followRedirects(
+  first: Route,
+  request: ExchangeRequest,
+  { redirects, guard, run }: RedirectOptions,
+): Promise<FetchAnswer> {
+  let route = first
+  let headers = request.headers
+  for (let hops = 0; ; hops += 1) {
+    const answer = await run(route, { ...request, headers })
+    const location = redirectStatuses.has(answer.status) ? answer.headers.get('location') : null
+    if (redirects === 0 || location === null) return answer
+    if (hops === redirects) throw refuseFetch('too many redirects')
+    const next = checkRedirect(route, location, guard)
+    if (next.url.origin !== route.url.origin) headers = keepPortableHeaders(headers)
+    route = next
+  }
+}
+
+function checkRedirect(from: Route, location: string, guard: UrlGuard): Route {
+  const target = parseUrl(location, from.url.href)
+  if (!target) throw refuseFetch('redirect leads to no URL')
+  if (target.protocol !== from.url.protocol) throw refuseFetch('redirect changes the scheme')
+  return guard(target.href)
+}
+
+interface ConnectionPoolOptions {
+  readonly lookup: LookupHost | undefined
+  readonly now: (() => number) | undefined
+  readonly maxSockets: number
+}
+
+interface ConnectionPool {
+  /** The sockets that a route may use. */
+  choose(route: Route): ConnectionOptions
+  /** Ends every connection, also those in use. */
+  close(): void
+}
+
+/**
+ * Kept connections and their lookups. One origin always has the same lookup, so no pooled connection has passed weaker checks than its next
+ * user needs. Idle sockets do not keep the process alive.
+ */
+function createConnectionPool({ lookup, now, maxSockets }: ConnectionPoolOptions): ConnectionPool {
+  const pool = { keepAlive: true, maxSockets, maxFreeSockets: maxSockets, timeout: 15_000 }
+  const agents = { http: new HttpAgent(pool), https: new HttpsAgent(pool) }
+  const checked = createPinnedLookup(shareLookups(lookup ?? createPublicLookup(), now), isPublicAddress)
+  // An opened origin may have a name that only this machine knows.
+  const opened = createPinnedLookup(shareLookups(lookup ?? lookupSystemNames, now), isAnyAddress)
+  return {
+    choose: ({ secure, isOpened }) => ({
+      agent: secure ? agents.https : agents.http,
+      lookup: isOpened ? opened : checked,
+    }),
+    close() {
+      agents.http.destroy()
+      agents.https.destroy()
+    },
+  }
+}
+
+async function lookupSystemNames(host: string): Promise<readonly string[]> {
+  const found = await lookupSystem(host, { all: true })
+  return found.map(({ address }) => address)
 }

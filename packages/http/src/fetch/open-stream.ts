@@ -1,15 +1,19 @@
 import type { IncomingMessage } from 'node:http'
 import type { OpenStream, StreamAnswer, StreamRequest } from '@postern/core'
 import { Unavailable } from '@postern/core'
+import { createOpenCount } from '@postern/limits'
 import type { Route, UrlGuard } from '../address/url.ts'
 import { refuseFetch } from '../address/url.ts'
-import { checkDeclared, toHeaders } from './answer.ts'
-import type { ConnectionPool } from './connection-pool.ts'
-import { openDeadline } from './deadline.ts'
-import { toFetchError } from './error.ts'
-import type { ExchangeRequest } from './exchange.ts'
-import { startRequest, toRequestOptions } from './exchange.ts'
-import { readFetchHeaders } from './headers.ts'
+import type { ConnectionOptions, ExchangeRequest } from './exchange.ts'
+import {
+  checkDeclared,
+  openDeadline,
+  readFetchHeaders,
+  startRequest,
+  toFetchError,
+  toHeaders,
+  toRequestOptions,
+} from './exchange.ts'
 
 const defaults = { timeoutMs: 10_000, idleMs: 60_000, maxBytes: 16 * 1024 * 1024 }
 /** Open streams with one host. The next one is refused. */
@@ -17,28 +21,16 @@ const perHost = 32
 
 interface StreamDeps {
   readonly guard: UrlGuard
-  readonly connections: ConnectionPool
+  /** The sockets that a route may use. */
+  readonly choose: (route: Route) => ConnectionOptions
   readonly userAgent: string
 }
 
 /** Opens streams with the same route checks and pinned lookups as the guarded fetch, each on its own socket. */
-export function createOpenStream({ guard, connections, userAgent }: StreamDeps): { open: OpenStream; close(): void } {
-  const countOf = new Map<string, number>()
+export function createOpenStream({ guard, choose, userAgent }: StreamDeps): { open: OpenStream; close(): void } {
+  const refuse = () => new Unavailable('Cannot fetch: too many streams from this host')
+  const enter = createOpenCount(perHost, refuse)
   const closing = new AbortController()
-
-  function enter(host: string): () => void {
-    const count = countOf.get(host) ?? 0
-    if (count >= perHost) throw new Unavailable('Cannot fetch: too many streams from this host')
-    countOf.set(host, count + 1)
-    let isInside = true
-    return () => {
-      if (!isInside) return
-      isInside = false
-      const left = (countOf.get(host) ?? 1) - 1
-      if (left > 0) countOf.set(host, left)
-      else countOf.delete(host)
-    }
-  }
 
   return {
     async open(url, request = {}) {
@@ -47,7 +39,7 @@ export function createOpenStream({ guard, connections, userAgent }: StreamDeps):
       const leave = enter(route.url.host)
       const signal = AbortSignal.any([closing.signal, ...(request.signal ? [request.signal] : [])])
       try {
-        const incoming = await startStream(route, planned, { connections, signal, request })
+        const incoming = await startStream(route, planned, { choose, signal, request })
         return toStreamAnswer(incoming, { ...defaults, ...request, signal, leave })
       } catch (error) {
         leave()
@@ -71,8 +63,7 @@ function planStream(
   }
 }
 
-interface StreamStart {
-  readonly connections: ConnectionPool
+interface StreamStart extends Pick<StreamDeps, 'choose'> {
   readonly signal: AbortSignal
   readonly request: StreamRequest
 }
@@ -81,11 +72,11 @@ interface StreamStart {
 async function startStream(
   route: Route,
   planned: ExchangeRequest,
-  { connections, signal, request }: StreamStart,
+  { choose, signal, request }: StreamStart,
 ): Promise<IncomingMessage> {
   const deadline = openDeadline(request.timeoutMs ?? defaults.timeoutMs, signal)
   // A stream would occupy a pooled socket for its whole life.
-  const options = { ...toRequestOptions(route, planned, connections.choose(route)), agent: false as const }
+  const options = { ...toRequestOptions(route, planned, choose(route)), agent: false as const }
   try {
     return await new Promise<IncomingMessage>((resolve, reject) => {
       const outgoing = startRequest(route, options)

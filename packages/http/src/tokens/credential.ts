@@ -1,4 +1,6 @@
 import { Rejection } from '@postern/core'
+import type { IssuerRules } from './issuer-rules.ts'
+import { tokenAlgorithms } from './issuer-rules.ts'
 
 /** The credential of a request as it came: exactly one, or none. */
 export type Credential =
@@ -66,4 +68,158 @@ export class ProofRejection extends Rejection {
 
 function refuseCredential(problem: string, isProof = false): Rejection {
   return isProof ? new ProofRejection(problem) : new Rejection('signature_invalid', `Cannot take request: ${problem}`)
+}
+
+/** The scheme of a credential, as in a challenge (RFC 9110 §11.3). `ApiKey` is our own, because no registered scheme fits. */
+export type AuthScheme = 'Bearer' | 'DPoP' | 'ApiKey'
+
+/** A refusal of a caller with its challenge, for all channels. */
+export class CredentialRejection extends Rejection {
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(refused: Rejection, headers: Readonly<Record<string, string>>) {
+    super(refused.code, refused.message, { cause: refused.cause ?? refused })
+    this.headers = headers
+  }
+}
+
+/** The challenges of an endpoint. */
+export interface Challenger {
+  /** A 401 (RFC 6750 §3, RFC 9449 §7.1). It names only the schemes if the request had no credential. */
+  refuse(refused: Rejection, scheme: AuthScheme): CredentialRejection
+  /** A 403 that names the missing scope (RFC 6750 §3.1). */
+  refuseScope(scope: string, scheme: AuthScheme): CredentialRejection
+}
+
+interface ChallengeOptions {
+  readonly realm: string
+  /** The schemes for a caller without a credential. */
+  readonly schemes: readonly AuthScheme[]
+  readonly apiKeyHeader?: string
+}
+
+export function createChallenger({ realm: name, schemes, apiKeyHeader = '' }: ChallengeOptions): Challenger {
+  const realm = `realm="${name}"`
+  const parameters: Readonly<Record<AuthScheme, string>> = {
+    Bearer: realm,
+    DPoP: `${realm}, algs="${tokenAlgorithms.join(' ')}"`,
+    ApiKey: `${realm}, header="${apiKeyHeader}"`,
+  }
+  const all = schemes.map(scheme => `${scheme} ${parameters[scheme]}`).join(', ')
+  const challenge = (scheme: AuthScheme, error: string) => `${scheme} ${parameters[scheme]}, error="${error}"`
+  return {
+    refuse(refused, scheme) {
+      if (refused.code === 'unsigned') return new CredentialRejection(refused, { 'www-authenticate': all })
+      if (!(refused instanceof ProofRejection)) {
+        return new CredentialRejection(refused, { 'www-authenticate': challenge(scheme, 'invalid_token') })
+      }
+      const { nonce } = refused
+      const error = nonce === undefined ? 'invalid_dpop_proof' : 'use_dpop_nonce'
+      const headers = { 'www-authenticate': challenge('DPoP', error), ...(nonce && { 'dpop-nonce': nonce }) }
+      return new CredentialRejection(refused, headers)
+    },
+    refuseScope(scope, scheme) {
+      const refused = new Rejection('forbidden', `Cannot take request: scope "${scope}" is missing`)
+      const header = `${challenge(scheme, 'insufficient_scope')}, scope="${scope}"`
+      return new CredentialRejection(refused, { 'www-authenticate': header })
+    },
+  }
+}
+
+/** The schemes for tokens of these issuers. Bearer also counts for static tokens and without configuration. */
+export function listTokenSchemes(issuers: readonly IssuerRules[], hasOthers: boolean): readonly AuthScheme[] {
+  const needsProof = issuers.some(({ require_dpop }) => require_dpop)
+  const isBearer = issuers.some(({ require_dpop }) => !require_dpop) || hasOthers
+  return [...(isBearer ? (['Bearer'] as const) : []), ...(needsProof ? (['DPoP'] as const) : [])]
+}
+
+/** Reads a credential and admits its bearer; a refusal gets the challenge. A rate limit or an unavailable store gets none. */
+export function admitCredential<Who>(
+  read: () => Credential,
+  admit: (credential: Credential) => Promise<Who> | Who,
+  challenger: Challenger,
+): Promise<Who> | Who {
+  let scheme: AuthScheme = 'Bearer'
+  const refuse = (error: unknown): never => {
+    throw error instanceof Rejection && error.code !== 'rate_limited' ? challenger.refuse(error, scheme) : error
+  }
+  try {
+    const credential = read()
+    scheme = schemeOf(credential)
+    const admitted = admit(credential)
+    return admitted instanceof Promise ? admitted.catch(refuse) : admitted
+  } catch (error) {
+    return refuse(error)
+  }
+}
+
+function schemeOf(credential: Credential): AuthScheme {
+  if (credential.kind === 'api_key') return 'ApiKey'
+  return credential.kind === 'token' && credential.proof !== undefined ? 'DPoP' : 'Bearer'
+}
+
+/** The scope that each operation needs, by the names of A2A. `a2a.auth.scopes` can change the scopes. */
+export const defaultScopes = {
+  SendMessage: 'a2a:message.send',
+  SendStreamingMessage: 'a2a:message.stream',
+  GetTask: 'a2a:task.read',
+  ListTasks: 'a2a:task.read',
+  CancelTask: 'a2a:task.cancel',
+  SubscribeToTask: 'a2a:task.resubscribe',
+  CreateTaskPushNotificationConfig: 'a2a:task.push-config',
+  GetTaskPushNotificationConfig: 'a2a:task.push-config',
+  ListTaskPushNotificationConfigs: 'a2a:task.push-config',
+  DeleteTaskPushNotificationConfig: 'a2a:task.push-config',
+  GetExtendedAgentCard: 'a2a:card.extended',
+} as const
+
+export type ScopeTable = Readonly<Record<keyof typeof defaultScopes, string>>
+
+/** A caller with the limits of their credential. `scopes` is undefined if no scope limits it. */
+export interface ScopedCaller {
+  readonly scopes?: ReadonlySet<string> | undefined
+  /** The scheme of the credential, so that a refusal names the same one. */
+  readonly scheme: AuthScheme
+}
+
+/**
+ * What a caller may do by the scopes of its token. A token that names some of our scopes is limited to them. A token that names none is not
+ * limited, unless its issuer must name scopes (`require_scopes`). Undefined: no limit.
+ */
+export function readGrant(
+  named: unknown,
+  { isRequired, table }: { readonly isRequired: boolean; readonly table: ScopeTable },
+): ReadonlySet<string> | undefined {
+  const ours = new Set<unknown>(Object.values(table))
+  const granted = new Set(listScopes(named).filter(scope => ours.has(scope)))
+  return granted.size > 0 || isRequired ? granted : undefined
+}
+
+/** `scope` of RFC 8693 §4.2 is a text; some issuers write an array (`scp`). */
+function listScopes(named: unknown): readonly string[] {
+  const list: readonly unknown[] = Array.isArray(named) ? named : typeof named === 'string' ? named.split(' ') : []
+  return list.filter(scope => typeof scope === 'string').slice(0, 256)
+}
+
+/** Whether one of these scopes allows the caller's operation. */
+export function allowsAny({ scopes }: ScopedCaller, allowing: readonly string[]): boolean {
+  return scopes === undefined || allowing.some(scope => scopes.has(scope))
+}
+
+/** @throws CredentialRejection `forbidden`, which names the first of the scopes */
+export function checkScope(caller: ScopedCaller, allowing: readonly string[], challenger: Challenger): void {
+  const [first] = allowing
+  if (first !== undefined && !allowsAny(caller, allowing)) throw challenger.refuseScope(first, caller.scheme)
+}
+
+/** The claim that names a principal, and its value. */
+export interface Principal {
+  readonly issuer: string
+  readonly claim: 'sub' | 'client_id' | 'api_key'
+  readonly value: string
+}
+
+/** Neither an issuer nor a claim's name contains a blank, so two principals never share a key. */
+export function ownerOf({ issuer, claim, value }: Principal): string {
+  return `${issuer} ${claim} ${value}`
 }

@@ -1,18 +1,28 @@
-export type { AuthScheme, ChallengeOptions, Challenger } from './challenge.ts'
-export { admitCredential, CredentialRejection, createChallenger, listTokenSchemes } from './challenge.ts'
-export type { Credential } from './credential.ts'
-export { ProofRejection, readCredential } from './credential.ts'
+export type { JWK } from 'jose'
+export type { AuthScheme, Challenger, Credential, Principal, ScopedCaller, ScopeTable } from './credential.ts'
+export {
+  admitCredential,
+  allowsAny,
+  CredentialRejection,
+  checkScope,
+  createChallenger,
+  defaultScopes,
+  listTokenSchemes,
+  ownerOf,
+  ProofRejection,
+  readCredential,
+  readGrant,
+} from './credential.ts'
 export { issuerRuleShape, joinTokenRules, tokenAlgorithms, tokenRuleShape } from './issuer-rules.ts'
-export type { JWK } from './jose.ts'
-export { loadJose } from './jose.ts'
-export type { IssuerKeys } from './keys/issuer-keys.ts'
-export { createIssuerKeys, createSecretKeys, issuerKeyTimes } from './keys/issuer-keys.ts'
-export { noteCaller, readClaimedSubject } from './keys/used-key.ts'
-export type { Principal } from './principal.ts'
-export { ownerOf } from './principal.ts'
-export type { ScopedCaller, ScopeTable } from './scopes.ts'
-export { allowsAny, checkScope, defaultScopes, readGrant } from './scopes.ts'
 export { createReplayMemory } from './single-uses.ts'
 export type { RequestHead, TokenVerifierDeps } from './token-verifier.ts'
 export { createTokenVerifier } from './token-verifier.ts'
-export type { IssuerTrust, VerifiedToken } from './verify-token.ts'
+export type { IssuerKeys, IssuerTrust, VerifiedToken } from './verify-token.ts'
+export {
+  createIssuerKeys,
+  createSecretKeys,
+  issuerKeyTimes,
+  loadJose,
+  noteCaller,
+  readClaimedSubject,
+} from './verify-token.ts'

@@ -43,12 +43,7 @@ export function createSingleUses(store: Pick<Store, 'consumeOnce'>, now: () => n
   }
 }
 
-interface ReplayBounds {
-  readonly entries: number
-  readonly perOwner: number
-}
-
-const usualBounds: ReplayBounds = { entries: 100_000, perOwner: 10_000 }
+const usualBounds: { readonly entries: number; readonly perOwner: number } = { entries: 100_000, perOwner: 10_000 }
 
 const keyOf = ({ id }: SingleUse) => hash('sha256', id, 'base64')
 

@@ -1,18 +1,13 @@
 import { hash } from 'node:crypto'
 import type { Platform, Store } from '@postern/core'
-import type { Credential } from './credential.ts'
-import { ProofRejection } from './credential.ts'
+import { Rejection } from '@postern/core'
+import type { Credential, ScopedCaller, ScopeTable } from './credential.ts'
+import { ownerOf, ProofRejection, readGrant } from './credential.ts'
 import type { ProofRules } from './dpop.ts'
-import { verifyProof } from './dpop.ts'
-import { createDpopNonces } from './dpop-nonces.ts'
+import { createDpopNonces, verifyProof } from './dpop.ts'
 import type { TokenRules } from './issuer-rules.ts'
-import { ownerOf } from './principal.ts'
-import type { ScopedCaller, ScopeTable } from './scopes.ts'
-import { readGrant } from './scopes.ts'
+import type { SingleUses } from './single-uses.ts'
 import { createSingleUses } from './single-uses.ts'
-import { takeTokenOnce } from './take-token-once.ts'
-import type { KnownToken } from './token-cache.ts'
-import { createTokenCache } from './token-cache.ts'
 import type { IssuerTrust, TokenTrust, VerifiedToken } from './verify-token.ts'
 import { verifyToken } from './verify-token.ts'
 
@@ -105,4 +100,64 @@ async function admitFresh<Who>(
   const who = await admit(fresh)
   await fresh.useUp?.()
   return who
+}
+
+const cacheLimits = { entries: 10_000, lifeMs: 5 * 60_000 } as const
+
+/** A verified token and its caller. */
+interface KnownToken<Who> {
+  readonly who: Who
+  /** Key of the principal's quota. */
+  readonly owner: string
+  /** Thumbprint of the key that the token is bound to. */
+  readonly boundTo: string | undefined
+  /** Whether the keys that verified it are still the present ones. */
+  isCurrent(): boolean
+}
+
+interface TokenCache<Who> {
+  find(key: string): KnownToken<Who> | undefined
+  /** `expiresAt` in ms. */
+  put(key: string, expiresAt: number, known: KnownToken<Who>): void
+}
+
+/** A map keeps the order of insertion. A found entry moves to the end, and the oldest one is dropped first. */
+function createTokenCache<Who>(now: () => number): TokenCache<Who> {
+  const entries = new Map<string, { readonly known: KnownToken<Who>; readonly until: number }>()
+  return {
+    find(key) {
+      const entry = entries.get(key)
+      if (!entry) return undefined
+      entries.delete(key)
+      if (now() >= entry.until || !entry.known.isCurrent()) return undefined
+      entries.set(key, entry)
+      return entry.known
+    },
+    put(key, expiresAt, known) {
+      entries.set(key, { known, until: Math.min(expiresAt, now() + cacheLimits.lifeMs) })
+      const [oldest] = entries.size > cacheLimits.entries ? entries.keys() : []
+      if (oldest !== undefined) entries.delete(oldest)
+    },
+  }
+}
+
+/** Longest life of a single-use token, which the gateway remembers to its end. */
+const singleUseMs = 15 * 60_000
+
+/**
+ * Uses a token up in the whole gateway, in all channels. @throws Rejection `replayed`; `signature_invalid` when it has no id or lives too
+ * long; Unavailable
+ */
+async function takeTokenOnce(
+  { issuer, principal, tokenId, expiresAt }: VerifiedToken,
+  seen: SingleUses,
+  now: number,
+): Promise<void> {
+  const refuse = (problem: string) => new Rejection('signature_invalid', `Cannot verify token: ${problem}`)
+  if (tokenId === undefined) throw refuse('it is for one use and has no jti')
+  if (expiresAt > now + singleUseMs) throw refuse('it is for one use and lives too long')
+  // The tolerance admits it a little after its end.
+  const id = `jwt ${issuer.config.issuer} ${tokenId}`
+  if (await seen.take({ id, owner: ownerOf(principal), until: expiresAt + 60_000 })) return
+  throw new Rejection('replayed', 'Cannot verify token: it was used before')
 }

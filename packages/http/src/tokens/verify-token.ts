@@ -1,11 +1,18 @@
-import type { UsedKey } from '@postern/core'
-import { isJsonObject, Rejection, Unavailable } from '@postern/core'
-import type { JWTPayload, JWTVerifyGetKey, ProtectedHeaderParameters } from 'jose'
+import type { IntakeSteps, KeyOrigin, Platform, Proof, ProofKey, UsedKey } from '@postern/core'
+import { isJsonObject, parseIfJson, Rejection, toProofKey, Unavailable } from '@postern/core'
+import { lazy } from '@postern/core/lazy'
+import type {
+  CryptoKey,
+  FlattenedJWSInput,
+  JWTHeaderParameters,
+  JWTPayload,
+  JWTVerifyGetKey,
+  LocalJWKSet,
+  ProtectedHeaderParameters,
+} from 'jose'
+import { parseBoundedJson } from '../request.ts'
+import type { Principal } from './credential.ts'
 import type { IssuerRules } from './issuer-rules.ts'
-import { loadJose } from './jose.ts'
-import type { IssuerKeys } from './keys/issuer-keys.ts'
-import { describeUsedKey } from './keys/used-key.ts'
-import type { Principal } from './principal.ts'
 
 /** An issuer that the configuration trusts. */
 export interface IssuerTrust {
@@ -174,3 +181,151 @@ function describeRefusal(cause: unknown): Rejection {
 function refuseToken(problem: string, cause?: unknown): Rejection {
   return new Rejection('signature_invalid', `Cannot verify token: ${problem}`, { cause })
 }
+
+/** Times in ms. While the issuer answers, a key that it removed is refused after `maxAge` at the latest. */
+export const issuerKeyTimes = {
+  /** Fetches the keys again after this long. */
+  maxAge: 5 * 60_000,
+  /** An unknown `kid` causes a new fetch, but not more often than this. */
+  cooldown: 30_000,
+  /** After a failure there is no request for this long. */
+  pause: 5_000,
+  /** While the issuer does not answer, the last keys stay valid for this long. */
+  staleLimit: 60 * 60_000,
+} as const
+
+const keyRequest = { timeoutMs: 5_000, maxBytes: 256 * 1024, redirects: 0, headers: { accept: 'application/json' } }
+
+/** The public keys of one issuer; one object for each process. */
+export interface IssuerKeys {
+  /** The key for a token's header. @throws Unavailable; jose's `JWKSNoMatchingKey` when there is none */
+  find(header: JWTHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey | Uint8Array>
+  /** Changes with each fetch of the keys. A token verified under an older number must be verified again. */
+  generation(): number
+  /** They are not fetched: the configuration has them, or we ourselves. */
+  readonly isConfigured?: true
+}
+
+type KeyPlatform = Pick<Platform, 'fetch' | 'now' | 'log'>
+
+interface LoadedKeys {
+  readonly keys: LocalJWKSet
+  readonly at: number
+}
+
+/** Fetches keys from the configured address only (RFC 7517 §5). It ignores `jku`, `x5u` and `jwk` of a token. */
+export function createIssuerKeys(url: string, { fetch, now, log }: KeyPlatform): IssuerKeys {
+  let loaded: LoadedKeys | undefined
+  let failedAt = Number.NEGATIVE_INFINITY
+  let generation = 0
+  let pending: Promise<void> | undefined
+
+  const age = () => (loaded ? now() - loaded.at : Number.POSITIVE_INFINITY)
+  const isPausing = () => now() - failedAt < issuerKeyTimes.pause
+
+  async function load(): Promise<void> {
+    try {
+      const answer = await fetch(url, keyRequest)
+      loaded = { keys: await readKeySet(answer.status, answer.body), at: now() }
+      generation += 1
+      failedAt = Number.NEGATIVE_INFINITY
+    } catch (error) {
+      failedAt = now()
+      log.warn({ url, err: error }, 'keys of an issuer could not be read')
+    }
+  }
+
+  function refresh(): Promise<void> {
+    pending ??= load().finally(() => {
+      pending = undefined
+    })
+    return pending
+  }
+
+  async function currentKeys(): Promise<LoadedKeys> {
+    if (age() >= issuerKeyTimes.maxAge && !isPausing()) await refresh()
+    if (!loaded || age() >= issuerKeyTimes.staleLimit) throw unavailable()
+    return loaded
+  }
+
+  return {
+    generation: () => (age() < issuerKeyTimes.maxAge ? generation : Number.NaN),
+    async find(header, token) {
+      const { errors } = await loadJose()
+      const current = await currentKeys()
+      try {
+        return await current.keys(header, token)
+      } catch (error) {
+        if (!(error instanceof errors.JWKSNoMatchingKey) || age() < issuerKeyTimes.cooldown) throw error
+        if (!isPausing()) await refresh()
+        if (isPausing()) throw unavailable(error)
+        return (await currentKeys()).keys(header, token)
+      }
+    },
+  }
+}
+
+/** The key of an issuer that shares a secret with us (HS256). */
+export function createSecretKeys(secret: string): IssuerKeys {
+  const key = Buffer.from(secret)
+  return { find: async () => key, generation: () => 0, isConfigured: true }
+}
+
+function unavailable(cause?: unknown): Unavailable {
+  return new Unavailable('Cannot verify token: keys of its issuer cannot be had', {
+    retryAfter: issuerKeyTimes.pause / 1000,
+    cause,
+  })
+}
+
+async function readKeySet(status: number, body: Uint8Array): Promise<LocalJWKSet> {
+  if (status !== 200) throw new Unavailable(`Cannot read keys: issuer answered ${status}`)
+  const document = parseBoundedJson(body, { maxDepth: 8, what: 'keys' })
+  if (!isJsonObject(document) || !Array.isArray(document.keys)) throw new Unavailable('Cannot read keys: not a key set')
+  const { createLocalJWKSet } = await loadJose()
+  return createLocalJWKSet({ keys: document.keys.filter(key => isJsonObject(key) && key.kty !== 'oct') })
+}
+
+/** Written once for a key, for it verifies many tokens. */
+const describedKeys = new WeakMap<object, ProofKey>()
+
+/** Those that have proven a request already: what was fetched then is remembered now. */
+const provenBefore = new WeakSet<UsedKey>()
+
+/** The key of an issuer as the record of a message keeps it. A secret that is shared with the issuer is not kept. */
+async function describeUsedKey(key: CryptoKey | Uint8Array | undefined, from: KeyOrigin): Promise<UsedKey> {
+  if (key === undefined || key instanceof Uint8Array || key.type !== 'public' || !key.extractable) return { from }
+  const { exportJWK } = await loadJose()
+  const known = describedKeys.get(key) ?? toProofKey('jwk', JSON.stringify(await exportJWK(key)))
+  describedKeys.set(key, known)
+  return { from, key: known }
+}
+
+/** Notes how the caller of a request was proven, which began at `since`. */
+export function noteCaller(
+  steps: IntakeSteps,
+  since: number,
+  { proof, usedKey }: { readonly proof: Proof; readonly usedKey?: UsedKey | undefined },
+): void {
+  const isKnown = usedKey !== undefined && provenBefore.has(usedKey) && usedKey.from === 'fetched'
+  if (usedKey) provenBefore.add(usedKey)
+  steps.note(proof, since, isKnown ? { ...usedKey, from: 'cache' } : usedKey)
+}
+
+/** A token with more is not looked at. */
+const maxClaims = 8 * 1024
+
+/** Whom a bearer token names, for the list of what was refused: nothing of it is verified. Undefined when it is not a JWT. */
+export function readClaimedSubject(headers: Headers): string | undefined {
+  const token = headers.get('authorization')?.slice(0, maxClaims)
+  const [, payload] = /^(?:Bearer|DPoP) +[\w-]+\.([\w-]+)\./i.exec(token ?? '') ?? []
+  const claims = payload && parseIfJson(Buffer.from(payload, 'base64url').toString())
+  if (!isJsonObject(claims)) return undefined
+  const { sub, client_id, iss } = claims
+  const subject = [sub, client_id].find(claim => typeof claim === 'string')
+  const issuer = typeof iss === 'string' ? ` of ${iss}` : ''
+  return subject === undefined ? undefined : `${subject}${issuer}`
+}
+
+/** Loaded with the first token, because it would delay the start. */
+export const loadJose = lazy(() => import('jose'))

@@ -3,10 +3,16 @@ import { hash, verify } from 'node:crypto'
 import type { IdentityEvidence } from '@postern/core'
 import { canonicalizeJson, toAsciiDomain } from '@postern/core'
 import { z } from 'zod'
-import type { EvidenceForm, ReadEvidence } from '../evidence/read.ts'
-import { describeIssue } from '../format/describe-issue.ts'
-import { EvidenceFault } from '../format/fault.ts'
-import { nameSchema, objectSchema, principalsSchema, subjectSchema, timeSchema } from '../format/members.ts'
+import type { EvidenceForm, ReadEvidence } from '../evidence/trust.ts'
+import {
+  describeIssue,
+  EvidenceFault,
+  nameSchema,
+  objectSchema,
+  principalsSchema,
+  subjectSchema,
+  timeSchema,
+} from '../format/members.ts'
 import type { AttestationAlgorithm } from './card.ts'
 import { attestationAlgorithms, connectorCardPath, findCardKey } from './card.ts'
 
@@ -97,14 +103,11 @@ export function attestationInput({ proof, ...members }: Envelope): Buffer {
   }
 }
 
-interface SignedValue {
-  readonly key: KeyObject
-  readonly alg: AttestationAlgorithm
-  readonly value: string
-}
-
 /** As in JWS: an ES256 signature is the two numbers one after the other (RFC 7518 §3.4). */
-function isSigned(input: Buffer, { key, alg, value }: SignedValue): boolean {
+function isSigned(
+  input: Buffer,
+  { key, alg, value }: { readonly key: KeyObject; readonly alg: AttestationAlgorithm; readonly value: string },
+): boolean {
   const signature = Buffer.from(value, 'base64url')
   return signature.length === 64 && verify(attestationAlgorithms[alg].hash, input, signingKey(key), signature)
 }

@@ -1,7 +1,7 @@
 import type { JsonWebKey, KeyObject } from 'node:crypto'
 import { createPublicKey } from 'node:crypto'
 import { z } from 'zod'
-import { EvidenceFault } from '../format/fault.ts'
+import { EvidenceFault } from '../format/members.ts'
 
 /** Where a connector publishes its keys (mentionable, glossary). */
 export const connectorCardPath = '/.well-known/adapter-card'
@@ -30,14 +30,11 @@ export const attestationAlgorithms = {
 
 export type AttestationAlgorithm = keyof typeof attestationAlgorithms
 
-interface WantedKey {
-  readonly issuer: string
-  readonly kid: string
-  readonly alg: AttestationAlgorithm
-}
-
 /** The key of this name in a card. @throws EvidenceFault `issuer-controller-mismatch` when the card is another's */
-export function findCardKey(document: unknown, { issuer, kid, alg }: WantedKey): KeyObject | undefined {
+export function findCardKey(
+  document: unknown,
+  { issuer, kid, alg }: { readonly issuer: string; readonly kid: string; readonly alg: AttestationAlgorithm },
+): KeyObject | undefined {
   const parsed = connectorCardSchema.safeParse(document)
   if (!parsed.success) throw new EvidenceFault('key-unavailable', 'the card of its issuer cannot be read')
   const card = parsed.data

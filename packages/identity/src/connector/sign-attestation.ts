@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { sign } from 'node:crypto'
 import type { IdentityEvidence } from '@postern/core'
 import { isoTime } from '@postern/core'
-import { lifetime } from '../format/limits.ts'
+import { lifetime } from '../format/members.ts'
 import { attestationInput, signingKey } from './attestation.ts'
 import { algorithmOf, attestationAlgorithms } from './card.ts'
 

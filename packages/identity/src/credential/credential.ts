@@ -1,13 +1,19 @@
+import type { KeyObject } from 'node:crypto'
+import { sign, verify } from 'node:crypto'
 import type { IdentityEvidence } from '@postern/core'
-import { isoTime } from '@postern/core'
+import { decodeBase58, encodeBase58, hashCanonicalJson, isoTime } from '@postern/core'
 import { z } from 'zod'
-import { findAssertionKey } from '../did/document.ts'
-import { locateDidDocument } from '../did/web.ts'
-import type { EvidenceForm, ReadEvidence } from '../evidence/read.ts'
-import { describeIssue } from '../format/describe-issue.ts'
-import { EvidenceFault } from '../format/fault.ts'
-import { nameSchema, objectSchema, principalsSchema, subjectSchema, timeSchema } from '../format/members.ts'
-import { integrityInput, isIntegrityProof } from './data-integrity.ts'
+import { findAssertionKey, locateDidDocument } from '../did/document.ts'
+import type { EvidenceForm, ReadEvidence } from '../evidence/trust.ts'
+import {
+  describeIssue,
+  EvidenceFault,
+  nameSchema,
+  objectSchema,
+  principalsSchema,
+  subjectSchema,
+  timeSchema,
+} from '../format/members.ts'
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -150,4 +156,32 @@ function renderEvidence({ id, issuer, validFrom, validUntil, credentialSubject, 
       canonicalization: 'jcs',
     },
   }
+}
+
+interface SecuredDocument {
+  /** Without `proof`. */
+  readonly unsecured: Members
+  /** The proof without `proofValue`; it contains the document's own `@context`. */
+  readonly options: Members
+}
+
+const signatureLength = 64
+
+/** The text that `eddsa-jcs-2022` signs (vc-di-eddsa §3.3): the hash of the options, then that of the document. @throws EvidenceFault */
+export function integrityInput({ unsecured, options }: SecuredDocument): Buffer {
+  try {
+    return Buffer.concat([hashCanonicalJson(options), hashCanonicalJson(unsecured)])
+  } catch (cause) {
+    throw new EvidenceFault('malformed', 'it has no canonical form', { cause })
+  }
+}
+
+/** `key`: Ed25519. */
+export function isIntegrityProof(input: Buffer, key: KeyObject, proofValue: string): boolean {
+  const signature = proofValue.startsWith('z') ? decodeBase58(proofValue.slice(1)) : undefined
+  return signature?.length === signatureLength && verify(null, input, key, signature)
+}
+
+export function writeProofValue(input: Buffer, privateKey: KeyObject): string {
+  return `z${encodeBase58(sign(null, input, privateKey))}`
 }

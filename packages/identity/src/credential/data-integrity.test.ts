@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { formatEd25519Multikey, parseEd25519Multikey } from '../format/multikey.ts'
-import { integrityInput, isIntegrityProof } from './data-integrity.ts'
+import { formatEd25519Multikey, parseEd25519Multikey } from '../did/document.ts'
+import { integrityInput, isIntegrityProof } from './credential.ts'
 
 interface Vector {
   readonly keyPair: { readonly publicKeyMultibase: string }

@@ -1,8 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { isoTime } from '@postern/core'
-import { lifetime } from '../format/limits.ts'
-import { credentialContext, credentialSuite, credentialTypes } from './credential.ts'
-import { integrityInput, writeProofValue } from './data-integrity.ts'
+import { lifetime } from '../format/members.ts'
+import { credentialContext, credentialSuite, credentialTypes, integrityInput, writeProofValue } from './credential.ts'
 
 type Members = Readonly<Record<string, unknown>>
 

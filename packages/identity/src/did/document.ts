@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto'
+import { createPublicKey } from 'node:crypto'
+import { decodeBase58, encodeBase58, toAsciiDomain } from '@postern/core'
 import { z } from 'zod'
-import { EvidenceFault } from '../format/fault.ts'
-import { timeSchema } from '../format/members.ts'
-import { formatEd25519Multikey, parseEd25519Multikey } from '../format/multikey.ts'
+import { EvidenceFault, timeSchema } from '../format/members.ts'
 
 const methodSchema = z.looseObject({
   id: z.string(),
@@ -99,4 +99,41 @@ export function writeDidDocument(did: string, keys: readonly DidKey[]) {
     verificationMethod: methods,
     assertionMethod: methods.map(({ id }) => id),
   }
+}
+
+/** Multicodec of an Ed25519 public key, 0xed as a varint (Controlled Identifiers §2.2.2). */
+const header = Buffer.from([0xed, 0x01])
+const keyLength = 32
+
+/** An Ed25519 public key as `publicKeyMultibase`. */
+export function formatEd25519Multikey(publicKey: KeyObject): string {
+  const { x = '' } = publicKey.export({ format: 'jwk' })
+  return `z${encodeBase58(Buffer.concat([header, Buffer.from(x, 'base64url')]))}`
+}
+
+/** Undefined when it is anything else than an Ed25519 public key. */
+export function parseEd25519Multikey(text: string): KeyObject | undefined {
+  const bytes = text.startsWith('z') ? decodeBase58(text.slice(1)) : undefined
+  if (bytes?.length !== header.length + keyLength || !header.equals(bytes.subarray(0, header.length))) return undefined
+  const x = Buffer.from(bytes.subarray(header.length)).toString('base64url')
+  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+}
+
+const prefix = 'did:web:'
+/** Idchars (DID Core §3.1) without percent-encoded ones, and no segment that climbs: one DID has one address. */
+const segmentPattern = /^(?!\.\.?$)[A-Za-z0-9._-]+$/
+const portPattern = /^(.+)%3[Aa]([1-9]\d{0,4})$/
+
+/**
+ * Where the document of a `did:web` is: `did:web:host` at `/.well-known/did.json`, `did:web:host:path` at `/path/did.json`; a port is
+ * written `host%3A8443`. Undefined for any other text. The guarded fetch decides whether it may be fetched.
+ */
+export function locateDidDocument(did: string): string | undefined {
+  if (!did.startsWith(prefix) || did.length > 512) return undefined
+  const [authority = '', ...path] = did.slice(prefix.length).split(':')
+  const [, host = authority, port] = portPattern.exec(authority) ?? []
+  if (toAsciiDomain(host) !== host || Number(port ?? 0) > 65_535) return undefined
+  if (!path.every(segment => segmentPattern.test(segment))) return undefined
+  const origin = `https://${host}${port === undefined ? '' : `:${port}`}`
+  return path.length === 0 ? `${origin}/.well-known/did.json` : `${origin}/${path.join('/')}/did.json`
 }

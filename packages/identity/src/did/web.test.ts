@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { locateDidDocument } from './web.ts'
+import { locateDidDocument } from './document.ts'
 
 describe('locateDidDocument()', () => {
   test.each([

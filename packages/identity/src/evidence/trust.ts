@@ -1,10 +1,11 @@
-import type { EvidenceCode } from '@postern/core'
+import type { KeyObject } from 'node:crypto'
+import type { EvidenceCode, IdentityEvidence, LeftOutEvidence } from '@postern/core'
 import { hasSubjectPrefix } from '@postern/core'
 import type { TrustedIssuer } from '../config.ts'
-import { EvidenceFault } from '../format/fault.ts'
+import { EvidenceFault, lifetime } from '../format/members.ts'
 
 /** The content of evidence before its issuer is proven. */
-export interface Assertion {
+interface Assertion {
   readonly issuer: string
   readonly method: string
   readonly assurance: string
@@ -66,4 +67,52 @@ export function checkTrust(assertion: Assertion, policy: readonly TrustedIssuer[
 
 function isUnderOne(subject: string, prefixes: readonly string[]): boolean {
   return prefixes.some(prefix => hasSubjectPrefix(subject, prefix))
+}
+
+/** Well-formed evidence that is not proven yet, the same for both versions. */
+export interface ReadEvidence {
+  readonly assertion: Assertion
+  /** The audience. */
+  readonly audiences: readonly string[]
+  /** The message that it is for; undefined for any message. */
+  readonly messageId: string | undefined
+  readonly window: ValidityWindow
+  readonly keyId: string
+  readonly algorithm: string
+  /** Where the issuer publishes its keys. */
+  readonly keysAt: string
+  /** The named key in that document; undefined when it is absent. @throws EvidenceFault */
+  findKey(document: unknown, now: number): KeyObject | undefined
+  isSignedWith(key: KeyObject): boolean
+  /** Identifies a repetition, whatever its signature looks like. */
+  readonly replayKey: string
+  /** What the agent gets. Nothing in it can be used again. */
+  render(): IdentityEvidence
+}
+
+/** One version of identity evidence: where a message carries it, and how it is read. */
+export interface EvidenceForm {
+  readonly kind: LeftOutEvidence['kind']
+  readonly carrier: 'identity_evidence' | 'verifiable_credentials'
+  /** `audience`: the addressed agent. @throws EvidenceFault */
+  read(entry: Readonly<Record<string, unknown>>, place: { readonly audience: string }): ReadEvidence
+}
+
+/** ms */
+interface ValidityWindow {
+  readonly issuedAt: number
+  /** The start of its validity, if it is later. */
+  readonly notBefore: number
+  readonly expiresAt: number
+  /** The end of one of its parts, if it is sooner. */
+  readonly endsAt: number
+}
+
+/** Whether it is valid now, and for ten minutes at most. Clocks may differ by a minute. @throws EvidenceFault */
+export function checkWindow({ issuedAt, notBefore, expiresAt, endsAt }: ValidityWindow, now: number): void {
+  if (expiresAt <= issuedAt) throw new EvidenceFault('malformed', 'it ends before it begins')
+  if (expiresAt - issuedAt > lifetime.longest)
+    throw new EvidenceFault('ttl-exceeded', 'it lives longer than 10 minutes')
+  if (Math.max(issuedAt, notBefore) > now + lifetime.skew) throw new EvidenceFault('not-yet-valid', 'it is of later')
+  if (Math.min(expiresAt, endsAt) + lifetime.skew <= now) throw new EvidenceFault('expired', 'it has expired')
 }

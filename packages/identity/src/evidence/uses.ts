@@ -1,6 +1,7 @@
-import type { EvidenceClaim, OnceStore } from '@postern/core'
-import { lifetime } from '../format/limits.ts'
-import type { ReadEvidence } from './read.ts'
+import type { EvidenceClaim, EvidenceCode, LeftOutEvidence, OnceStore, Proof } from '@postern/core'
+import { isJsonObject } from '@postern/core'
+import { carrierLimits, EvidenceFault, lifetime } from '../format/members.ts'
+import type { ReadEvidence } from './trust.ts'
 
 type Use = Pick<EvidenceClaim, 'sender' | 'messageId'>
 
@@ -42,5 +43,56 @@ export function createEvidenceUses(store: OnceStore): EvidenceUses {
         if (running.get(replayKey) === now) running.delete(replayKey)
       }
     },
+  }
+}
+
+/** An entry of a carrier, or why it is invalid. */
+export type CarriedEntry = Readonly<Record<string, unknown>> | EvidenceFault
+
+/**
+ * The entries of one carrier. Beyond its limits all of it is invalid, because a selection would depend on who selects. Sizes are those of
+ * the values' JSON. @throws EvidenceFault
+ */
+export function readCarrier(carrier: unknown): readonly CarriedEntry[] {
+  if (!Array.isArray(carrier)) throw new EvidenceFault('malformed', 'the carrier is not an array')
+  const { entries, carrierBytes, entryBytes } = carrierLimits
+  if (carrier.length > entries) throw new EvidenceFault('too-many', `the carrier holds more than ${entries}`)
+  const sizes = carrier.map(entry => Buffer.byteLength(JSON.stringify(entry) ?? ''))
+  if (sizes.reduce((sum, size) => sum + size, 0) > carrierBytes) {
+    throw new EvidenceFault('too-large', `the carrier holds more than ${carrierBytes / 1024} KiB`)
+  }
+  return carrier.map((entry: unknown, at) => {
+    if ((sizes[at] ?? 0) > entryBytes)
+      return new EvidenceFault('too-large', `it is larger than ${entryBytes / 1024} KiB`)
+    return isJsonObject(entry) ? entry : new EvidenceFault('malformed', 'it is not an object')
+  })
+}
+
+type Kind = LeftOutEvidence['kind']
+
+/** What the operator sees of valid evidence. */
+export function describeAccepted(kind: Kind, { assertion, keyId, algorithm }: ReadEvidence): Proof {
+  const { issuer, subject, method, assurance } = assertion
+  return { kind, verdict: 'pass', issuer, subject, method, assurance, key_id: keyId, algorithm }
+}
+
+const verdicts: Partial<Readonly<Record<EvidenceCode, Proof['verdict']>>> = {
+  'untrusted-issuer': 'policy',
+  'untrusted-method': 'policy',
+  'untrusted-assurance': 'policy',
+  'untrusted-subject': 'policy',
+  'untrusted-delegation': 'policy',
+  'key-unavailable': 'temperror',
+}
+
+/** What the operator sees of invalid evidence. Its content is only a claim, without signatures and other values. */
+export function describeLeftOut(kind: Kind, { code, message: reason }: EvidenceFault, claimed?: ReadEvidence): Proof {
+  const { issuer, subject, method } = claimed?.assertion ?? {}
+  return {
+    kind,
+    verdict: verdicts[code] ?? 'fail',
+    reason,
+    code,
+    ...(claimed && { issuer, subject, method, key_id: claimed.keyId }),
   }
 }

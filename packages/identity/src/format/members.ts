@@ -1,3 +1,4 @@
+import type { EvidenceCode } from '@postern/core'
 import { z } from 'zod'
 
 /** Characters that two readers could read differently (controls, blanks, invisible characters). No name contains them. */
@@ -28,3 +29,34 @@ export const timeSchema = z
 
 /** Any object that is no array. */
 export const objectSchema = z.record(z.string(), z.unknown())
+
+/** The place of the fault, without its content. */
+export function describeIssue({ issues: [issue] }: z.ZodError): string {
+  const path = (issue?.path ?? []).map(String).join('.').slice(0, 60)
+  return path === '' ? 'it is not whole' : `its member ${path} is not as it must be`
+}
+
+/** Invalid evidence. The operator sees `code` and `message`, which never quote the evidence. */
+export class EvidenceFault extends Error {
+  override readonly name = 'EvidenceFault'
+  readonly code: EvidenceCode
+
+  constructor(code: EvidenceCode, reason: string, options: ErrorOptions = {}) {
+    super(reason, options)
+    this.code = code
+  }
+}
+
+/** What one message may carry, each carrier by itself; bytes of JSON (MN-6.5). */
+export const carrierLimits = { carrierBytes: 64 * 1024, entryBytes: 32 * 1024, entries: 4 } as const
+
+/** Longest life of evidence, and how far clocks may differ, ms. */
+export const lifetime = { longest: 10 * 60_000, usual: 5 * 60_000, skew: 60_000 } as const
+
+/** One key document. Its host is one that the operator trusts. */
+export const documentRequest = {
+  timeoutMs: 3_000,
+  maxBytes: 64 * 1024,
+  redirects: 0,
+  headers: { accept: 'application/did+json, application/json' },
+} as const

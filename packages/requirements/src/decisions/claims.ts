@@ -29,15 +29,10 @@ export function createRequirementClaims(
   }
 }
 
-interface Claiming {
-  readonly sender: Sender
-  readonly deciding: DecisionDeps
-}
-
 async function planClaim(
   { outcome, receipt, remember: wanted }: RequirementClaim,
   requirement: RequirementRecord,
-  { sender, deciding }: Claiming,
+  { sender, deciding }: { readonly sender: Sender; readonly deciding: DecisionDeps },
 ): Promise<DecisionPlan> {
   const subject = sender.identities?.find(({ proof }) => proof.type === 'transport')?.subject
   const remember = readClaimedScope(wanted, requirement)

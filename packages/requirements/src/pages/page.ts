@@ -3,15 +3,14 @@ import type {
   AgentDirectory,
   Policy,
   RememberedDecision,
+  RememberScope,
   RequirementKind,
   RequirementRecord,
   RequirementStatus,
 } from '@postern/core'
-import { isForOperator } from '@postern/core'
+import { isForOperator, isoTime, readApproval } from '@postern/core'
 import type { PageMarkup } from '@postern/http'
 import { html, raw } from 'hono/html'
-import { renderReach, renderRemembered } from './reach-form.ts'
-import { showTime } from './show-time.ts'
 
 const style = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:3rem auto;padding:0 1rem}
 blockquote{margin:1rem 0;padding:.5rem 1rem;border-left:.25rem solid #8888;white-space:pre-wrap;overflow-wrap:anywhere}
@@ -160,4 +159,41 @@ export function renderPageFrame(title: string, body: PageMarkup): PageMarkup {
 <h1>${title}</h1>
 ${body}
 </html>`
+}
+
+export function showTime(ms: number): PageMarkup {
+  const iso = isoTime(ms)
+  return html`<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`
+}
+
+const reachLabels = {
+  conversation: 'in this conversation',
+  always: 'from now on, wherever you write to this agent',
+} as const
+
+/** How far the answer is to count, be it yes or no, where it can be remembered. */
+export function renderReach(
+  policy: Policy,
+  labels: Readonly<Record<RememberScope, string>> = reachLabels,
+): PageMarkup | '' {
+  const { kind, remember } = readApproval(policy) ?? {}
+  if (!remember || remember.scopes.length === 0) return ''
+  return html`<fieldset><legend>My answer counts</legend>
+<label><input type="radio" name="remember" value="once" checked> this once</label>
+${remember.scopes.map(
+  scope =>
+    html`<label><input type="radio" name="remember" value="${scope}"> ${labels[scope]}: <code>${kind}</code> is not asked for again for ${remember.days} days</label>`,
+)}
+</fieldset>`
+}
+
+const remembrances = { direct: 'runs without asking', forbidden: 'is not run, and not asked for,' } as const
+const places = { conversation: 'in this conversation', always: 'wherever it is asked for' } as const
+
+/** What counts still, and the end of it. */
+function renderRemembered({ tool, policy, scope, expires_at }: RememberedDecision): PageMarkup {
+  return html`<form method="post">
+<p><code>${tool}</code> ${remembrances[policy]} ${places[scope]}, until ${showTime(Date.parse(expires_at))}.</p>
+<button name="decision" value="ask_again">Ask again from now on</button>
+</form>`
 }

@@ -1,5 +1,4 @@
-import type { AnswerCheck } from '../spec/answer-check.ts'
-import type { ModelAnswer } from '../spec/model.ts'
+import type { AnswerCheck, ModelAnswer } from '../spec/swarm.ts'
 
 export interface AnswerRules {
   readonly checks: readonly AnswerCheck[]

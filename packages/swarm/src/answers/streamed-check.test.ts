@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { agentSpec, callOf, formatRows, openMemorySwarm, scripted, swarmSpec, toolOf } from '../../test/memory-swarm.ts'
 import type { AnswerCheck, ModelAnswer, SwarmModel } from '../index.ts'
 import { createNavigateTool, defaultAnswerChecks, findAnswerFault, openSwarmClient } from '../index.ts'
-import { createStreamedAnswerCheck } from './streamed-check.ts'
+import { createStreamedAnswerCheck } from './stream.ts'
 
 const toolNames = new Set(['refund', 'navigate_to_refunds'])
 const rulesOf = (checks: readonly AnswerCheck[] = defaultAnswerChecks) => ({ checks, toolNames })

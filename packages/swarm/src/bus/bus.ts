@@ -1,4 +1,5 @@
-import { type Json, type Log, Rejection } from '@postern/core'
+import type { Json, Log } from '@postern/core'
+import { Rejection } from '@postern/core'
 import type { JsonMap } from '@postern/transcript'
 
 export const busSources = [
@@ -119,3 +120,6 @@ export function createSwarmBus({ log }: { readonly log: Pick<Log, 'warn'> }): Sw
     },
   }
 }
+
+/** Emits an event of a client, in the name of the active agent. */
+export type TellEvent = (source: BusSource, type: string, told?: Partial<Pick<BusEvent, 'input' | 'output'>>) => void

@@ -1,8 +1,9 @@
+import type { BusEvent } from '../bus/bus.ts'
 import type { SwarmHistory } from '../conversation/history.ts'
 import { openSwarmHistory } from '../conversation/history.ts'
 import type { SwarmNavigation } from '../conversation/navigation.ts'
 import { openNavigation } from '../conversation/navigation.ts'
-import type { SwarmDeps, SwarmSpec } from '../spec/swarm.ts'
+import type { SwarmDeps, SwarmPolicy, SwarmSpec } from '../spec/swarm.ts'
 
 /** The single state of a client, for all its users. */
 export interface SwarmClientState {
@@ -33,6 +34,72 @@ export async function openSwarmClientState(
       const done = last.then(run)
       last = done.catch(() => {})
       return done
+    },
+  }
+}
+
+/** Clients that a policy bans from a swarm. Bans outlive restarts. */
+export interface SwarmBans {
+  /** The refusal for a banned client. */
+  findRefusal(clientId: string): Promise<string | undefined>
+  /** The refusal of a message, incoming or outgoing. A policy that bans for it has done so. */
+  checkMessage(direction: 'input' | 'output', message: string, clientId: string): Promise<string | undefined>
+  /** Bans once. A repetition changes nothing and emits nothing. */
+  ban(clientId: string, policyName: string): Promise<void>
+  unban(clientId: string, policyName: string): Promise<void>
+}
+
+export function createSwarmBans(
+  swarmName: string,
+  policies: readonly SwarmPolicy[],
+  { records, bus, owner, activeAgent }: Pick<SwarmDeps, 'records' | 'bus' | 'owner'> & { activeAgent(): string },
+): SwarmBans {
+  function tell(type: string, clientId: string, policyName: string, told: Partial<BusEvent> = {}): void {
+    const context = { agentName: activeAgent(), swarmName, policyName }
+    bus.emit({ type, source: 'policy-bus', clientId, context, ...told })
+  }
+
+  const placeOf = (clientId: string, policyName: string) => {
+    return { kind: 'swarm-ban', owner, key: JSON.stringify([swarmName, policyName, clientId]) }
+  }
+
+  async function ban(clientId: string, policyName: string): Promise<void> {
+    const isNew = await records.insert(placeOf(clientId, policyName), true)
+    if (isNew) tell('ban-client', clientId, policyName)
+  }
+
+  async function isRefused(
+    policy: SwarmPolicy,
+    direction: 'input' | 'output',
+    message: string,
+    clientId: string,
+  ): Promise<boolean> {
+    const { policyName } = policy
+    const isValid =
+      (await (direction === 'input' ? policy.validateInput : policy.validateOutput)?.(message, clientId)) ?? true
+    tell(`validate-${direction}`, clientId, policyName, { input: { message }, output: { isValid } })
+    if (!isValid && policy.bansOnRefusal) await ban(clientId, policyName)
+    return !isValid
+  }
+
+  return {
+    async findRefusal(clientId) {
+      for (const { policyName, banMessage } of policies) {
+        if (await records.get(placeOf(clientId, policyName))) return banMessage
+      }
+      return undefined
+    },
+    async checkMessage(direction, message, clientId) {
+      for (const policy of policies) {
+        if (await isRefused(policy, direction, message, clientId)) return policy.banMessage
+      }
+      return undefined
+    },
+    ban,
+    async unban(clientId, policyName) {
+      if (!(await records.get(placeOf(clientId, policyName)))) return
+      await records.remove(placeOf(clientId, policyName))
+      tell('unban-client', clientId, policyName)
     },
   }
 }

@@ -1,8 +1,7 @@
-import type { TellEvent } from '../bus/tell-event.ts'
+import type { TellEvent } from '../bus/bus.ts'
 import type { TurnDeps, TurnRequest } from '../turn/turn.ts'
 import { runSwarmTurn } from '../turn/turn.ts'
-import type { SwarmBans } from './bans.ts'
-import type { SwarmClientState } from './state.ts'
+import type { SwarmBans, SwarmClientState } from './state.ts'
 
 export interface ClientTurns {
   /** One turn: the answer, a refusal, or '' after a cancel. @throws the model's error */

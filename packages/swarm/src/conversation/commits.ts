@@ -10,7 +10,7 @@ interface ToolRequest {
 }
 
 /** The agent of the row, and whether an inactive agent may write it. */
-export interface CommitOptions {
+interface CommitOptions {
   /** Default: the active agent. */
   readonly agentName?: string | undefined
   readonly isForced?: boolean | undefined
@@ -160,4 +160,31 @@ function commitToolCalls(
   const request = tool_calls.map(({ function: called }) => ({ toolName: called.name, params: called.arguments }))
   const row = { role: 'assistant', content, mode: 'tool', tool_calls } as const
   return commit({ ...options, type: 'commit-tool-request', row, input: { request } }, deps)
+}
+
+/** Commits that do not check whether their agent is active. */
+type ForcedCommits = { readonly [Name in keyof SwarmCommits as `${Name}Force`]: SwarmCommits[Name] }
+
+/** Every commit and its `…Force`. */
+export type AllCommits = SwarmCommits & ForcedCommits
+
+export function addForcedCommits(commits: SwarmCommits, activeAgent: () => string): AllCommits {
+  const force = <Options extends CommitOptions>(options: Options | undefined) => {
+    return { ...options, agentName: options?.agentName ?? activeAgent(), isForced: true }
+  }
+  return {
+    ...commits,
+    commitUserMessageForce: (content, mode, options) => commits.commitUserMessage(content, mode, force(options)),
+    commitAssistantMessageForce: (content, options) => commits.commitAssistantMessage(content, force(options)),
+    commitSystemMessageForce: (content, options) => commits.commitSystemMessage(content, force(options)),
+    commitDeveloperMessageForce: (content, options) => commits.commitDeveloperMessage(content, force(options)),
+    commitToolRequestForce: (requests, options) => commits.commitToolRequest(requests, force(options)),
+    commitToolCallsForce: (content, calls, options) => commits.commitToolCalls(content, calls, force(options)),
+    commitToolOutputForce: (toolId, content, options) => commits.commitToolOutput(toolId, content, force(options)),
+    commitFlushForce: options => commits.commitFlush(force(options)),
+    commitStopToolsForce: options => commits.commitStopTools(force(options)),
+    commitCancelOutputForce: options => commits.commitCancelOutput(force(options)),
+    commitAgentChangeForce: options => commits.commitAgentChange(force(options)),
+    commitRescueForce: (reason, restart, options) => commits.commitRescue(reason, restart, force(options)),
+  }
 }

@@ -2,8 +2,7 @@ import { isoTime, Unavailable } from '@postern/core'
 import type { SwarmMessage, ThreadKey, TranscriptEntry, TranscriptStore } from '@postern/transcript'
 import { formatUuidOf, repairPairs, splitMessages, swarmCodec, viewEntries } from '@postern/transcript'
 import type { BusEvent } from '../bus/bus.ts'
-import type { AgentSpec } from '../spec/agent.ts'
-import type { SwarmDeps } from '../spec/swarm.ts'
+import type { AgentSpec, SwarmDeps } from '../spec/swarm.ts'
 
 const transport = 'swarm'
 

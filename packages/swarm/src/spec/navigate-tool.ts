@@ -1,4 +1,4 @@
-import type { SwarmTool, SwarmToolContext } from './tool.ts'
+import type { SwarmTool, SwarmToolContext } from './swarm.ts'
 
 interface HandOverOptions {
   readonly name?: string | undefined
@@ -43,14 +43,9 @@ export function createNavigateBackTool(options: HandOverOptions = {}): SwarmTool
   )
 }
 
-interface HandOver {
-  change(context: SwarmToolContext): Promise<boolean>
-  tell(context: SwarmToolContext): string
-}
-
 function createHandOverTool(
   options: HandOverOptions & Pick<SwarmTool, 'name' | 'description'>,
-  { change, tell }: HandOver,
+  { change, tell }: { change(context: SwarmToolContext): Promise<boolean>; tell(context: SwarmToolContext): string },
 ): SwarmTool {
   const { name, description } = options
   return {

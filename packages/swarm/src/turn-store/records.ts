@@ -1,8 +1,7 @@
-import type { Json, NormalizedMessage } from '@postern/core'
-import { parseJsonText, subjectOf } from '@postern/core'
-import type { RecordKey, RecordStore } from '@postern/transcript'
-import type { TieShared } from './shared-ties.ts'
-import type { TurnState } from './state.ts'
+import type { AgentCallOptions, AgentContext, AgentState, Json, NormalizedMessage, Platform } from '@postern/core'
+import { parseJsonText, Rejection, subjectOf } from '@postern/core'
+import type { RecordKey, RecordStore, RecordTies } from '@postern/transcript'
+import { kindOfItems } from '../data/context.ts'
 
 const dataKinds: ReadonlySet<string> = new Set(['swarm-state', 'swarm-storage', 'swarm-compute'])
 
@@ -82,4 +81,114 @@ function isKept({ kind }: RecordKey): boolean {
 function nameData({ kind, key }: RecordKey): string {
   const [, name] = parseJsonText(key) as readonly string[]
   return `${kind} ${name}`
+}
+
+/** The ties of a record that all conversations share; undefined for other records. */
+type TieShared = (place: RecordKey) => RecordTies | undefined
+
+interface Keeping {
+  readonly keep_days: number
+  readonly forgets: boolean
+}
+
+/** The configuration of the data that all conversations share. */
+interface SharedDataConfig {
+  readonly states: Readonly<Record<string, Keeping>>
+  readonly storages: Readonly<Record<string, Keeping>>
+  readonly data_limits: { readonly shared_records: number; readonly shared_bytes: number }
+}
+
+const dayMs = 24 * 3_600_000
+/** It is computed again on demand, so it keeps nothing of its sources. */
+const computeKeeping: Keeping = { keep_days: 365, forgets: true }
+
+/** Data written in somebody's turn is removed with their message, unless it belongs to the gateway, or after nobody has written it for long. */
+export function createSharedTies(
+  { states, storages, data_limits }: SharedDataConfig,
+  { messageNumber }: Pick<AgentContext, 'messageNumber'>,
+  { now }: Pick<Platform, 'now'>,
+): TieShared {
+  const items = new Map(Object.entries(storages).map(([name, keeping]) => [kindOfItems(name), keeping]))
+  const values = new Map(Object.entries(states))
+  const most = { records: data_limits.shared_records, bytes: data_limits.shared_bytes }
+
+  function findKeeping({ kind, key }: RecordKey): Keeping | undefined {
+    if (kind === 'swarm-shared-state') return values.get(readName(key))
+    return kind === 'swarm-shared-compute' ? computeKeeping : items.get(kind)
+  }
+
+  return place => {
+    const keeping = findKeeping(place)
+    if (!keeping) return undefined
+    const message = keeping.forgets ? messageNumber : undefined
+    return { most, until: now() + keeping.keep_days * dayMs, ...(message !== undefined && { message }) }
+  }
+}
+
+function readName(key: string): string {
+  const [, name] = parseJsonText(key) as readonly string[]
+  return name ?? ''
+}
+
+export type Continuation = Pick<AgentCallOptions, 'contextId' | 'taskId'>
+
+interface KeptState {
+  /** The active agent and the path to it. */
+  readonly navigation?: Json | undefined
+  /** Where conversations of remote members continue. */
+  readonly remotes?: Readonly<Record<string, Continuation>> | undefined
+  /** What members' tools keep; one state for all of them. */
+  readonly tools?: Json | undefined
+  /** States, storages and computes of the conversation, by kind and name. */
+  readonly data?: Readonly<Record<string, Json>> | undefined
+}
+
+/** What a swarm keeps for a conversation. It is in its agent's state, so it is written with the answer or not at all. */
+export interface TurnState {
+  readonly navigation: Json | undefined
+  keepNavigation(value: Json): void
+  findRemote(member: string): Continuation | undefined
+  keepRemote(member: string, continuation: Continuation): void
+  findData(name: string): Json | undefined
+  /** `undefined` removes it. @throws Rejection too_large */
+  keepData(name: string, value: Json | undefined): void
+  /** `context.state` of tools. */
+  readonly ofTools: AgentState
+}
+
+/** `maxBytes` limits all that tools keep. */
+export async function openTurnState(state: AgentState, maxBytes: number): Promise<TurnState> {
+  let kept = ((await state.get()) ?? {}) as KeptState
+  function keep(change: KeptState): void {
+    kept = { ...kept, ...change }
+    state.set(parseJsonText(JSON.stringify(kept)) as Json)
+  }
+
+  /** A change that makes it smaller is always allowed. @throws Rejection too_large */
+  function keepOfTools(change: Pick<KeptState, 'tools' | 'data'>): void {
+    const { tools, data } = kept
+    const bytes = countBytes({ tools, data, ...change })
+    if (bytes > maxBytes && bytes > countBytes({ tools, data })) {
+      throw new Rejection('too_large', `Cannot keep: the conversation would have more than ${maxBytes} bytes`)
+    }
+    keep(change)
+  }
+  return {
+    get navigation() {
+      return kept.navigation
+    },
+    keepNavigation: navigation => keep({ navigation }),
+    ofTools: { get: async () => kept.tools, set: tools => keepOfTools({ tools }) },
+    findData: name => kept.data?.[name],
+    keepData(name, value) {
+      const { [name]: _, ...others } = kept.data ?? {}
+      keepOfTools({ data: value === undefined ? others : { ...others, [name]: value } })
+    },
+    findRemote: member => kept.remotes?.[member],
+    keepRemote: (member, continuation) => keep({ remotes: { ...kept.remotes, [member]: continuation } }),
+  }
+}
+
+function countBytes(kept: Pick<KeptState, 'tools' | 'data'>): number {
+  return Buffer.byteLength(JSON.stringify(kept))
 }

@@ -2,9 +2,7 @@ import type { Platform } from '@postern/core'
 import type { AnswerRules } from '../answers/marks.ts'
 import { findAnswerFault } from '../answers/marks.ts'
 import type { SwarmCommits } from '../conversation/commits.ts'
-import type { AgentSpec, RescueStrategy } from '../spec/agent.ts'
-import type { ModelAnswer } from '../spec/model.ts'
-import type { SwarmTexts } from '../spec/texts.ts'
+import type { AgentSpec, ModelAnswer, OperatorPort, RescueStrategy, SwarmTexts } from '../spec/swarm.ts'
 
 interface Rescue {
   readonly agent: AgentSpec
@@ -17,9 +15,7 @@ interface Rescue {
   ask(): Promise<ModelAnswer>
 }
 
-type Strategy = (rescue: Rescue, reason: string) => Promise<ModelAnswer>
-
-const strategies: Record<RescueStrategy, Strategy> = {
+const strategies: Record<RescueStrategy, (rescue: Rescue, reason: string) => Promise<ModelAnswer>> = {
   recomplete: ({ ask }) => ask(),
   async custom({ agent, ask }, reason) {
     return await (agent.customRescue?.(reason) ?? ask())
@@ -41,4 +37,33 @@ export async function rescueAnswer(rescue: Rescue, reason: string): Promise<Mode
 function pickPlaceholder({ texts: { placeholders }, platform }: Rescue): string {
   const [byte = 0] = platform.randomBytes(1)
   return placeholders[byte % placeholders.length] ?? ''
+}
+
+const timedOut = Symbol('timed out')
+
+interface OperatorQuestion {
+  readonly clientId: string
+  readonly message: string
+  readonly timeoutText: string
+  /** The turn was canceled. */
+  readonly signal: AbortSignal
+}
+
+/** A human's answer, or the text for when none comes in time. The operator's signal aborts when nobody waits any more. */
+export async function askOperator(
+  { agentName, operatorTimeoutMs = 90_000 }: AgentSpec,
+  operator: OperatorPort,
+  { clientId, message, timeoutText, signal: given }: OperatorQuestion,
+  platform: Pick<Platform, 'sleep'>,
+): Promise<string> {
+  const over = new AbortController()
+  const signal = AbortSignal.any([over.signal, given])
+  try {
+    const answer = operator.ask({ clientId, agentName, message, signal })
+    const timeout = platform.sleep(operatorTimeoutMs, signal).then(() => timedOut)
+    const first = await Promise.race([answer, timeout])
+    return first === timedOut ? timeoutText : (first as string)
+  } finally {
+    over.abort()
+  }
 }

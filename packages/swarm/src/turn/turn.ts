@@ -7,14 +7,17 @@ import type { SwarmCommits } from '../conversation/commits.ts'
 import type { SwarmHistory } from '../conversation/history.ts'
 import type { SwarmNavigation } from '../conversation/navigation.ts'
 import type { SwarmData } from '../data/data.ts'
-import type { AgentSpec } from '../spec/agent.ts'
-import { defaultAnswerChecks } from '../spec/answer-check.ts'
-import type { ModelAnswer } from '../spec/model.ts'
-import type { SwarmDeps, SwarmSpec } from '../spec/swarm.ts'
-import type { SwarmTexts } from '../spec/texts.ts'
-import type { SwarmTool, SwarmToolContext } from '../spec/tool.ts'
-import { askOperator } from './operator.ts'
-import { rescueAnswer } from './rescue.ts'
+import type {
+  AgentSpec,
+  ModelAnswer,
+  SwarmDeps,
+  SwarmSpec,
+  SwarmTexts,
+  SwarmTool,
+  SwarmToolContext,
+} from '../spec/swarm.ts'
+import { defaultAnswerChecks } from '../spec/swarm.ts'
+import { askOperator, rescueAnswer } from './rescue.ts'
 
 /** Model calls in one turn, hand-overs and tools together. */
 const maxExecutions = 20

@@ -1,10 +1,180 @@
 import type { Json } from '@postern/core'
+import { parseJsonText } from '@postern/core'
 import { createCodec } from '../codec/create-codec.ts'
-import type { Dialect } from '../codec/dialect.ts'
-import { markerName, markerOfRun } from '../codec/origin-marker.ts'
-import { type AguiMessage, parseAguiMessage } from './message.ts'
-import { readAguiDrafts } from './read.ts'
-import { countAguiRun, writeAguiMessage } from './write.ts'
+import type { Dialect, Reading, TranscriptDraft } from '../codec/dialect.ts'
+import { markerName, markerOfRun } from '../codec/dialect.ts'
+import { argsOf, findCallName, presentMembers, resultTextOf } from '../codec/tool-entry.ts'
+import type { EntryBody, EntryTool } from '../entry/entry.ts'
+import { contentOfText, readEntryDecision, textOfContent, writeEntryDecision } from '../entry/entry.ts'
+import type { EntryKind } from '../entry/kind.ts'
+import type { JsonMap } from '../json/difference.ts'
+import { isJsonMap } from '../json/difference.ts'
+import type { AguiMessage, AguiPart, AguiRole, AguiToolCall } from './message.ts'
+import { parseAguiMessage, readAguiParts, readAguiUsage, writeAguiParts, writeAguiUsage } from './message.ts'
+
+const placeOfRole: Record<AguiRole, Pick<TranscriptDraft, 'kind' | 'role'>> = {
+  user: { kind: 'text', role: 'user' },
+  assistant: { kind: 'text', role: 'assistant' },
+  tool: { kind: 'tool_result', role: 'tool' },
+  system: { kind: 'system', role: 'system' },
+  developer: { kind: 'developer', role: 'developer' },
+  activity: { kind: 'activity', role: 'system' },
+  reasoning: { kind: 'reasoning', role: 'assistant' },
+}
+
+/** A message as entries: its text, then each of its calls. Only the first has the message's id. */
+function readAguiDrafts(message: AguiMessage, reading: Reading): readonly [TranscriptDraft, ...TranscriptDraft[]] {
+  const shared = readShared(message)
+  const calls = (message.toolCalls ?? []).map(call => ({ ...shared, ...readAguiCall(call) }))
+  const [first, ...rest] = calls
+  const isOnlyCalls = first !== undefined && (message.content === undefined || message.content === '')
+  const [head, ...tail]: readonly [TranscriptDraft, ...TranscriptDraft[]] = isOnlyCalls
+    ? [first, ...rest]
+    : [
+        { ...shared, ...placeOfRole[message.role], ...readContent(message), tool: readResult(message, reading) },
+        ...calls,
+      ]
+  const { usage, decided_by } = message.metadata ?? {}
+  const known = { usage: readAguiUsage(usage), decided_by: readEntryDecision(decided_by) }
+  return [{ ...head, native_id: message.id, ...known }, ...tail]
+}
+
+type Shared = Pick<TranscriptDraft, 'agent_key' | 'run_id' | 'stage' | 'latency_ms'>
+
+function readShared({ role, name, metadata = {} }: AguiMessage): { [Name in keyof Shared]: Shared[Name] | undefined } {
+  const { run_id, stage, latency_ms } = metadata
+  return {
+    agent_key: role === 'user' ? undefined : name,
+    run_id: typeof run_id === 'string' ? run_id : undefined,
+    stage: typeof stage === 'string' ? stage : undefined,
+    latency_ms: typeof latency_ms === 'number' ? latency_ms : undefined,
+  }
+}
+
+function readContent({ content }: AguiMessage): Pick<TranscriptDraft, 'content'> {
+  if (isJsonMap(content)) return { content: { value: content } }
+  return { content: { parts: [...readAguiParts((content ?? '') as string | readonly AguiPart[])] } }
+}
+
+function readResult({ toolCallId, error }: AguiMessage, reading: Reading): EntryTool | undefined {
+  if (toolCallId === undefined) return undefined
+  return {
+    call_id: toolCallId,
+    name: findCallName(toolCallId, reading),
+    ...(error !== undefined && { error: { message: error }, success: false }),
+  }
+}
+
+/** If the arguments are no JSON object, the call is marked as invalid and their text is residue. */
+function readAguiCall({ id, function: called }: AguiToolCall): TranscriptDraft {
+  const args = parseArguments(called.arguments)
+  return {
+    kind: 'tool_call',
+    role: 'assistant',
+    content: contentOfText(''),
+    tool: {
+      call_id: id,
+      name: called.name,
+      args: argsOf(args),
+      ...(!isJsonMap(args) && { is_invalid: true as const }),
+    },
+  }
+}
+
+function parseArguments(text: string): Json | undefined {
+  try {
+    return parseJsonText(text) as Json
+  } catch {
+    return undefined
+  }
+}
+
+/** The activity types of plans, which are no AG-UI messages. Interrupts, state and steps of a running stream are events and no messages. */
+export const planActivityTypes: Readonly<Record<string, string>> = {
+  strategic_plan: 'plan.strategic',
+  suggested_plan: 'plan.suggested',
+  script_plan: 'plan.script',
+  script_instruction: 'plan.instruction',
+}
+
+const spokenKinds: ReadonlySet<EntryKind> = new Set(['text', 'delta', 'final', 'input_required', 'policy'])
+
+/** How many entries one message holds: the assistant's text and the calls after it. */
+function countAguiRun([head, ...rest]: readonly EntryBody[]): number {
+  if (!head || head.group_id === undefined || !isAssistant(head)) return 1
+  const end = rest.findIndex(entry => entry.group_id !== head.group_id || entry.kind !== 'tool_call' || !entry.tool)
+  return 1 + (end < 0 ? rest.length : end)
+}
+
+/** Entries as a message, from their canonical members alone. */
+function writeAguiMessage([head, ...rest]: readonly [EntryBody, ...EntryBody[]]): AguiMessage {
+  const { run_id, stage, latency_ms } = head
+  const usage = writeAguiUsage(head.usage)
+  const decided = writeEntryDecision(head.decided_by)
+  const metadata = { ...head.metadata, ...presentMembers({ run_id, stage, latency_ms, usage, ...decided }) }
+  const named = head.role === 'user' ? undefined : head.agent_key
+  return {
+    id: head.native_id ?? head.entry_id,
+    ...writeBody(head, rest),
+    ...(named !== undefined && { name: named }),
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+  }
+}
+
+function isAssistant(entry: EntryBody): boolean {
+  if (entry.kind === 'tool_call') return entry.tool !== undefined
+  return spokenKinds.has(entry.kind) && entry.role === 'assistant'
+}
+
+function writeBody(head: EntryBody, rest: readonly EntryBody[]): Pick<AguiMessage, 'role' | 'content'> {
+  const { kind, role, content } = head
+  if (kind === 'tool_result' && head.tool) return writeResult(head, head.tool.call_id)
+  if (isAssistant(head)) return writeAssistant([head, ...rest])
+  if (kind === 'input_required' || kind === 'policy') return { role: 'assistant', content: textOfContent(content) }
+  if (kind === 'text' && role === 'user') return { role, content: writeUserContent(head) }
+  if (kind === 'system' || kind === 'developer' || kind === 'reasoning')
+    return { role: kind, content: textOfContent(content) }
+  return writeActivity(head)
+}
+
+function writeUserContent({ content }: EntryBody): Json {
+  return 'parts' in content ? writeAguiParts(content.parts) : textOfContent(content)
+}
+
+/** Assistant content is a string in 1.0, so a file is a link or its name. */
+function writeAssistant(run: readonly EntryBody[]): Pick<AguiMessage, 'role' | 'content'> {
+  const toolCalls = run.filter(({ kind }) => kind === 'tool_call').map(writeAguiCall)
+  const content = run
+    .map(({ content: said }) => textOfContent(said))
+    .filter(text => text !== '')
+    .join('\n\n')
+  return { role: 'assistant', content, ...(toolCalls.length > 0 && { toolCalls }) }
+}
+
+function writeAguiCall({ tool }: EntryBody): AguiToolCall {
+  const named = { name: tool?.name ?? '', arguments: JSON.stringify(tool?.args ?? {}) }
+  return { id: tool?.call_id ?? '', type: 'function', function: named }
+}
+
+function writeResult(entry: EntryBody, toolCallId: string): Pick<AguiMessage, 'role' | 'content'> {
+  const { content, tool } = entry
+  const hasFiles = 'parts' in content && content.parts.some(part => part.kind !== 'text')
+  return {
+    role: 'tool',
+    toolCallId,
+    content: hasFiles ? writeAguiParts(content.parts) : resultTextOf(entry),
+    ...(tool?.error && { error: tool.error.message }),
+  } as Pick<AguiMessage, 'role' | 'content'>
+}
+
+function writeActivity({ kind, content, tool }: EntryBody): Pick<AguiMessage, 'role' | 'content'> {
+  const said = 'value' in content ? content.value : textOfContent(content)
+  const body: JsonMap = isJsonMap(said) ? said : presentMembers({ content: said, ...tool?.args })
+  return { role: 'activity', activityType: planActivityTypes[kind] ?? kind, content: body } as Pick<
+    AguiMessage,
+    'role' | 'content'
+  >
+}
 
 const dialect: Dialect<AguiMessage> = {
   format: 'agui',

@@ -1,8 +1,10 @@
-import type { Json } from '@postern/core'
+import type { BytesRef, FilePart, Json, Part } from '@postern/core'
+import { parseUrl } from '@postern/core'
 import { z } from 'zod'
+import { readEntryUsage } from '../entry/entry.ts'
 import type { JsonMap } from '../json/difference.ts'
-import { parseForeign } from '../json/parse-foreign.ts'
-import { jsonMapSchema } from '../json/schema.ts'
+import { isJsonMap } from '../json/difference.ts'
+import { jsonMapSchema, parseForeign } from '../json/schema.ts'
 
 const common = { id: z.string(), name: z.string().optional(), metadata: jsonMapSchema.optional() }
 
@@ -75,4 +77,103 @@ export type AguiMessage = {
 /** @throws Rejection malformed, naming the member */
 export function parseAguiMessage(value: unknown): AguiMessage {
   return parseForeign(aguiMessageSchema as unknown as z.ZodType<AguiMessage>, value, 'AG-UI message')
+}
+
+const base64Text = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+
+/** Parts of a message as ours. Bytes that only the client can name (an opaque file id) stay residue. */
+export function readAguiParts(content: string | readonly AguiPart[]): readonly Part[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ kind: 'text', mime: 'text/plain', content }]
+  return content.map(readAguiPart).filter(part => part !== undefined)
+}
+
+/** Parts of ours as a message's content. One text is a string; parts without a form there are described in words. */
+export function writeAguiParts(parts: readonly Part[]): Json {
+  if (parts.length === 0) return ''
+  const [only] = parts
+  if (parts.length === 1 && only?.kind === 'text') return only.content
+  return parts.map(writeAguiPart)
+}
+
+function readAguiPart(part: AguiPart): Part | undefined {
+  if (part.type === 'text') return { kind: 'text', mime: 'text/plain', content: part.text }
+  if (part.type === 'binary') return readBinary(part)
+  const { source } = part
+  if (source.type === 'data') return readInline(source.value, source.mimeType)
+  return source.type === 'url' ? readLinked(source.value, source.mimeType) : undefined
+}
+
+function readBinary(part: Extract<AguiPart, { type: 'binary' }>): Part | undefined {
+  const file = part.url === undefined ? readInline(part.data ?? '', part.mimeType) : readLinked(part.url, part.mimeType)
+  return file?.kind === 'file' && part.filename !== undefined ? { ...file, name: part.filename } : file
+}
+
+function readInline(data_base64: string, mime: string): FilePart | undefined {
+  if (data_base64 === '' || !base64Text.test(data_base64)) return undefined
+  return { kind: 'file', mime, bytes_ref: { kind: 'inline', data_base64 } }
+}
+
+function readLinked(url: string, mime: string | undefined): Part {
+  if (!parseUrl(url)) return { kind: 'link', url }
+  return { kind: 'file', ...(mime !== undefined && { mime }), bytes_ref: { kind: 'url', url } }
+}
+
+function writeAguiPart(part: Part): Json {
+  if (part.kind === 'text') return { type: 'text', text: part.content }
+  if (part.kind === 'file' || part.kind === 'artifact') return writeFile(part.mime, part.bytes_ref, part.name)
+  if (part.kind === 'link') return { type: 'text', text: part.title ? `${part.title}: ${part.url}` : part.url }
+  return { type: 'text', text: part.kind === 'policy' ? part.policy.message : '' }
+}
+
+function writeFile(mime: string | undefined, ref: BytesRef, name: string | undefined): Json {
+  const [family = ''] = (mime ?? '').split('/')
+  const type = family === 'image' || family === 'audio' || family === 'video' ? family : 'document'
+  const mimeType = mime ?? 'application/octet-stream'
+  if (ref.kind === 'inline') return { type, source: { type: 'data', value: ref.data_base64, mimeType } }
+  if (ref.url !== undefined) return { type, source: { type: 'url', value: ref.url, mimeType } }
+  return { type: 'text', text: name ?? mimeType }
+}
+
+/** Members of AG-UI's TokenUsage by ours. */
+const aguiNames: Readonly<Record<string, string>> = {
+  provider: 'provider',
+  model: 'model',
+  input_tokens: 'inputTokens',
+  output_tokens: 'outputTokens',
+  total_tokens: 'totalTokens',
+  reasoning_tokens: 'reasoningTokens',
+  cached_input_tokens: 'cachedInputTokens',
+  cache_write_input_tokens: 'cacheWriteInputTokens',
+}
+const ownNames = Object.fromEntries(Object.entries(aguiNames).map(([own, agui]) => [agui, own]))
+
+/** TokenUsage of AG-UI 1.0. */
+export type AguiUsage = {
+  provider?: string
+  model?: string
+  inputTokens?: number
+  outputTokens?: number
+  totalTokens?: number
+  reasoningTokens?: number
+  cachedInputTokens?: number
+  cacheWriteInputTokens?: number
+}
+
+/** Usage in the form of AG-UI; undefined when there is none. */
+export function writeAguiUsage(usage: Json | undefined): AguiUsage[] | undefined {
+  return readEntryUsage(usage)?.map(each => rename(each, aguiNames))
+}
+
+/** Usage from AG-UI; undefined when it has more members, or another accounting. */
+export function readAguiUsage(usage: Json | undefined): Json | undefined {
+  if (!Array.isArray(usage) || !usage.every(isAguiUsage)) return undefined
+  return readEntryUsage(usage.map(each => rename(each, ownNames)))
+}
+
+function isAguiUsage(value: Json): value is { readonly [name: string]: Json } {
+  return isJsonMap(value) && Object.keys(value).every(name => Object.hasOwn(ownNames, name))
+}
+
+function rename(members: object, names: Readonly<Record<string, string>>) {
+  return Object.fromEntries(Object.entries(members).map(([name, value]) => [names[name] ?? name, value]))
 }

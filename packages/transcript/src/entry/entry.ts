@@ -1,8 +1,36 @@
-import { partSchema, plainTextOf } from '@postern/core'
+import type { Json, PolicyResolution, TokenUsage } from '@postern/core'
+import { partSchema, plainTextOf, tokenUsageSchema } from '@postern/core'
 import { z } from 'zod'
 import { jsonDifferenceSchema, jsonMapSchema, jsonSchema } from '../json/schema.ts'
-import { entryDecisionSchema } from './decision.ts'
 import { entryKinds, entryRoles, entryScopes, formatNames } from './kind.ts'
+
+/**
+ * For an entry that states a decision: how it was decided and by whom, if known. `approver`: who had to decide, if not the person in the
+ * conversation.
+ */
+const entryDecisionSchema = z.strictObject({
+  method: z.string(),
+  subject: z.string().optional(),
+  approver: z.literal('operator').optional(),
+})
+
+export type EntryDecision = z.infer<typeof entryDecisionSchema>
+
+/** Undefined for a value that we did not write; it is residue. */
+export function readEntryDecision(value: Json | undefined): EntryDecision | undefined {
+  return entryDecisionSchema.safeParse(value).data
+}
+
+/** What the gateway notes of a decision. */
+export function decisionOf(resolution: PolicyResolution | undefined): EntryDecision | undefined {
+  const { resolver, approver } = resolution ?? {}
+  return resolver && { ...resolver, ...(approver && { approver }) }
+}
+
+/** As a member of a dialect's open map; nothing without a decision. */
+export function writeEntryDecision(decided_by: EntryDecision | undefined): Record<string, Json> {
+  return decided_by ? { decided_by: { ...decided_by } } : {}
+}
 
 /** The content: parts of a message, or a JSON value if a dialect carries one (a plan, a result, a list). */
 const entryContentSchema = z.union([
@@ -112,4 +140,45 @@ export function contentOfText(text: string): EntryContent {
 
 export function contentIsEmpty(content: EntryContent): boolean {
   return 'parts' in content ? content.parts.length === 0 : content.value === '' || content.value === null
+}
+
+const usagesSchema = z.array(tokenUsageSchema).min(1)
+
+/** What an entry cost; undefined where nothing, or nothing of ours, stands there. */
+export function readEntryUsage(usage: Json | undefined): TokenUsage[] | undefined {
+  return usagesSchema.safeParse(usage).data
+}
+
+/**
+ * An entry without its content, for the deletion of personal data where the order of the thread must stay. Residue is removed, too, because
+ * it may contain the text.
+ */
+export function redactEntry(entry: TranscriptEntry): TranscriptEntry {
+  const { seq, chat_seq, entry_id, thread_id, scope, kind, role, agent_key, group_id, at, tool } = entry
+  const kept = { seq, chat_seq, entry_id, thread_id, scope, kind, role, agent_key, group_id, at }
+  const present = Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== undefined)) as typeof kept
+  const call = tool && { call_id: tool.call_id, ...(tool.name !== undefined && { name: tool.name }) }
+  return { ...present, content: { parts: [] }, ...(call && { tool: call }) }
+}
+
+const plainTime = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}:?\d{2})?$/
+
+/** A time as text, ISO 8601 or `YYYY-MM-DD HH:MM:SS`; one without a zone is UTC. `undefined` for anything else. */
+export function parseEntryTime(text: string): string | undefined {
+  const match = plainTime.exec(text)
+  if (!match) return undefined
+  const [, day, time, fraction = '', zone = 'Z'] = match
+  return isoOfMs(Date.parse(`${day}T${time}${fraction.slice(0, 4)}${zone}`))
+}
+
+/** Milliseconds since the epoch as ISO 8601 UTC; `undefined` where no calendar has that time. */
+export function isoOfMs(ms: number): string | undefined {
+  const date = new Date(ms)
+  if (Number.isNaN(date.getTime()) || date.getUTCFullYear() < 0 || date.getUTCFullYear() > 9999) return undefined
+  return date.toISOString()
+}
+
+/** `YYYY-MM-DD HH:MM:SS`, UTC. */
+export function formatPlainTime(iso: string): string {
+  return iso.slice(0, 19).replace('T', ' ')
 }

@@ -1,13 +1,14 @@
 import type { Json } from '@postern/core'
 import type { JsonMap } from '../json/difference.ts'
-import { type AgentMessageEnvelope, type EnvelopeType, envelopeSchemaName, envelopeVersion } from './envelope.ts'
+import type { AgentMessageEnvelope, EnvelopeType, ProviderMessage } from './envelope.ts'
+import { envelopeSchemaName, envelopeVersion } from './envelope.ts'
 import { normalizeEnvelope } from './normalize.ts'
 
 type Members = Pick<AgentMessageEnvelope, 'role' | 'content'> &
   Partial<Pick<AgentMessageEnvelope, 'payload' | 'metadata'>>
 
 /** An envelope of any type, checked like one from outside. @throws Rejection as `normalizeEnvelope` */
-export function buildEnvelope(type: EnvelopeType, members: Members): AgentMessageEnvelope {
+function buildEnvelope(type: EnvelopeType, members: Members): AgentMessageEnvelope {
   return normalizeEnvelope({ schema: envelopeSchemaName, version: envelopeVersion, type, payload: {}, ...members })
 }
 
@@ -53,4 +54,114 @@ export function buildQuestionEnvelope(
   metadata: JsonMap = {},
 ): AgentMessageEnvelope {
   return buildEnvelope('input_required', { role: 'tool', content, payload, metadata })
+}
+
+/**
+ * For a provider that refuses two messages of one role in a row: such neighbours become one `multimodal_part` whose `payload.parts` holds
+ * the originals unchanged. Twice is the same as once.
+ * @throws Rejection as `normalizeEnvelope`
+ */
+export function coalesceEnvelopes(values: readonly unknown[]): readonly AgentMessageEnvelope[] {
+  const groups: AgentMessageEnvelope[][] = []
+  for (const value of values) {
+    const envelope = normalizeEnvelope(value)
+    const last = groups.at(-1)
+    if (last?.[0]?.role === envelope.role) last.push(envelope)
+    else groups.push([envelope])
+  }
+  return groups.map(group => mergeGroup(group))
+}
+
+function mergeGroup(group: readonly AgentMessageEnvelope[]): AgentMessageEnvelope {
+  const [first] = group
+  if (!first) throw new TypeError('a group has at least one message')
+  if (group.length === 1) return first
+  const texts = group.map(({ content }) => textOfEnvelopeContent(content)).filter(text => text !== '')
+  return buildEnvelope('multimodal_part', {
+    role: first.role,
+    content: texts.join('\n\n'),
+    payload: { parts: group },
+    metadata: first.metadata,
+  })
+}
+
+/** The text of a content of blocks: what stands in their `text` members. */
+export function textOfEnvelopeContent(content: Json): string {
+  if (typeof content === 'string') return content
+  if (Array.isArray(content))
+    return content
+      .map(textOfEnvelopeContent)
+      .filter(text => text !== '')
+      .join('\n\n')
+  const text = content !== null && typeof content === 'object' ? (content as { text?: Json }).text : undefined
+  return typeof text === 'string' ? text : ''
+}
+
+/**
+ * The projection for a call of a model: type and payload go into the metadata, where its own members stand before the payload's; id and
+ * times do not travel. There is no way back.
+ * @throws Rejection as `normalizeEnvelope`
+ */
+export function toProviderMessage(value: unknown): ProviderMessage {
+  const envelope = normalizeEnvelope(value)
+  const { role, content, metadata, payload } = envelope
+  if (!needsMetadata(envelope)) return { role, content }
+  return { role, content, metadata: { ...payload, ...metadata, type: envelope.type } }
+}
+
+export function toProviderMessages(values: readonly unknown[]): readonly ProviderMessage[] {
+  return values.map(toProviderMessage)
+}
+
+function needsMetadata({ type, payload, metadata }: AgentMessageEnvelope): boolean {
+  return type !== 'text' || Object.keys(payload).length > 0 || Object.keys(metadata).length > 0
+}
+
+export interface OrphanFinding {
+  readonly code: 'orphan_tool_call' | 'orphan_tool_result'
+  readonly index: number
+  readonly tool_name: string | undefined
+  readonly tool_call_id: string | undefined
+}
+
+/**
+ * Calls without a result and results without a call, by ascending index. The two belong together by `metadata.tool_call_id` where they
+ * have one, else by `payload.tool_name`, first in, first out.
+ * @throws Rejection as `normalizeEnvelope`
+ */
+export function findOrphanEnvelopes(values: readonly unknown[]): readonly OrphanFinding[] {
+  const envelopes = values.map(value => normalizeEnvelope(value))
+  const open = new Map<string, number[]>()
+  const orphans: OrphanFinding[] = []
+  for (const [index, envelope] of envelopes.entries()) {
+    const key = keyOfPair(envelope)
+    if (envelope.type === 'tool_call') open.set(key, [...(open.get(key) ?? []), index])
+    if (envelope.type !== 'tool_result' || open.get(key)?.shift() !== undefined) continue
+    orphans.push(describeOrphan('orphan_tool_result', envelope, index))
+  }
+  for (const index of [...open.values()].flat()) {
+    orphans.push(describeOrphan('orphan_tool_call', envelopes[index] as AgentMessageEnvelope, index))
+  }
+  return orphans.toSorted((a, b) => a.index - b.index)
+}
+
+/** The list without its orphans: what a model may see. The stored list keeps them. */
+export function pruneOrphanEnvelopes(values: readonly unknown[]): readonly AgentMessageEnvelope[] {
+  const orphans = new Set(findOrphanEnvelopes(values).map(({ index }) => index))
+  return values.map(value => normalizeEnvelope(value)).filter((_, index) => !orphans.has(index))
+}
+
+function keyOfPair({ metadata, payload }: AgentMessageEnvelope): string {
+  const { tool_call_id } = metadata
+  if (typeof tool_call_id === 'string' && tool_call_id !== '') return JSON.stringify(['id', tool_call_id])
+  return JSON.stringify(['name', payload.tool_name])
+}
+
+function describeOrphan(code: OrphanFinding['code'], envelope: AgentMessageEnvelope, index: number): OrphanFinding {
+  const { metadata, payload } = envelope
+  return { code, index, tool_name: textOrNone(payload.tool_name), tool_call_id: textOrNone(metadata.tool_call_id) }
+}
+
+function textOrNone(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
 }

@@ -1,12 +1,17 @@
 import type { Json } from '@postern/core'
 import { createCodec } from '../codec/create-codec.ts'
-import type { Dialect } from '../codec/dialect.ts'
-import { markerName, markerOfRun } from '../codec/origin-marker.ts'
-import { isJsonMap, type JsonMap } from '../json/difference.ts'
-import type { AgentMessageEnvelope } from './envelope.ts'
+import type { CodecFinding, Dialect, ReadContext } from '../codec/dialect.ts'
+import { markerName, markerOfRun } from '../codec/dialect.ts'
+import { presentMembers } from '../codec/tool-entry.ts'
+import type { EntryBody, TranscriptEntry } from '../entry/entry.ts'
+import { formatPlainTime, readEntryUsage, textOfContent, writeEntryDecision } from '../entry/entry.ts'
+import type { EntryKind, EntryRole } from '../entry/kind.ts'
+import type { JsonMap } from '../json/difference.ts'
+import { diffJson, isJsonMap } from '../json/difference.ts'
+import type { AgentMessageEnvelope, EnvelopeType } from './envelope.ts'
+import { envelopeSchemaName, envelopeVersion } from './envelope.ts'
 import { normalizeEnvelope } from './normalize.ts'
 import { readEnvelopeDraft } from './read.ts'
-import { writeEnvelope } from './write.ts'
 
 const members: ReadonlySet<string> = new Set([
   'schema',
@@ -48,3 +53,138 @@ const dialect: Dialect<AgentMessageEnvelope> = {
 
 /** Message envelopes. It reads rows and envelopes of any age and writes canonical envelopes. */
 export const envelopeCodec = createCodec(dialect)
+
+/** The nearest legal type; where it is not the kind itself the bag names the kind. */
+const typeOfKind: Record<EntryKind, EnvelopeType> = {
+  text: 'text',
+  delta: 'delta',
+  tool_call: 'tool_call',
+  tool_result: 'tool_result',
+  input_required: 'input_required',
+  approval_required: 'approval_required',
+  policy: 'input_required',
+  final: 'final_result',
+  error: 'error',
+  task: 'text',
+  delegation: 'tool_call',
+  synthesis: 'final_result',
+  global_observation: 'text',
+  strategic_plan: 'text',
+  suggested_plan: 'text',
+  script_plan: 'text',
+  script_instruction: 'text',
+  director_context: 'text',
+  injected_context: 'text',
+  system: 'text',
+  developer: 'text',
+  flush: 'text',
+  rescue: 'error',
+  navigation: 'tool_call',
+  reasoning: 'text',
+  activity: 'text',
+}
+
+const nameOfRole: Record<EntryRole, string> = {
+  user: 'user',
+  assistant: 'assistant',
+  tool: 'tool',
+  system: 'system',
+  developer: 'developer',
+  marker: 'system',
+}
+
+/** An entry as an envelope, by its canonical members alone. */
+function writeEnvelope(entry: EntryBody): AgentMessageEnvelope {
+  const type = typeOfEntry(entry)
+  return {
+    schema: envelopeSchemaName,
+    version: envelopeVersion,
+    type,
+    role: nameOfRole[entry.role],
+    content: writeContent(entry),
+    payload: writePayload(type, entry),
+    metadata: writeMetadata(entry),
+    id: entry.native_id ?? entry.entry_id,
+    created_at: formatPlainTime(entry.at),
+  }
+}
+
+function typeOfEntry({ kind, content }: EntryBody): EnvelopeType {
+  const isPlain =
+    'value' in content ? typeof content.value === 'string' : content.parts.every(part => part.kind === 'text')
+  return kind === 'text' && !isPlain ? 'multimodal_part' : typeOfKind[kind]
+}
+
+function writeContent({ content }: EntryBody): Json {
+  if ('value' in content) return isEnvelopeContent(content.value) ? content.value : textOfContent(content)
+  const isPlain = content.parts.every(part => part.kind === 'text')
+  return isPlain ? textOfContent(content) : (content.parts as readonly Json[])
+}
+
+function isEnvelopeContent(value: Json): boolean {
+  return typeof value === 'string' || (typeof value === 'object' && value !== null)
+}
+
+function writePayload(type: EnvelopeType, entry: EntryBody): JsonMap {
+  const { tool, wait, turn_no, phase_id, agent_key, kind } = entry
+  if (type === 'tool_call') {
+    return {
+      tool_name: tool?.name ?? kind,
+      parameters: tool?.args ?? {},
+      ...(turn_no !== undefined && { turn: turn_no }),
+    }
+  }
+  if (type === 'tool_result') return writeResultPayload(entry)
+  if (wait)
+    return typeof wait.action === 'object' && wait.action !== null ? (wait.action as JsonMap) : { action_id: wait.id }
+  if (kind !== 'synthesis') return {}
+  return { ...(agent_key !== undefined && { from_manager: agent_key }), ...(phase_id !== undefined && { phase_id }) }
+}
+
+function writeResultPayload({ tool, turn_no }: EntryBody): JsonMap {
+  return {
+    ...(tool?.name !== undefined && { tool_name: tool.name }),
+    ...(tool?.success !== undefined && { success: tool.success }),
+    ...(turn_no !== undefined && { turn: turn_no }),
+    ...(tool?.result !== undefined && { tool_data: tool.result }),
+    ...(tool?.error && { error: tool.error.message }),
+  }
+}
+
+function writeMetadata({ tool, wait, usage, decided_by }: EntryBody): JsonMap {
+  const decided = wait && wait.state !== 'open' ? { action_id: wait.id, action_status: wait.state } : {}
+  const called = tool ? { tool_call_id: tool.call_id, ...decided } : {}
+  return presentMembers({ ...called, ...writeEntryDecision(decided_by), usage: readEntryUsage(usage) })
+}
+
+/**
+ * A whole list against what is stored: messages that stand at the same place and say the same are the entries that are there, bags name
+ * theirs, and only what is neither is new. What is odd about a message is reported with its place.
+ */
+export function reconcileEnvelopes(
+  stored: readonly TranscriptEntry[],
+  messages: readonly unknown[],
+  context: Pick<ReadContext, 'thread_id' | 'at' | 'newId' | 'report'>,
+): readonly EntryBody[] {
+  const written = envelopeCodec.write(stored)
+  const findings: CodecFinding[] = []
+  const wanted = messages.map((value, index) =>
+    normalizeEnvelope(value, { report: (code, message) => findings.push({ code, message, index }) }),
+  )
+  const end = wanted.findIndex((message, index) => !isSame(message, written[index]))
+  const same = end < 0 ? wanted.length : end
+  const byId = new Map(stored.map(entry => [entry.entry_id, entry]))
+  // Of the rest the reading tells it, with what it finds besides.
+  const told = findings.filter(({ index }) => index < same)
+  const rest = envelopeCodec.read(messages.slice(same), {
+    ...context,
+    find: id => byId.get(id),
+    report: finding => told.push({ ...finding, index: same + finding.index }),
+  })
+  for (const finding of told) context.report?.(finding)
+  return [...stored.slice(0, same), ...rest]
+}
+
+function isSame(a: AgentMessageEnvelope, b: AgentMessageEnvelope | undefined): boolean {
+  return b !== undefined && diffJson(a, b) === undefined
+}

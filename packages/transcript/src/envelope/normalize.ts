@@ -1,6 +1,5 @@
 import { type Json, Rejection } from '@postern/core'
-import { copyJson } from '../json/copy.ts'
-import { isJsonMap, type JsonMap } from '../json/difference.ts'
+import { copyJson, isJsonMap, type JsonMap } from '../json/difference.ts'
 import {
   type AgentMessageEnvelope,
   type EnvelopeType,

@@ -1,11 +1,16 @@
 import type { Json } from '@postern/core'
 import type { Reading, TranscriptDraft } from '../codec/dialect.ts'
 import { findOpenCall } from '../codec/tool-entry.ts'
-import { readEntryDecision } from '../entry/decision.ts'
-import { contentOfText, type EntryContent, type EntryTool, type EntryWait } from '../entry/entry.ts'
+import {
+  contentOfText,
+  type EntryContent,
+  type EntryTool,
+  type EntryWait,
+  parseEntryTime,
+  readEntryDecision,
+  readEntryUsage,
+} from '../entry/entry.ts'
 import type { EntryKind, EntryRole } from '../entry/kind.ts'
-import { parseEntryTime } from '../entry/time.ts'
-import { readEntryUsage } from '../entry/usage.ts'
 import { isJsonMap } from '../json/difference.ts'
 import type { AgentMessageEnvelope, EnvelopeType } from './envelope.ts'
 

@@ -1,15 +1,22 @@
-import { isoTime, type Platform, Rejection } from '@postern/core'
-import type { CodecFinding } from '../codec/codec.ts'
-import { findOrphanEntries } from '../codec/pair-repair.ts'
-import { type EntryBody, entryBodySchema, type TranscriptEntry } from '../entry/entry.ts'
+import { createHash } from 'node:crypto'
+import type { Platform } from '@postern/core'
+import { isoTime, Rejection } from '@postern/core'
+import { aguiCodec } from '../agui/codec.ts'
+import type { Codec, CodecFinding } from '../codec/dialect.ts'
+import { findOrphanEntries } from '../codec/tool-entry.ts'
+import type { EntryBody, TranscriptEntry } from '../entry/entry.ts'
+import { entryBodySchema } from '../entry/entry.ts'
 import type { FormatName } from '../entry/kind.ts'
+import { formatNames } from '../entry/kind.ts'
+import { splitMessages } from '../entry/place-entries.ts'
+import { envelopeCodec } from '../envelope/codec.ts'
 import type { JsonMap } from '../json/difference.ts'
-import { listClaimed } from '../store/claimed-entries.ts'
+import { formatUuid } from '../json/uuid.ts'
+import { normalizedCodec } from '../normalized/codec.ts'
 import type { ThreadKey, TranscriptStore } from '../store/transcript-store.ts'
-import { codecs } from './codecs.ts'
-import type { ExchangeFormat } from './formats.ts'
-import { createImportIds } from './import-ids.ts'
-import { sliceMessages, takeSlices, yieldToEventLoop } from './slices.ts'
+import { listClaimed } from '../store/transcript-store.ts'
+import { storeCodec } from '../store-format/codec.ts'
+import { swarmCodec } from '../swarm/codec.ts'
 
 interface ThreadExchange {
   readonly transcript: TranscriptStore
@@ -58,7 +65,7 @@ function writeMessages(entries: readonly TranscriptEntry[], format: ExchangeForm
     : codecs[format].write(entries, { marker: 'all' })
 }
 
-export interface Imported {
+interface Imported {
   /** Entries of the messages, new or known. */
   readonly entries: number
   readonly added: number
@@ -166,4 +173,73 @@ function readEntryLine(line: unknown, index: number, { thread_id }: ThreadKey): 
   if (parsed.success) return { ...parsed.data, thread_id }
   const place = parsed.error.issues[0]?.path.join('.') || 'entry'
   throw new Rejection('malformed', `Cannot read entry ${index}: ${place} is not as it must be`)
+}
+
+/** The five dialects of the transcript, by name. */
+export const codecs: Readonly<Record<FormatName, Codec<JsonMap>>> = {
+  envelope: envelopeCodec,
+  agui: aguiCodec,
+  store: storeCodec,
+  swarm: swarmCodec,
+  normalized: normalizedCodec,
+}
+
+/** The five dialects, and the entries themselves (`jsonl`: one a line). */
+export const exchangeFormats = [...formatNames, 'jsonl'] as const
+export type ExchangeFormat = (typeof exchangeFormats)[number]
+
+/** Ids for entries of an import. */
+interface ImportIds {
+  /** The first result of `next`. */
+  readonly first: string
+  next(): string
+}
+
+/** The same messages in the same thread get the same ids, so that a repeated import finds its earlier entries. */
+async function createImportIds(
+  { thread_id }: ThreadKey,
+  format: string,
+  messages: readonly unknown[],
+): Promise<ImportIds> {
+  const content = createHash('sha256').update(JSON.stringify([thread_id, format]))
+  for await (const { slice } of takeSlices(messages)) content.update(JSON.stringify(slice))
+  const seed = content.digest('hex')
+  const idOf = (count: number) => formatUuid(createHash('sha256').update(`${seed} ${count}`).digest('hex').slice(0, 32))
+  let count = 0
+  return {
+    first: idOf(0),
+    next() {
+      count += 1
+      return idOf(count - 1)
+    },
+  }
+}
+
+/** Lets other work run. */
+function yieldToEventLoop(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}
+
+/** Entries in one slice: some milliseconds of work. */
+const sliceSize = 100
+
+/** A list in slices, with pauses for other work; `at`: the index of the first. */
+async function* takeSlices<Item>(
+  items: readonly Item[],
+): AsyncGenerator<{ readonly slice: readonly Item[]; readonly at: number }> {
+  for (let at = 0; at < items.length; at += sliceSize) {
+    yield { slice: items.slice(at, at + sliceSize), at }
+    await yieldToEventLoop()
+  }
+}
+
+/** Entries in slices that end with a message. */
+function sliceMessages(entries: readonly EntryBody[]): readonly (readonly EntryBody[])[] {
+  const slices: EntryBody[][] = []
+  for (const message of splitMessages(entries)) {
+    const last = slices.at(-1)
+    if (last && last.length < sliceSize) last.push(...message)
+    else slices.push([...message])
+  }
+  return slices
 }

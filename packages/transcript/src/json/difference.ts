@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Json } from '@postern/core'
 
 export type JsonMap = { readonly [name: string]: Json | undefined }
@@ -90,4 +91,45 @@ function listNames(map: JsonMap): readonly string[] {
 /** An own member of the map: a message may have one with the name `constructor`. */
 function ownMember<Value>(map: { readonly [name: string]: Value } | undefined, name: string): Value | undefined {
   return map !== undefined && Object.hasOwn(map, name) ? map[name] : undefined
+}
+
+const maxDepth = 512
+
+/**
+ * `value` as plain JSON, members that are `undefined` left out.
+ * @throws TypeError for what JSON cannot hold: a cycle, a lone surrogate, a number that is not finite, an object that is no map
+ */
+export function copyJson(value: unknown): Json {
+  return copyWithin(value, [])
+}
+
+function copyWithin(value: unknown, above: readonly unknown[]): Json {
+  if (value === null || typeof value === 'boolean') return value
+  if (typeof value === 'string' && value.isWellFormed()) return value
+  if (typeof value === 'number' && Number.isFinite(value)) return value
+  if (typeof value !== 'object' || above.includes(value) || above.length >= maxDepth) throw new TypeError('not JSON')
+  const path = [...above, value]
+  if (Array.isArray(value)) return value.map(item => copyWithin(item, path))
+  return copyMap(value, path)
+}
+
+function copyMap(map: object, path: readonly unknown[]): Json {
+  const prototype: unknown = Object.getPrototypeOf(map)
+  if (prototype !== null && prototype !== Object.prototype) throw new TypeError('not JSON')
+  const members = Object.entries(map).filter(([, member]) => member !== undefined)
+  if (members.some(([name]) => !name.isWellFormed())) throw new TypeError('not JSON')
+  return Object.fromEntries(members.map(([name, member]) => [name, copyWithin(member, path)]))
+}
+
+/** JSON with its members in one order and without absent ones: equal values give equal text. */
+function formatCanonicalJson(value: Json | undefined): string {
+  return JSON.stringify(value, (_, member: unknown) => {
+    if (member === null || typeof member !== 'object' || Array.isArray(member)) return member
+    return Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : Number(a > b))))
+  })
+}
+
+/** SHA-256 over the canonical JSON of `value`, lower-case hex: the same content, the same hash, on every machine. */
+export function hashContent(value: Json): string {
+  return createHash('sha256').update(formatCanonicalJson(value)).digest('hex')
 }

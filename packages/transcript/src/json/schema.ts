@@ -1,7 +1,8 @@
 import type { Json } from '@postern/core'
+import { Rejection } from '@postern/core'
 import { z } from 'zod'
-import { copyJson } from './copy.ts'
-import { isJsonDifference, isJsonMap, type JsonDifference, type JsonMap } from './difference.ts'
+import type { JsonDifference, JsonMap } from './difference.ts'
+import { copyJson, isJsonDifference, isJsonMap } from './difference.ts'
 
 /** Anything JSON can hold, and nothing else; every member stays, whatever its name. */
 export const jsonSchema = z.custom<Json>(isJson, 'must be JSON')
@@ -23,5 +24,31 @@ function isJson(value: unknown): value is Json {
     return true
   } catch {
     return false
+  }
+}
+
+/** `value` as a map of plain JSON. @throws Rejection malformed */
+export function parseJsonMap(value: unknown, what: string): JsonMap {
+  const copy = copyForeign(value, what)
+  if (!isJsonMap(copy)) throw new Rejection('malformed', `Cannot read ${what}: not an object`)
+  return copy
+}
+
+/** `value` checked by `schema`, as plain JSON. @throws Rejection malformed, naming the wrong members */
+export function parseForeign<Foreign>(schema: z.ZodType<Foreign>, value: unknown, what: string): Foreign {
+  const { error, data } = schema.safeParse(value)
+  if (!error) return copyForeign(data, what) as Foreign
+  const violations = error.issues.map(({ path, message }) => ({ field: path.join('.'), description: message }))
+  const [first] = violations
+  throw new Rejection('malformed', `Cannot read ${what}: ${first?.field || 'value'}: ${first?.description}`, {
+    violations,
+  })
+}
+
+function copyForeign(value: unknown, what: string): Json {
+  try {
+    return copyJson(value)
+  } catch (cause) {
+    throw new Rejection('malformed', `Cannot read ${what}: not JSON`, { cause })
   }
 }

@@ -1,7 +1,7 @@
 import type { Json } from '@postern/core'
 import type { JsonMap } from '../json/difference.ts'
+import type { StoreMessageType } from './message.ts'
 import { parseStoreMessage, type StoreMessage } from './message.ts'
-import type { StoreMessageType } from './message-types.ts'
 
 /** What every builder takes. Further members stand in `extra`; they never replace one that the builder sets. */
 interface EntryOptions {

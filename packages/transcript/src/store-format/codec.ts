@@ -1,10 +1,21 @@
 import type { Json } from '@postern/core'
 import { createCodec } from '../codec/create-codec.ts'
-import type { Dialect } from '../codec/dialect.ts'
-import { markerName, markerOfRun } from '../codec/origin-marker.ts'
-import { parseStoreMessage, type StoreMessage } from './message.ts'
-import { readStoreDraft } from './read.ts'
-import { writeStoreMessage } from './write.ts'
+import type { Dialect, Reading, TranscriptDraft } from '../codec/dialect.ts'
+import { markerName, markerOfRun } from '../codec/dialect.ts'
+import { argsOf, findOpenCall, presentMembers, resultOfEntry } from '../codec/tool-entry.ts'
+import type { EntryBody, EntryContent, EntryTool } from '../entry/entry.ts'
+import {
+  contentOfText,
+  isoOfMs,
+  parseEntryTime,
+  readEntryDecision,
+  textOfContent,
+  writeEntryDecision,
+} from '../entry/entry.ts'
+import type { EntryKind } from '../entry/kind.ts'
+import type { JsonMap } from '../json/difference.ts'
+import type { StoreMessage, StoreMessageType } from './message.ts'
+import { parseStoreMessage } from './message.ts'
 
 const dialect: Dialect<StoreMessage> = {
   format: 'store',
@@ -23,3 +34,148 @@ const dialect: Dialect<StoreMessage> = {
 
 /** Messages of a message store. */
 export const storeCodec = createCodec(dialect)
+
+const placeOfType: Record<StoreMessageType, Pick<TranscriptDraft, 'kind' | 'role'>> = {
+  user_message: { kind: 'text', role: 'user' },
+  assistant_message: { kind: 'text', role: 'assistant' },
+  task: { kind: 'task', role: 'system' },
+  action: { kind: 'tool_call', role: 'assistant' },
+  observation: { kind: 'tool_result', role: 'tool' },
+  error: { kind: 'error', role: 'system' },
+  final: { kind: 'final', role: 'assistant' },
+  synthesis: { kind: 'synthesis', role: 'assistant' },
+  strategic_plan: { kind: 'strategic_plan', role: 'system' },
+  suggested_plan: { kind: 'suggested_plan', role: 'system' },
+  script_plan: { kind: 'script_plan', role: 'system' },
+  script_instruction: { kind: 'script_instruction', role: 'system' },
+  delegation: { kind: 'delegation', role: 'assistant' },
+  global_observation: { kind: 'global_observation', role: 'system' },
+  director_context: { kind: 'director_context', role: 'system' },
+  injected_context: { kind: 'injected_context', role: 'developer' },
+}
+
+/** A stored message as an entry, as far as the canonical members hold it. */
+function readStoreDraft(message: StoreMessage, reading: Reading): TranscriptDraft {
+  const { timestamp, phase_id, turn_id } = message
+  return {
+    ...placeOfType[message.type],
+    content: readStoreContent(message.content),
+    tool: readStoreTool(message, reading),
+    error: readStoreError(message),
+    decided_by: readEntryDecision(message.decided_by),
+    agent_key: textOf(message.agent_key) ?? textOf(message.from_manager) ?? textOf(message.from_worker),
+    turn_id: textOf(turn_id),
+    phase_id: Number.isSafeInteger(phase_id) ? Number(phase_id) : undefined,
+    at: readStoreTime(timestamp),
+    native_at: typeof timestamp === 'number' || typeof timestamp === 'string' ? timestamp : undefined,
+  }
+}
+
+function readStoreContent(content: Json | undefined): EntryContent {
+  if (content === undefined) return contentOfText('')
+  return typeof content === 'string' ? contentOfText(content) : { value: content }
+}
+
+/** Seconds since the epoch, with a fraction; another page of the source shows ISO text. */
+function readStoreTime(timestamp: Json | undefined): string | undefined {
+  if (typeof timestamp === 'number') return isoOfMs(Math.round(timestamp * 1000))
+  return typeof timestamp === 'string' ? parseEntryTime(timestamp) : undefined
+}
+
+function readStoreTool(message: StoreMessage, reading: Reading): EntryTool | undefined {
+  const { newId } = reading.context
+  if (message.type === 'action') {
+    return { call_id: newId(), name: textOf(message.tool), args: argsOf(message.args) }
+  }
+  if (message.type === 'delegation') {
+    return { call_id: newId(), name: 'delegate', args: argsOf({ worker: message.worker, task: message.task }) }
+  }
+  return message.type === 'observation' ? { call_id: findAction(message, reading) ?? newId() } : undefined
+}
+
+/** An observation does not name its action: it belongs to the first open one of its agent and turn. */
+function findAction(message: StoreMessage, reading: Reading): string | undefined {
+  const agent = textOf(message.agent_key) ?? reading.context.agent_key
+  const turn = textOf(message.turn_id)
+  return findOpenCall(reading, call => call.agent_key === agent && call.turn_id === turn)
+}
+
+function readStoreError({ type, content, error_type }: StoreMessage): TranscriptDraft['error'] {
+  if (type !== 'error') return undefined
+  const message = typeof content === 'string' ? content : JSON.stringify(content)
+  return { message, type: textOf(error_type) }
+}
+
+function textOf(value: Json | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** The nearest legal type. If it is not the kind itself, the marker names the kind. */
+const typeOfKind: Record<EntryKind, StoreMessageType> = {
+  text: 'observation',
+  delta: 'observation',
+  tool_call: 'action',
+  tool_result: 'observation',
+  input_required: 'observation',
+  approval_required: 'observation',
+  policy: 'observation',
+  final: 'final',
+  error: 'error',
+  task: 'task',
+  delegation: 'delegation',
+  synthesis: 'synthesis',
+  global_observation: 'global_observation',
+  strategic_plan: 'strategic_plan',
+  suggested_plan: 'suggested_plan',
+  script_plan: 'script_plan',
+  script_instruction: 'script_instruction',
+  director_context: 'director_context',
+  injected_context: 'injected_context',
+  system: 'director_context',
+  developer: 'injected_context',
+  flush: 'director_context',
+  rescue: 'error',
+  navigation: 'delegation',
+  reasoning: 'observation',
+  activity: 'observation',
+}
+
+/** The type as which an entry shows in a message store; its group of views is always the entry's scope. */
+export function storeTypeOfEntry({ kind, role, scope }: Pick<EntryBody, 'kind' | 'role' | 'scope'>): StoreMessageType {
+  if (scope === 'conversation') return role === 'user' ? 'user_message' : 'assistant_message'
+  return typeOfKind[kind]
+}
+
+/** An entry as a stored message, by its canonical members alone. */
+function writeStoreMessage(entry: EntryBody): StoreMessage {
+  const type = storeTypeOfEntry(entry)
+  return {
+    type,
+    ...writeSubject(type, entry),
+    ...presentMembers({ turn_id: entry.turn_id, agent_key: entry.agent_key }),
+    ...writeEntryDecision(entry.decided_by),
+    timestamp: Date.parse(entry.at) / 1000,
+  }
+}
+
+function writeSubject(type: StoreMessageType, entry: EntryBody): JsonMap {
+  const { tool, error, agent_key, phase_id, kind } = entry
+  if (type === 'action') return { tool: tool?.name ?? kind, args: tool?.args ?? {} }
+  if (type === 'delegation')
+    return { worker: tool?.args?.worker ?? tool?.name ?? '', task: tool?.args?.task ?? contentOf(entry) }
+  const content = kind === 'tool_result' ? resultOfStore(entry) : contentOf(entry)
+  if (type === 'error') return presentMembers({ content, error_type: kind === 'rescue' ? 'rescue' : error?.type })
+  if (type === 'synthesis') return presentMembers({ content, from_manager: agent_key ?? '', phase_id })
+  return type === 'global_observation' ? presentMembers({ content, from_worker: agent_key }) : { content }
+}
+
+/** A structured content as it is; anything said as text. */
+function contentOf({ content }: EntryBody): Json {
+  return 'value' in content ? content.value : textOfContent(content)
+}
+
+function resultOfStore(entry: EntryBody): Json {
+  return entry.tool?.error && entry.tool.result === undefined && contentOf(entry) === ''
+    ? entry.tool.error.message
+    : resultOfEntry(entry)
+}

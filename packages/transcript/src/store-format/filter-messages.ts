@@ -1,9 +1,13 @@
+import type { AgentNote, NoteBody, NoteSetting } from '@postern/core'
+import { Rejection } from '@postern/core'
 import type { EntryBody } from '../entry/entry.ts'
-import { isJsonMap, type JsonMap } from '../json/difference.ts'
-import { type CompletionCheck, filterByRole, isTurnComplete, type RoleFilter } from '../views/role-filter.ts'
+import type { JsonMap } from '../json/difference.ts'
+import { isJsonMap } from '../json/difference.ts'
+import type { CompletionCheck, RoleFilter } from '../views/role-filter.ts'
+import { filterByRole, isTurnComplete } from '../views/role-filter.ts'
 import { storeCodec } from './codec.ts'
-import type { StoreMessage } from './message.ts'
-import type { StoreMessageType } from './message-types.ts'
+import type { StoreMessage, StoreMessageType } from './message.ts'
+import { messageTypes } from './message.ts'
 
 /** `filterByRole` for messages: turns begin and end by time, not by place in the list. @throws Rejection malformed */
 export function filterMessagesByRole(messages: readonly unknown[], options: RoleFilter): readonly StoreMessage[] {
@@ -50,4 +54,33 @@ function parseQuietly(message: JsonMap): readonly StoreMessage[] {
   } catch {
     return []
   }
+}
+
+/**
+ * What an agent notes of its turn, as an entry without its places: a message of any type but those of the conversation. What it does not say
+ * (whose it is, which turn, when) the setting says.
+ * @throws Rejection malformed, naming the member
+ */
+export function readStoreNote(note: AgentNote, setting: NoteSetting): NoteBody {
+  const message = storeCodec.parse(note)
+  if (messageTypes[message.type].group === 'conversation') {
+    const description = `${message.type} is said, not noted`
+    throw new Rejection('malformed', `Cannot read message: type: ${description}`, {
+      violations: [{ field: 'type', description }],
+    })
+  }
+  const { at, call_id } = setting
+  const [entry] = storeCodec.read([placeNote(message, setting)], { thread_id: 'note', at, newId: () => call_id })
+  if (!entry) throw new TypeError('a message becomes an entry')
+  const { entry_id: _, thread_id: __, ...body } = entry
+  return { ...body, ...(entry.kind === 'tool_result' && { tool: endTool(setting) }) } as unknown as NoteBody
+}
+
+function placeNote(message: StoreMessage, { agent_key, turn_id, at }: NoteSetting): StoreMessage {
+  const isNamed = 'from_worker' in message || 'from_manager' in message
+  return { turn_id, timestamp: Date.parse(at) / 1000, ...(!isNamed && { agent_key }), ...message }
+}
+
+function endTool({ call_id, tool, error }: NoteSetting) {
+  return { call_id, ...(tool !== undefined && { name: tool }), success: !error, ...(error && { error: { ...error } }) }
 }

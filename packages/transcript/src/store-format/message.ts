@@ -1,7 +1,7 @@
-import { type Json, Rejection } from '@postern/core'
+import type { Json } from '@postern/core'
+import { Rejection } from '@postern/core'
 import type { JsonMap } from '../json/difference.ts'
-import { parseJsonMap } from '../json/parse-foreign.ts'
-import { isMessageType, messageTypeNames, messageTypes, type StoreMessageType } from './message-types.ts'
+import { parseJsonMap } from '../json/schema.ts'
 
 /** A message of a message store: its type says what else it has; any further member is kept. */
 export type StoreMessage = JsonMap & { readonly type: StoreMessageType }
@@ -40,4 +40,146 @@ function refuseMember(field: string, description: string): Rejection {
   return new Rejection('malformed', `Cannot read message: ${field}: ${description}`, {
     violations: [{ field, description }],
   })
+}
+
+/** One of the sixteen types of a message store, as its catalogue describes it. */
+interface MessageTypeInfo {
+  readonly group: 'conversation' | 'trace' | 'completion' | 'planning' | 'delegation' | 'global' | 'context'
+  readonly description: string
+  /** Name of the function that builds such a message. */
+  readonly builder: string
+  /** Members a message must have, beside `type`. */
+  readonly required_fields: readonly string[]
+  readonly optional_fields: readonly string[]
+  /** The builder's own names for them, where they differ from the members. */
+  readonly required_arguments: readonly string[]
+  readonly optional_arguments: readonly string[]
+}
+
+const common = ['timestamp', 'turn_id', 'agent_key'] as const
+
+type Row = Pick<MessageTypeInfo, 'group' | 'description' | 'builder'> & {
+  readonly fields?: readonly string[]
+  readonly options?: readonly string[]
+  readonly named?: readonly string[]
+}
+
+function describeType({ fields = ['content'], options = [], named = fields, ...row }: Row): MessageTypeInfo {
+  const optional_fields = [...options, ...common]
+  return {
+    ...row,
+    required_fields: fields,
+    optional_fields,
+    required_arguments: named,
+    optional_arguments: [...options, 'timestamp', 'turn_id'],
+  }
+}
+
+/** The catalogue: every type, what it must have and what it may have. */
+export const messageTypes = {
+  user_message: describeType({
+    group: 'conversation',
+    description: 'What the user said in a turn',
+    builder: 'createUserMessage',
+  }),
+  assistant_message: describeType({
+    group: 'conversation',
+    description: 'What the assistant answered in a turn',
+    builder: 'createAssistantMessage',
+  }),
+  task: describeType({
+    group: 'trace',
+    description: 'Start of a turn of execution; filters by role cut here',
+    builder: 'createTaskEntry',
+  }),
+  action: describeType({
+    group: 'trace',
+    description: 'Call of a tool; has no content',
+    builder: 'createActionEntry',
+    fields: ['tool', 'args'],
+    named: ['tool_name', 'tool_args'],
+    options: ['step', 'script'],
+  }),
+  observation: describeType({
+    group: 'trace',
+    description: 'Result of a tool, a failed one too',
+    builder: 'createObservationEntry',
+    options: ['step', 'script'],
+  }),
+  error: describeType({
+    group: 'trace',
+    description: 'Failure of the loop itself',
+    builder: 'createErrorEntry',
+    options: ['error_type'],
+  }),
+  final: describeType({
+    group: 'completion',
+    description: 'Readable summary at the end of a run',
+    builder: 'createFinalEntry',
+  }),
+  synthesis: describeType({
+    group: 'completion',
+    description: 'What a manager made of the results of workers',
+    builder: 'createSynthesisEntry',
+    fields: ['content', 'from_manager'],
+    options: ['phase_id'],
+  }),
+  strategic_plan: describeType({
+    group: 'planning',
+    description: 'Plan of an orchestrator or manager',
+    builder: 'createStrategicPlanEntry',
+    named: ['plan'],
+  }),
+  suggested_plan: describeType({
+    group: 'planning',
+    description: 'Plan given from outside',
+    builder: 'createSuggestedPlanEntry',
+    named: ['plan'],
+  }),
+  script_plan: describeType({
+    group: 'planning',
+    description: 'Plan of steps',
+    builder: 'createScriptPlanEntry',
+    named: ['plan'],
+  }),
+  script_instruction: describeType({
+    group: 'planning',
+    description: 'Step of a script, given to an agent',
+    builder: 'createScriptInstructionEntry',
+  }),
+  delegation: describeType({
+    group: 'delegation',
+    description: 'A manager hands a task to a worker; has no content',
+    builder: 'createDelegationEntry',
+    fields: ['worker', 'task'],
+  }),
+  global_observation: describeType({
+    group: 'global',
+    description: 'Observation for all agents of a location',
+    builder: 'createGlobalObservationEntry',
+    options: ['from_worker', 'summary', 'parallel'],
+  }),
+  director_context: describeType({
+    group: 'context',
+    description: 'Context a builder of contexts gave a manager',
+    builder: 'createDirectorContextEntry',
+  }),
+  injected_context: describeType({
+    group: 'context',
+    description: 'Context given to an agent for one run',
+    builder: 'createInjectedContextEntry',
+  }),
+} as const satisfies Record<string, MessageTypeInfo>
+
+export type StoreMessageType = keyof typeof messageTypes
+
+export const messageTypeNames = Object.keys(messageTypes) as readonly StoreMessageType[]
+
+export function isMessageType(value: unknown): value is StoreMessageType {
+  return typeof value === 'string' && Object.hasOwn(messageTypes, value)
+}
+
+/** What the catalogue says of a type; `undefined` for one there is not. */
+export function findMessageTypeInfo(type: string): MessageTypeInfo | undefined {
+  return isMessageType(type) ? messageTypes[type] : undefined
 }

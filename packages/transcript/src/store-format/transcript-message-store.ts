@@ -1,12 +1,11 @@
 import { isoTime, type Platform } from '@postern/core'
 import type { EntryBody } from '../entry/entry.ts'
 import { formatUuidOf } from '../json/uuid.ts'
-import { listClaimed } from '../store/claimed-entries.ts'
 import type { EntryRange, TranscriptStore } from '../store/transcript-store.ts'
-import { storeCodec } from './codec.ts'
+import { listClaimed } from '../store/transcript-store.ts'
+import { storeCodec, storeTypeOfEntry } from './codec.ts'
 import type { StoreMessage } from './message.ts'
 import type { AgentViewOptions, MessageStore, TeamViewOptions, ViewOptions } from './message-store.ts'
-import { storeTypeOfEntry } from './write.ts'
 
 interface MessageStoreDeps {
   readonly transcript: TranscriptStore

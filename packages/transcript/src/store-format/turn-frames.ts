@@ -1,6 +1,6 @@
 import type { TranscriptEntry } from '../entry/entry.ts'
 import type { EntryKind } from '../entry/kind.ts'
-import { selectEntries } from '../store/select-entries.ts'
+import { selectEntries } from '../store/memory-store.ts'
 import type { EntryRange, TranscriptStore } from '../store/transcript-store.ts'
 
 /**

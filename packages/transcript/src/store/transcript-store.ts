@@ -89,3 +89,13 @@ export interface TranscriptStore {
   /** False for a token without a valid lock. */
   releaseLock(thread: ThreadKey, token: string): Promise<boolean>
 }
+
+/** The entries of a thread that the bags of some messages claim, by id: what a codec's `find` looks up. */
+export async function listClaimed(
+  transcript: Pick<TranscriptStore, 'find'>,
+  thread: ThreadKey,
+  claims: readonly string[],
+): Promise<ReadonlyMap<string, TranscriptEntry>> {
+  const entries = claims.length > 0 ? await transcript.find(thread, [...new Set(claims)]) : []
+  return new Map(entries.map(entry => [entry.entry_id, entry]))
+}

@@ -1,12 +1,112 @@
 import type { Json } from '@postern/core'
-import type { ReadContext } from '../codec/codec.ts'
 import { createCodec } from '../codec/create-codec.ts'
-import type { Dialect } from '../codec/dialect.ts'
-import { markerName, markerOfRun } from '../codec/origin-marker.ts'
-import type { EntryBody } from '../entry/entry.ts'
-import { encodeSwarmImages, parseSwarmMessage, type SwarmImage, type SwarmMessage } from './message.ts'
-import { readSwarmDrafts } from './read.ts'
-import { countSwarmRun, writeSwarmMessage } from './write.ts'
+import type { Dialect, ReadContext, Reading, TranscriptDraft } from '../codec/dialect.ts'
+import { markerName, markerOfRun } from '../codec/dialect.ts'
+import { argsOf, findCallName, isCallEntry, resultTextOf } from '../codec/tool-entry.ts'
+import type { EntryBody, EntryContent } from '../entry/entry.ts'
+import { contentOfText, readEntryDecision, textOfContent, writeEntryDecision } from '../entry/entry.ts'
+import type { EntryKind, EntryRole } from '../entry/kind.ts'
+import type { SwarmImage, SwarmMessage, SwarmRole, SwarmToolCall } from './message.ts'
+import { encodeSwarmImages, listInlineImages, parseSwarmMessage, readSwarmImage } from './message.ts'
+
+const placeOfRole: Record<SwarmRole, Pick<TranscriptDraft, 'kind' | 'role'>> = {
+  user: { kind: 'text', role: 'user' },
+  assistant: { kind: 'text', role: 'assistant' },
+  tool: { kind: 'tool_result', role: 'tool' },
+  system: { kind: 'system', role: 'system' },
+  developer: { kind: 'developer', role: 'developer' },
+  flush: { kind: 'flush', role: 'marker' },
+  resque: { kind: 'rescue', role: 'marker' },
+}
+
+/** A swarm message as entries: its text, then each of its calls. */
+function readSwarmDrafts(message: SwarmMessage, reading: Reading): readonly [TranscriptDraft, ...TranscriptDraft[]] {
+  const calls = (message.tool_calls ?? []).map(call => readCall(call, message))
+  const said = readSaid(message, reading)
+  const [first, ...rest] = calls
+  return first && message.content === '' && message.role === 'assistant' ? [first, ...rest] : [said, ...calls]
+}
+
+function readSaid(message: SwarmMessage, reading: Reading): TranscriptDraft {
+  const { role, mode, tool_call_id, agentName, content } = message
+  // A user's row in tool mode is the system in the user's place.
+  const isStandIn = role === 'user' && mode === 'tool'
+  const call_id = role === 'tool' ? (tool_call_id ?? reading.context.newId()) : undefined
+  return {
+    ...(isStandIn ? ({ kind: 'system', role: 'system' } as const) : placeOfRole[role]),
+    native_role: isStandIn || role === 'resque' || role === 'flush' ? role : undefined,
+    agent_key: agentName,
+    mode,
+    content: readSwarmContent(message),
+    tool: call_id === undefined ? undefined : { call_id, name: findCallName(call_id, reading) },
+    error: role === 'resque' ? { message: content } : undefined,
+    decided_by: readEntryDecision(message.payload?.decided_by),
+  }
+}
+
+function readSwarmContent({ content, images = [] }: SwarmMessage): EntryContent {
+  const files = images.map(readSwarmImage).filter(part => part !== undefined)
+  const said = contentOfText(content)
+  return 'parts' in said ? { parts: [...said.parts, ...files] } : said
+}
+
+function readCall({ id, function: called }: SwarmToolCall, { agentName, mode }: SwarmMessage): TranscriptDraft {
+  return {
+    kind: 'tool_call',
+    role: 'assistant',
+    agent_key: agentName,
+    mode,
+    content: contentOfText(''),
+    tool: { call_id: id, name: called.name, args: argsOf(called.arguments) },
+  }
+}
+
+const roleOfRole: Record<EntryRole, SwarmRole> = {
+  user: 'user',
+  assistant: 'assistant',
+  tool: 'tool',
+  system: 'system',
+  developer: 'developer',
+  marker: 'flush',
+}
+
+const roleOfKind: Partial<Record<EntryKind, SwarmRole>> = { rescue: 'resque', flush: 'flush', tool_result: 'tool' }
+
+/** How many entries one swarm message holds: the assistant's text and the calls after it. */
+function countSwarmRun([head, ...rest]: readonly EntryBody[]): number {
+  if (!head || head.group_id === undefined || !isSpeech(head)) return 1
+  const end = rest.findIndex(entry => entry.group_id !== head.group_id || !isCallEntry(entry))
+  return 1 + (end < 0 ? rest.length : end)
+}
+
+/** Entries as a swarm message, by their canonical members alone. */
+function writeSwarmMessage([head, ...rest]: readonly [EntryBody, ...EntryBody[]]): SwarmMessage {
+  const calls = [head, ...rest].filter(isCallEntry).map(writeCall)
+  const images = 'parts' in head.content ? listInlineImages(head.content.parts) : []
+  const role = roleOfKind[head.kind] ?? roleOfRole[head.role]
+  return {
+    role,
+    agentName: head.agent_key ?? '',
+    content: head.kind === 'tool_result' ? resultTextOf(head) : textOfContent(head.content),
+    mode: head.mode ?? (role === 'user' ? 'user' : 'tool'),
+    ...(calls.length > 0 && { tool_calls: calls }),
+    ...(head.kind === 'tool_result' && head.tool && { tool_call_id: head.tool.call_id }),
+    ...(images.length > 0 && { images }),
+    ...(head.decided_by && { payload: writeEntryDecision(head.decided_by) }),
+  }
+}
+
+function isSpeech(entry: EntryBody): boolean {
+  return isCallEntry(entry) || (entry.kind === 'text' && entry.role === 'assistant')
+}
+
+function writeCall({ tool, kind }: EntryBody): SwarmToolCall {
+  return {
+    id: tool?.call_id ?? '',
+    type: 'function',
+    function: { name: tool?.name ?? kind, arguments: tool?.args ?? {} },
+  }
+}
 
 const dialect: Dialect<SwarmMessage> = {
   format: 'swarm',

@@ -1,11 +1,13 @@
-import type { CodecFinding } from '../codec/codec.ts'
-import { repairPairs } from '../codec/pair-repair.ts'
-import { isCallEntry } from '../codec/tool-entry.ts'
-import type { EntryBody, TranscriptEntry } from '../entry/entry.ts'
-import { contentIsEmpty } from '../entry/entry.ts'
+import type { Entry, HistoryPolicy, HistoryView, Json, Part } from '@postern/core'
+import { createSlidingWindowPolicy } from '@postern/core'
+import type { CodecFinding } from '../codec/dialect.ts'
+import { isCallEntry, repairPairs, resultOfEntry } from '../codec/tool-entry.ts'
+import type { EntryBody, EntryWait, TranscriptEntry } from '../entry/entry.ts'
+import { contentIsEmpty, textOfContent } from '../entry/entry.ts'
 import type { EntryKind, TranscriptScope } from '../entry/kind.ts'
 import { splitMessages } from '../entry/place-entries.ts'
-import { filterByRole, type RoleFilter } from './role-filter.ts'
+import type { RoleFilter } from './role-filter.ts'
+import { filterByRole } from './role-filter.ts'
 
 /** Whose entries an agent may see: all; the views of a message store (its own work, its team's work); or the shared and own ones of a swarm. */
 type ViewScope =
@@ -86,4 +88,88 @@ function takeWindow(entries: readonly TranscriptEntry[], window: number | undefi
   if (window === undefined) return entries
   const messages = splitMessages(entries)
   return messages.slice(Math.max(messages.length - window, 0)).flat()
+}
+
+const assistantKinds: ReadonlySet<EntryKind> = new Set(['text', 'final', 'input_required', 'policy', 'synthesis'])
+const toldKinds: ReadonlySet<EntryKind> = new Set(['task', 'global_observation', 'error'])
+
+/**
+ * Entries as the history of a normalized message: two roles, with a call and its result in one part of the assistant. A task, and a global
+ * observation, are addressed to the agent. Entries that are no text, task or call (plans, contexts, markers) are left out.
+ */
+function toHistoryEntries(entries: readonly TranscriptEntry[]): readonly Entry[] {
+  const results = new Map(
+    entries.filter(({ kind }) => kind === 'tool_result').map(entry => [entry.tool?.call_id, entry]),
+  )
+  return entries.flatMap(entry => {
+    if (isCallEntry(entry)) return [toEntry(entry, 'assistant', [foldCall(entry, results.get(entry.tool?.call_id))])]
+    if (toldKinds.has(entry.kind) || (entry.kind === 'text' && entry.role === 'user')) {
+      return [toEntry(entry, 'user', partsOf(entry))]
+    }
+    const isSaid = assistantKinds.has(entry.kind) && (entry.role === 'assistant' || entry.kind === 'input_required')
+    return isSaid ? [toEntry(entry, 'assistant', partsOf(entry))] : []
+  })
+}
+
+/** From a thread to what an agent gets of it. */
+export function buildHistory(
+  entries: readonly TranscriptEntry[],
+  config: ViewConfig,
+  policy: HistoryPolicy = createSlidingWindowPolicy(),
+): HistoryView {
+  return policy.view(toHistoryEntries(viewEntries(entries, config)))
+}
+
+function toEntry(entry: TranscriptEntry, role: Entry['role'], parts: readonly Part[]): Entry {
+  const { seq, entry_id, native_id, author, agent_key, at } = entry
+  return {
+    seq,
+    entryId: entry_id,
+    nativeId: native_id,
+    role,
+    author: author ?? { address: agent_key ?? '' },
+    parts,
+    at,
+  }
+}
+
+function partsOf({ content }: TranscriptEntry): readonly Part[] {
+  if ('parts' in content) return content.parts
+  return [{ kind: 'text', mime: 'text/plain', content: textOfContent(content) }]
+}
+
+function foldCall({ tool, kind }: TranscriptEntry, result: TranscriptEntry | undefined): Part {
+  const call = { kind: 'tool_call', id: tool?.call_id ?? '', name: tool?.name ?? kind, args: tool?.args ?? {} } as const
+  if (!result) return call
+  const { error } = result.tool ?? {}
+  return error ? { ...call, error: { message: error.message } } : { ...call, result: resultOfEntry(result) as Json }
+}
+
+export interface OpenWait {
+  readonly wait: EntryWait
+  readonly entry: TranscriptEntry
+}
+
+/**
+ * What a thread still waits for, oldest first: one list for every view. A later entry of its id ends a wait; the user's next message ends
+ * an `input`, and its expiry ends any.
+ */
+export function listOpenWaits(entries: readonly TranscriptEntry[], nowMs: number): readonly OpenWait[] {
+  const open = new Map<string, OpenWait>()
+  for (const entry of entries) {
+    const { wait } = entry
+    if (entry.kind === 'text' && entry.role === 'user') endInputs(open)
+    if (wait?.state === 'open') open.set(wait.id, { wait, entry })
+    else if (wait) open.delete(wait.id)
+  }
+  return [...open.values()].filter(({ wait }) => wait.expires_at === undefined || Date.parse(wait.expires_at) > nowMs)
+}
+
+/** The question that the user's message would answer now; the latest one. */
+export function findAnsweredQuestion(entries: readonly TranscriptEntry[], nowMs: number): OpenWait | undefined {
+  return listOpenWaits(entries, nowMs).findLast(({ wait }) => wait.reason === 'input')
+}
+
+function endInputs(open: Map<string, OpenWait>): void {
+  for (const [id, { wait }] of open) if (wait.reason === 'input') open.delete(id)
 }

@@ -1,18 +1,25 @@
-import type { Session, SessionPrincipal, SessionStore } from '@postern/transcript'
-import { createSessionStore } from '@postern/transcript'
+import { isJsonObject, Rejection } from '@postern/core'
+import type {
+  AgentMessageEnvelope,
+  OrphanFinding,
+  ProviderMessage,
+  Session,
+  SessionPrincipal,
+  SessionStore,
+} from '@postern/transcript'
+import {
+  checkSessionOwner,
+  coalesceEnvelopes,
+  createSessionStore,
+  findOrphanEnvelopes,
+  pruneOrphanEnvelopes,
+  toProviderMessages,
+} from '@postern/transcript'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import type { WebDeps } from '../deps.ts'
-import { answerOwner, readTextMember } from '../endpoint/answer-owner.ts'
-import type { WebOwner } from '../identity/speaker.ts'
-import { projectSession } from './project-session.ts'
-import {
-  readSessionBody,
-  readSessionFilter,
-  readSessionSearch,
-  readSessionUpdate,
-  readWantedSession,
-} from './session-requests.ts'
+import type { WebDeps } from '../endpoint.ts'
+import { answerOwner, readJsonBody, readNumberQuery, readTextMember } from '../endpoint.ts'
+import type { WebOwner } from '../verify.ts'
 
 /** Whole sessions in one answer. */
 const mostWithMessages = 10
@@ -117,4 +124,88 @@ async function readAll(
 
 function principalOf({ owner, subject }: WebOwner): SessionPrincipal {
   return { owner, owner_type: 'user', owner_key: subject }
+}
+
+/** Bytes. Every answer with the session contains it. */
+const mostMetadata = 16 * 1024
+
+type SessionUpdate = Parameters<SessionStore['update']>[2]
+
+/** The body of a request. @throws Rejection malformed, too_large; forbidden if it names another owner */
+async function readSessionBody(
+  c: Context,
+  principal: SessionPrincipal,
+  deps: WebDeps,
+): Promise<Record<string, unknown>> {
+  const body = await readJsonBody(c, deps)
+  const [owner_type, owner_key] = [readTextMember(body, 'owner_type'), readTextMember(body, 'owner_key')]
+  checkSessionOwner(principal, { owner_type, owner_key })
+  return body
+}
+
+function readWantedSession(body: Record<string, unknown>) {
+  const names = ['agent_slug', 'context', 'title', 'token_id', 'expires_at'] as const
+  const texts = Object.fromEntries(
+    names.flatMap(name => {
+      const text = readTextMember(body, name)
+      return text === undefined ? [] : [[name, text]]
+    }),
+  )
+  const metadata = readMetadata(body)
+  return { ...texts, ...(metadata && { metadata }) }
+}
+
+/** The change of a session. The list of messages is required. */
+function readSessionUpdate(body: Record<string, unknown>, mostMessages: number): SessionUpdate {
+  const { messages } = body
+  if (!Array.isArray(messages)) throw new Rejection('malformed', 'Cannot update session: "messages" is no list')
+  if (messages.length > mostMessages) {
+    throw new Rejection('too_large', `Cannot update session: more than ${mostMessages} messages`)
+  }
+  const [provider, model, token] = ['provider', 'model', 'token'].map(name => readTextMember(body, name))
+  const provider_response_id = readTextMember(body, 'provider_response_id')
+  return { messages, provider, model, provider_response_id, token, metadata: readMetadata(body) }
+}
+
+/** PHP clients may write an empty map as `[]`. */
+function readMetadata({ metadata }: Record<string, unknown>) {
+  if (metadata === undefined || metadata === null) return undefined
+  if (Array.isArray(metadata) && metadata.length === 0) return {}
+  if (!isJsonObject(metadata)) throw new Rejection('malformed', 'Cannot read body: metadata is no object')
+  if (Buffer.byteLength(JSON.stringify(metadata)) > mostMetadata) {
+    throw new Rejection('too_large', `Cannot read body: metadata is larger than ${mostMetadata} bytes`)
+  }
+  return metadata as NonNullable<SessionUpdate['metadata']>
+}
+
+function readSessionFilter(c: Context) {
+  const [agent_slug, context] = [c.req.query('agent_slug'), c.req.query('context')]
+  const include_messages = c.req.query('include_messages') === 'true'
+  return {
+    limit: readNumberQuery(c, 'limit'),
+    offset: readNumberQuery(c, 'offset'),
+    agent_slug,
+    context,
+    include_messages,
+  }
+}
+
+function readSessionSearch(c: Context) {
+  return { seconds: readNumberQuery(c, 'seconds'), context: c.req.query('context'), token_id: c.req.query('token_id') }
+}
+
+/** A session's messages as a model provider receives them. The stored list does not change. */
+interface ProjectedSession {
+  readonly messages: readonly ProviderMessage[]
+  /** Calls without results, and results without calls. No model receives them. */
+  readonly findings: readonly OrphanFinding[]
+}
+
+/** `coalesces`: joins neighbours of one role, for providers that refuse them. */
+function projectSession(messages: readonly AgentMessageEnvelope[], coalesces: boolean): ProjectedSession {
+  const whole = pruneOrphanEnvelopes(messages)
+  return {
+    messages: toProviderMessages(coalesces ? coalesceEnvelopes(whole) : whole),
+    findings: findOrphanEnvelopes(messages),
+  }
 }

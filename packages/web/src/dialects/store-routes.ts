@@ -3,10 +3,9 @@ import type { EntryRange, MessageStore, StoreMessageType, TeamViewOptions, Threa
 import { createTranscriptMessageStore, isMessageType, messageTypeNames, messageTypes } from '@postern/transcript'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import type { WebDeps } from '../deps.ts'
-import { maxRead } from '../deps.ts'
-import { answerOwner, readJsonBody, readNumberQuery, readTextMember } from '../endpoint/answer-owner.ts'
-import type { WebOwner } from '../identity/speaker.ts'
+import type { WebDeps } from '../endpoint.ts'
+import { answerOwner, maxRead, readJsonBody, readNumberQuery, readTextMember } from '../endpoint.ts'
+import type { WebOwner } from '../verify.ts'
 
 /** Messages in one request. */
 const mostAdded = 500

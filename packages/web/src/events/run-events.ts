@@ -1,22 +1,14 @@
-import type { Event, RunErrorEvent, RunFinishedEvent } from '@ag-ui/core'
+import type { Event, Interrupt, RunErrorEvent, RunFinishedEvent, RunFinishedOutcome } from '@ag-ui/core'
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
 import type { NormalizedResponse, NoteNotice, Part, StageNotice, TokenUsage } from '@postern/core'
 import { plainTextOf, sumUsage } from '@postern/core'
-import type { ShownRefusal } from '../parts/refusal.ts'
-import type { FileAddress } from '../parts/write-block.ts'
-import type { ChatState } from './chat-state.ts'
-import { diffState } from './chat-state.ts'
-import type { EmitEvent, Unstamped } from './emit.ts'
-import type { NoteWriter } from './note-events.ts'
-import { createNoteWriter } from './note-events.ts'
-import type { RunEnding } from './run-ending.ts'
-import { writeCost, writeOutcome } from './run-ending.ts'
-import type { OpenStep, StageWriter, StepWriter } from './run-steps.ts'
-import { createStageWriter, createStepWriter } from './run-steps.ts'
-import type { TextWriter } from './text-writer.ts'
-import { createRunTextWriter } from './text-writer.ts'
-import type { ToolWriter } from './tool-writer.ts'
-import { createToolWriter } from './tool-writer.ts'
+import { toSseJson } from '@postern/http'
+import type { AguiUsage } from '@postern/transcript'
+import { writeAguiUsage } from '@postern/transcript'
+import type { EmitEvent, FileAddress, ShownRefusal, TextWriter, Unstamped } from '../render.ts'
+import { createRunTextWriter } from '../render.ts'
+import type { NoteWriter, OpenStep, StageWriter, StepWriter, ToolWriter } from './work-events.ts'
+import { createNoteWriter, createStageWriter, createStepWriter, createToolWriter } from './work-events.ts'
 
 interface RunWriterOptions {
   readonly threadId: string
@@ -194,4 +186,110 @@ function endRun(last: Unstamped<RunFinishedEvent | RunErrorEvent>, run: OpenRun,
   endStep(run, response)
   run.emit({ ...last, ...writeCost(run.spent) })
   run.isOver = true
+}
+
+type RunEnding =
+  | { readonly kind: 'success' | 'cancelled' }
+  | { readonly kind: 'interrupt'; readonly interrupts: readonly Interrupt[] }
+
+function writeOutcome(ending: RunEnding, pendingToolCallIds: readonly string[]): RunFinishedOutcome {
+  if (ending.kind === 'interrupt') return { type: 'interrupt', interrupts: [...ending.interrupts] }
+  if (ending.kind === 'cancelled') return { type: 'cancelled' }
+  return { type: 'success', ...(pendingToolCallIds.length > 0 && { pendingToolCallIds: [...pendingToolCallIds] }) }
+}
+
+/** What a run cost, if the agent or its model said so. */
+function writeCost(spent: readonly TokenUsage[]): { readonly usage?: AguiUsage[] } {
+  const usage = spent.length > 0 ? writeAguiUsage([...spent]) : undefined
+  return usage ? { usage } : {}
+}
+
+export interface EventSink {
+  send(event: Event): void
+  beat(): void
+  /** True when so much waits that the rest should come as one piece at the end. */
+  isFull(): boolean
+  /** Ends the stream once the client has read everything. Until then the client counts as connected. */
+  close(): void
+}
+
+/** Bytes that may wait for a slow client, beside its first events and the largest event. Beyond that the stream ends. */
+const maxWaiting = 4 * 1024 * 1024
+const atOnce = 64 * 1024
+
+/**
+ * One JSON event a `data` line, LF only (AG-UI, transport). `open` runs when a reader comes. It returns what to call when the reader has
+ * left or has read everything, because what waits for a reader takes memory.
+ */
+export function streamEvents(open: (sink: EventSink) => () => void): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  let leave: (() => void) | undefined
+  let isOver = false
+  let endWhenTaken: (() => void) | undefined
+  let allowed = 0
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        const write = (text: string) => {
+          if (isOver || endWhenTaken) return
+          const bytes = encoder.encode(text)
+          controller.enqueue(bytes)
+          // A long conversation is one event and may come twice, so a client that has just come is not slow.
+          allowed = leave ? Math.max(allowed, bytes.byteLength) : allowed + bytes.byteLength
+          if ((controller.desiredSize ?? 0) > -maxWaiting - allowed) return
+          isOver = true
+          controller.error(new Error('the client reads too slowly'))
+          leave?.()
+        }
+        leave = open({
+          send: event => write(`data: ${toSseJson(event)}\n\n`),
+          beat: () => write(':\n\n'),
+          isFull: () => (controller.desiredSize ?? 0) < -maxWaiting / 4,
+          close() {
+            endWhenTaken ??= () => {
+              if (isOver || (controller.desiredSize ?? 0) < atOnce) return
+              isOver = true
+              controller.close()
+              leave?.()
+            }
+            endWhenTaken()
+          },
+        })
+        if (isOver) leave()
+      },
+      pull: () => endWhenTaken?.(),
+      cancel() {
+        isOver = true
+        leave?.()
+      },
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: atOnce }),
+  )
+}
+
+/** What a chat shows of an agent beside its text. */
+export type ChatState = NonNullable<NormalizedResponse['chat_state']>
+
+/** RFC 6902 */
+type StateChange =
+  | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: ChatState[string] }
+  | { readonly op: 'remove'; readonly path: string }
+
+/** The changes that turn `before` into `after`, member by member. Empty when nothing changed. */
+export function diffState(before: ChatState, after: ChatState): readonly StateChange[] {
+  const gone = Object.keys(before).filter(name => !Object.hasOwn(after, name))
+  const changed = Object.entries(after).filter(
+    ([name, value]) => JSON.stringify(before[name]) !== JSON.stringify(value),
+  )
+  return [
+    ...gone.map(name => ({ op: 'remove', path: pointTo(name) }) as const),
+    ...changed.map(([name, value]) => {
+      return { op: Object.hasOwn(before, name) ? 'replace' : 'add', path: pointTo(name), value } as const
+    }),
+  ]
+}
+
+/** RFC 6901 §3 */
+function pointTo(name: string): string {
+  return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
 }

@@ -1,8 +1,8 @@
 import type { Event } from '@ag-ui/core'
 import { EventType } from '@ag-ui/core'
 import { describe, expect, it } from 'vitest'
-import type { EventSink } from './sse.ts'
-import { streamEvents } from './sse.ts'
+import type { EventSink } from './run-events.ts'
+import { streamEvents } from './run-events.ts'
 
 const say = (bytes: number): Event => ({
   type: EventType.TEXT_MESSAGE_CONTENT,

@@ -1,6 +1,6 @@
 import { createMemoryTranscript } from '@postern/transcript'
 import { expect, test, vi } from 'vitest'
-import { findWebThread } from './web-thread.ts'
+import { findWebThread } from '../resolve.ts'
 
 const platform = { now: () => 0, randomBytes: (size: number) => crypto.getRandomValues(new Uint8Array(size)) }
 const place = { owner: 'web:["https://id.test","ann"]', agent: 'desk', threadId: 'thread-1' }

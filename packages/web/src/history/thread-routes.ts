@@ -1,14 +1,14 @@
+import type { OwnThread } from '@postern/core'
 import { Rejection } from '@postern/core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import type { WebDeps } from '../deps.ts'
-import { readAddressedAgent } from '../endpoint/agent-name.ts'
-import { answerOwner } from '../endpoint/answer-owner.ts'
-import type { WebOwner } from '../identity/speaker.ts'
-import { parseThreadName } from './own-threads.ts'
-import { aliasOfChat } from './web-thread.ts'
+import type { WebDeps } from '../endpoint.ts'
+import { answerOwner, maxRead, readAddressedAgent, readCount } from '../endpoint.ts'
+import { aliasOfChat, findWebConversation, listOwnPlaces, nameThread, parseThreadName } from '../resolve.ts'
+import type { WebOwner } from '../verify.ts'
+import { showHistory } from './show-history.ts'
 
-/** How much a person has stored, and the deletion of a chat, which frees quota. */
+/** A person's chats: their list, their history, how much they hold, and the deletion of one, which frees quota. */
 export function createThreadRoutes(deps: WebDeps): Hono {
   const routes = new Hono().get(
     '/v1/usage',
@@ -18,12 +18,62 @@ export function createThreadRoutes(deps: WebDeps): Hono {
     }),
   )
   for (const base of ['/api/v1/agent', '/api/v1/agents/:agent']) {
+    routes.get(
+      `${base}/threads`,
+      answerOwner(deps, (c, owner) => readThreads(c, owner, deps)),
+    )
+    routes.get(
+      `${base}/history`,
+      answerOwner(deps, (c, owner) => readHistory(c, owner, deps)),
+    )
     routes.delete(
       `${base}/threads/:thread`,
       answerOwner(deps, (c, owner) => endChat(c, owner, deps)),
     )
   }
   return routes
+}
+
+const [usual, most] = [50, 200]
+
+/** `GET …/threads`: the conversations of a person with an agent, newest first. */
+async function readThreads(c: Context, owner: WebOwner, deps: WebDeps): Promise<object> {
+  const agent = readAddressedAgent(c.req.param('agent'), deps)
+  const limit = Math.max(1, Math.min(readCount(c, 'limit') ?? usual, most))
+  const before = readCount(c, 'before')
+  const whose = await listOwnPlaces(owner, agent, deps)
+  const { threads, next } = await deps.gateway.store.listOwnThreads({ ...whose, limit, before })
+  return { threads: threads.map(showThread), ...(next !== undefined && { next_before: next }) }
+}
+
+function showThread(thread: OwnThread): object {
+  const { via, isShared, begunAt, lastAt, beginning } = thread
+  const times = { begun_at: new Date(begunAt).toISOString(), last_at: new Date(lastAt).toISOString() }
+  return { threadId: nameThread(thread), via, beginning, ...times, ...(isShared && { shared: true }) }
+}
+
+const maxPage = 200
+
+/** `GET …/history`: a range of a thread, ascending. */
+async function readHistory(c: Context, owner: WebOwner, deps: WebDeps): Promise<object> {
+  const agent = readAddressedAgent(c.req.param('agent'), deps)
+  const threadId = c.req.query('threadId')
+  if (!threadId) throw new Rejection('malformed', 'Cannot read history: threadId is missing')
+  const found = await findWebConversation({ owner, agent, threadId }, deps)
+  if (!found) throw new Rejection('no_recipient', 'Cannot read history: there is no such thread')
+  const [after, before] = [readCount(c, 'after_seq'), readCount(c, 'before_seq')]
+  const size = Math.min(readCount(c, 'limit') ?? 50, maxPage)
+  const isTrace = c.req.query('include') === 'trace'
+  if (isTrace && !deps.config.trace) throw new Rejection('forbidden', 'Cannot read history: traces are for operators')
+  const range = { ...(isTrace ? {} : { chat: true }), after_seq: after, before_seq: before, max_bytes: maxRead }
+  const entries = await deps.transcript.read(found.thread, {
+    ...range,
+    ...(after === undefined ? { tail: size } : { limit: size }),
+  })
+  const view = { owner: owner.owner, isJoined: found.joined !== undefined, isTrace }
+  const messages = await showHistory(entries, view, deps)
+  const first = messages[0]?.seq ?? 1
+  return { messages, ...(first > 1 && { next_before_seq: first }) }
 }
 
 /** Undefined when there is none. Forgets the thread last, so that a repeated request finds what an interrupted one left. */

@@ -13,21 +13,22 @@ describe('readRunInput()', () => {
     ['members', run(Object.fromEntries(list(62, at => [`k${at}`, 1]) as [string, number][])), '64 members'],
     ['parts', run({ messages: list(9, () => ({ content: list(1_000) })) }), '8000 parts of messages'],
   ])('refuses too many %s before it looks at them', (_, document, what) => {
-    expect(() => readRunInput(document)).toThrow(
+    return expect(readRunInput(document)).rejects.toThrow(
       expect.objectContaining({ code: 'too_large', message: `Cannot run: more than ${what}` }),
     )
   })
 
-  it.each(['', 'a\0b', '\ud800', 'x'.repeat(257)])('refuses %j as an id', name => {
+  it.each(['', 'a\0b', '\ud800', 'x'.repeat(257)])('refuses %j as an id', async name => {
     const message = { id: name, role: 'user', content: 'hi' }
     for (const document of [run({ threadId: name }), run({ runId: name }), run({ messages: [message] })]) {
-      expect(() => readRunInput(document)).toThrow(expect.objectContaining({ code: 'malformed' }))
+      await expect(readRunInput(document)).rejects.toThrow(expect.objectContaining({ code: 'malformed' }))
     }
   })
 
-  it('accepts ids of any other characters', () => {
+  it('accepts ids of any other characters', async () => {
     for (const name of ['../../x', 'a/b?c#d', '\u202e', '💬', "'; DROP TABLE", '%00']) {
-      expect(readRunInput(run({ threadId: name, runId: name })).input).toMatchObject({ threadId: name, runId: name })
+      const { input } = await readRunInput(run({ threadId: name, runId: name }))
+      expect(input).toMatchObject({ threadId: name, runId: name })
     }
   })
 })

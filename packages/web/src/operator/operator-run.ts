@@ -8,10 +8,8 @@ import type {
   WaitingQuestion,
 } from '@postern/core'
 import { describeObjection, isJsonObject, isoTime, Rejection, readRemember } from '@postern/core'
-import type { OperatorRun } from './asked-operator-run.ts'
-import { answerWaitingQuestion, isQuestionId, listQuestions } from './questions.ts'
-import { requirementOfMessage } from './show-approval.ts'
-import type { WebOperator } from './verify-operator.ts'
+import type { OperatorRun, WebOperator } from './verify-operator.ts'
+import { answerWaitingQuestion, isQuestionId, listQuestions, requirementOfMessage } from './waiting.ts'
 
 /** A call that this run decided, and the turn that follows. */
 export interface DecidedApproval {

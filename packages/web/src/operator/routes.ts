@@ -1,17 +1,30 @@
-import { parseBoundedJson, sseHeaders, toProblem } from '@postern/http'
+import type { Event } from '@ag-ui/core'
+import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
+import type { NormalizedResponse, ToolCallPart } from '@postern/core'
+import { plainTextOf } from '@postern/core'
+import { sseHeaders } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import type { WebDeps } from '../deps.ts'
-import { readAddressedAgent } from '../endpoint/agent-name.ts'
-import { createOpenRuns } from '../endpoint/open-runs.ts'
-import { acceptsStream, answerRepeated } from '../endpoint/run-answers.ts'
-import { RunRepeated } from '../input/asked-run.ts'
-import { loadRunInput } from '../input/load-run-input.ts'
-import type { OperatorRun } from './asked-operator-run.ts'
-import type { OperatorWaits } from './operator-run.ts'
-import { startOperatorRun } from './operator-run.ts'
-import { streamOperatorRun } from './stream-operator-run.ts'
+import type { WebDeps } from '../endpoint.ts'
+import { acceptsStream, answerFaults, createOpenRuns, RunRepeated, readAddressedAgent, readJson } from '../endpoint.ts'
+import { streamEvents } from '../events/run-events.ts'
+import { writeToolResult } from '../events/work-events.ts'
+import { readRunInput } from '../input/read-run-input.ts'
+import type { Unstamped } from '../render.ts'
+import type { TurnEnding } from '../runs/stream-run.ts'
+import { followTurn } from '../runs/stream-run.ts'
+import type { DecidedApproval, OperatorWaits, StartedOperatorRun } from './operator-run.ts'
+import { listWaiting, startOperatorRun } from './operator-run.ts'
+import type { OperatorRun } from './verify-operator.ts'
 import { createVerifyOperator } from './verify-operator.ts'
+import {
+  describeQuestion,
+  listQuestions,
+  showApproval,
+  showQuestion,
+  summarizeWaiting,
+  writeInterrupt,
+} from './waiting.ts'
 
 export interface OperatorRunDeps extends WebDeps, OperatorWaits {
   isOperatorToken(authorization: string): boolean
@@ -29,10 +42,7 @@ export function createOperatorRunRoutes(deps: OperatorRunDeps): Hono {
   async function openRun(c: Context, operator: OperatorRun['operator'], leave: () => void): Promise<Response> {
     const named = c.req.param('agent')
     const agent = named === undefined ? undefined : readAddressedAgent(named, deps)
-    const request = await deps.openBody(c.req.raw, config.limits.run_bytes)
-    const document = parseBoundedJson(new Uint8Array(await request.arrayBuffer()), { what: 'run' })
-    const { readRunInput } = await loadRunInput()
-    const { input, warnings } = readRunInput(document)
+    const { input, warnings } = await readRunInput(await readJson(c, deps, 'run'))
     const key = `operator-run ${JSON.stringify([operator.owner, input.runId])}`
     if (!(await gateway.store.consumeOnce(key, gateway.platform.now() + rememberedMs))) throw new RunRepeated()
     const run = { operator, agent, input }
@@ -44,7 +54,7 @@ export function createOperatorRunRoutes(deps: OperatorRunDeps): Hono {
   async function answerRun(c: Context): Promise<Response> {
     const operator = await verifyOperator(c.req.raw)
     if (!acceptsStream(c.req.header('accept'))) return new Response(null, { status: 406 })
-    const leave = open.enter(operator.owner)
+    const leave = open(operator.owner)
     try {
       return await openRun(c, operator, leave)
     } catch (error) {
@@ -53,12 +63,103 @@ export function createOperatorRunRoutes(deps: OperatorRunDeps): Hono {
     }
   }
 
-  const answer = async (c: Context) => {
-    try {
-      return await answerRun(c)
-    } catch (error) {
-      return error instanceof RunRepeated ? answerRepeated() : toProblem(error, gateway.platform.log)
-    }
-  }
+  const answer = answerFaults(deps, answerRun)
   return new Hono().post('/api/v1/operator/runs', answer).post('/api/v1/operator/agents/:agent/runs', answer)
+}
+
+type Emit = (event: Unstamped<Event>) => void
+
+/** Shows what waits, then the results of the decisions, then the rest as interrupts. */
+function streamOperatorRun(
+  run: OperatorRun,
+  started: StartedOperatorRun,
+  { gateway: { platform, store } }: Pick<WebDeps, 'gateway'>,
+  waits: OperatorWaits,
+  leave: () => void,
+): ReadableStream<Uint8Array> {
+  const { threadId, runId } = run.input
+  return streamEvents(sink => {
+    const stops: (() => void)[] = []
+    const emit: Emit = event => sink.send({ ...event, timestamp: Math.trunc(platform.now()) } as Event)
+    emit({ type: EventType.RUN_STARTED, threadId, runId, protocolVersion: PROTOCOL_VERSION })
+    tellStart(started, emit)
+
+    const follow = (decided: DecidedApproval) =>
+      new Promise<void>(done => {
+        const end = (ending: TurnEnding) => {
+          tellDecided(decided, ending.response, emit)
+          done()
+        }
+        const watcher = {
+          ...{ piece() {}, behind() {}, interim() {}, note() {}, beat: sink.beat, end },
+          fail() {
+            emit({ type: EventType.CUSTOM, name: 'warning', value: 'what followed cannot be told' })
+            done()
+          },
+        }
+        stops.push(followTurn({ message: decided.message, task: undefined }, watcher, { store, platform }))
+      })
+
+    const finish = async () => {
+      await Promise.all(started.decided.map(follow))
+      const asked = await listQuestions(run, waits.questions)
+      const waiting = await listWaiting(run, waits.approvals)
+      tellEnd(run, started, [...asked.map(describeQuestion), ...waiting.map(writeInterrupt)], emit)
+    }
+    finish()
+      .catch(error => {
+        platform.log.error({ err: error }, 'a run of an operator failed')
+        emit({ type: EventType.RUN_ERROR, message: 'The run failed', code: 'unavailable' })
+      })
+      .finally(sink.close)
+    return () => {
+      for (const stop of stops) stop()
+      leave()
+    }
+  })
+}
+
+function tellStart({ decided, shown, questions, warnings }: StartedOperatorRun, emit: Emit): void {
+  const now = new Set(decided.map(({ approval }) => approval.requirement.id))
+  const waiting = shown.filter(({ requirement }) => requirement.status === 'open' && !now.has(requirement.id))
+  const messages = shown.flatMap(approval => {
+    const { id, status } = approval.requirement
+    return showApproval(approval, status !== 'open' && !now.has(id))
+  })
+  emit({ type: EventType.STATE_SNAPSHOT, snapshot: summarizeWaiting(waiting) })
+  const all = [...messages, ...questions.map(showQuestion)]
+  emit({ type: EventType.MESSAGES_SNAPSHOT, messages: all } as Unstamped<Event>)
+  for (const value of warnings) emit({ type: EventType.CUSTOM, name: 'warning', value })
+}
+
+/** The call's result, and the answer to the person who asked. */
+function tellDecided({ approval: { call } }: DecidedApproval, response: NormalizedResponse | undefined, emit: Emit) {
+  if (!response) return
+  const ended = call && findEnded(response, call.id)
+  if (ended) emit(writeToolResult(ended))
+  const delta = plainTextOf(response.parts)
+  if (delta === '') return
+  const messageId = response.id
+  emit({ type: EventType.TEXT_MESSAGE_START, messageId, role: 'assistant', name: response.speaker ?? '' })
+  emit({ type: EventType.TEXT_MESSAGE_CONTENT, messageId, delta })
+  emit({ type: EventType.TEXT_MESSAGE_END, messageId })
+}
+
+function findEnded({ parts, trace = [] }: NormalizedResponse, id: string): ToolCallPart | undefined {
+  const calls = [...trace, ...parts.filter(part => part.kind === 'tool_call')]
+  return calls.find(call => call.id === id && (call.error !== undefined || call.result !== undefined))
+}
+
+function tellEnd(
+  { input: { threadId, runId, resume = [] } }: OperatorRun,
+  { decided, answered, warnings }: StartedOperatorRun,
+  interrupts: readonly ReturnType<typeof writeInterrupt>[],
+  emit: Emit,
+): void {
+  const finish = (outcome: { type: 'success' } | { type: 'interrupt'; interrupts: typeof interrupts }) =>
+    emit({ type: EventType.RUN_FINISHED, threadId, runId, outcome } as Unstamped<Event>)
+  if (interrupts.length > 0) finish({ type: 'interrupt', interrupts: [...interrupts] })
+  else if (resume.length > 0 && decided.length + answered === 0) {
+    emit({ type: EventType.RUN_ERROR, message: warnings.at(-1) ?? 'Nothing was decided', code: 'not_decided' })
+  } else finish({ type: 'success' })
 }

@@ -1,7 +1,8 @@
+import type { RunAgentInput } from '@ag-ui/core'
 import { Rejection } from '@postern/core'
 import type { RequestHead } from '@postern/http/tokens'
 import type { WebConfig } from '../config.ts'
-import type { VerifyOwner } from '../identity/speaker.ts'
+import type { VerifyOwner } from '../verify.ts'
 
 /** The operator who decides, proven by their bearer token alone. */
 export interface WebOperator {
@@ -40,4 +41,12 @@ export function createVerifyOperator({ config, verifyOwner, origin, isOperatorTo
 
 function nameOf(issuer: string, subject: string): string {
   return JSON.stringify([issuer, subject])
+}
+
+/** A run of an operator, before it decides anything. */
+export interface OperatorRun {
+  readonly operator: WebOperator
+  /** Shows only what waits for this agent. */
+  readonly agent?: string | undefined
+  readonly input: RunAgentInput
 }

@@ -2,10 +2,9 @@ import type { ListedDecision } from '@postern/core'
 import { personKeyOf } from '@postern/core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import type { WebDeps } from '../deps.ts'
-import { readAddressedAgent } from '../endpoint/agent-name.ts'
-import { answerOwner } from '../endpoint/answer-owner.ts'
-import type { WebOwner } from '../identity/speaker.ts'
+import type { WebDeps } from '../endpoint.ts'
+import { answerOwner, readAddressedAgent } from '../endpoint.ts'
+import type { WebOwner } from '../verify.ts'
 
 /** Decisions in one list. */
 const mostListed = 500

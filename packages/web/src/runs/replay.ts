@@ -4,13 +4,12 @@ import type { Blob, Channel, StoredObject } from '@postern/core'
 import { isJsonObject, parseJsonText } from '@postern/core'
 import type { WebAttachments } from '../attachments/attachment-store.ts'
 import { readStoredPlace } from '../attachments/signed-url.ts'
-import type { WebDeps } from '../deps.ts'
-import { loadRunInput } from '../input/load-run-input.ts'
-import type { RunNews } from '../input/reconcile.ts'
-import { normalizeRun } from '../normalize.ts'
-import type { RunArrival } from './arrival.ts'
-import { restoreRun } from './arrival.ts'
-import { readNews } from './start-run.ts'
+import type { WebDeps } from '../endpoint.ts'
+import { readRunInput } from '../input/read-run-input.ts'
+import type { RunArrival } from '../normalize.ts'
+import { normalizeRun, restoreRun } from '../normalize.ts'
+import type { RunNews } from '../resolve.ts'
+import { readNews } from './routes.ts'
 
 /**
  * Reads a stored run again. Its token is not kept, so the person is the one whom it proved then; and what of the run was new is what was new
@@ -23,8 +22,7 @@ export function createRunReplay(opened: WebDeps): NonNullable<Channel['replay']>
     const deps = { ...opened, gateway: { ...opened.gateway, ...moment } }
     const files = await findFiles(kept, deps)
     const document = restoreFiles(parseJsonText(Buffer.from(raw).toString()), files)
-    const { readRunInput } = await loadRunInput()
-    const { input } = readRunInput(withoutFormer(document))
+    const { input } = await readRunInput(withoutFormer(document))
     const news = readKnownNews(input.messages, kept)
     const attachments = readOnly(deps.attachments, kept, files)
     const content = await readNews(news, kept.answers ?? [], { owner: kept.owner, input }, { ...deps, attachments })

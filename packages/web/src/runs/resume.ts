@@ -10,12 +10,12 @@ import {
   subjectOf,
 } from '@postern/core'
 import type { TranscriptEntry } from '@postern/transcript'
-import type { WebDeps } from '../deps.ts'
+import type { WebDeps } from '../endpoint.ts'
+import { RunRepeated } from '../endpoint.ts'
 import { isAsked } from '../history/show-history.ts'
-import { senderOf } from '../identity/speaker.ts'
-import type { AskedRun } from '../input/asked-run.ts'
-import { RunRepeated } from '../input/asked-run.ts'
-import type { Watched } from './follow-turn.ts'
+import type { AskedRun } from '../input/read-run-input.ts'
+import { senderOf } from '../verify.ts'
+import type { Watched } from './stream-run.ts'
 
 interface DecidedInterrupts {
   /** The turn that a decision caused. */
@@ -23,7 +23,7 @@ interface DecidedInterrupts {
   /** Answers to questions, as text. */
   readonly answers: readonly string[]
   readonly warnings: readonly string[]
-  /** A turn after an operator's decision. The run follows it when it says nothing new. */
+  /** A turn after an operator's decision. The run follows it when it says nothingDecided new. */
   readonly following: Watched | undefined
   /** The client only asked about something that an operator decides. */
   readonly isAsking: boolean
@@ -40,7 +40,7 @@ export async function decideInterrupts(
   asked: AskedRun,
   deciding: Deciding,
 ): Promise<DecidedInterrupts> {
-  let decided = nothing
+  let decided = nothingDecided
   for (const entry of resume) {
     const next = await decideInterrupt(entry, { ...asked, isBegun: decided.watched !== undefined }, deciding)
     decided = {
@@ -57,14 +57,15 @@ export async function decideInterrupts(
 /** The first decision of a run creates its task; later ones belong to the same task. */
 const [isNew, reopens] = [{ isNew: true }, { reopens: true }] as const
 
-const nothing: DecidedInterrupts = {
+/** Of a run without decisions. */
+export const nothingDecided: DecidedInterrupts = {
   watched: undefined,
   answers: [],
   warnings: [],
   following: undefined,
   isAsking: false,
 }
-const unknown: DecidedInterrupts = { ...nothing, warnings: ['an interrupt that is not open was not decided'] }
+const unknown: DecidedInterrupts = { ...nothingDecided, warnings: ['an interrupt that is not open was not decided'] }
 
 /** `isBegun`: the run has already decided something. */
 type DecidingRun = AskedRun & { readonly isBegun: boolean }
@@ -85,7 +86,7 @@ async function decideInterrupt(
   const isLeft = requirement.kind === 'consent_required' || entry.status === 'cancelled'
   if (!isOwn || !isLeft || !wasRequested(requirement.id, recent)) return unknown
   const reach = readReach(entry, requirement)
-  if (typeof reach === 'string') return { ...nothing, warnings: [reach] }
+  if (typeof reach === 'string') return { ...nothingDecided, warnings: [reach] }
   const outcome = isApproval(entry) ? 'granted' : 'declined'
   const resolver = { method: 'web', subject: asked.owner.subject }
   const run = { owner: asked.owner.owner, id: asked.input.runId }
@@ -94,7 +95,7 @@ async function decideInterrupt(
   const resolved = await deps.gateway.decisions.resolveRequirement(decision, randomHex(deps.gateway.platform, 8))
   if (resolved.outcome === 'refused' && resolved.reason === 'taken' && !asked.isBegun) throw new RunRepeated()
   if (resolved.outcome === 'refused') return unknown
-  return { ...nothing, watched: { message: resolved.message, task: run } }
+  return { ...nothingDecided, watched: { message: resolved.message, task: run } }
 }
 
 /** How long the decision counts, or why the value is not understood. */
@@ -111,14 +112,15 @@ function readReach(
   }
 }
 
-/** The person decides nothing here; the run tells them the state. */
+/** The person decides nothingDecided here; the run tells them the state. */
 async function lookAfterOperator(
   requirement: RequirementRecord,
   { agent }: AskedRun,
   { deps: { gateway }, recent }: Deciding,
 ): Promise<DecidedInterrupts> {
   if (requirement.agent !== agent || !wasRequested(requirement.id, recent)) return unknown
-  if (requirement.status === 'open') return { ...nothing, warnings: ['an operator decides that'], isAsking: true }
+  if (requirement.status === 'open')
+    return { ...nothingDecided, warnings: ['an operator decides that'], isAsking: true }
   // If the time is over, the request ends it at once and need not wait for the worker.
   const isOverdue = requirement.status === 'expired' && requirement.resolvedAt === undefined
   if (isOverdue) await gateway.decisions.endOverdue(requirement.id, randomHex(gateway.platform, 8))
@@ -126,7 +128,7 @@ async function lookAfterOperator(
   const state = caused && (await gateway.store.findMessage(`#${caused.message}`))?.state
   const isAnswered = state !== 'received' && state !== 'working'
   return {
-    ...nothing,
+    ...nothingDecided,
     isAsking: true,
     ...(caused && !isAnswered && { following: { message: caused.message, task: undefined } }),
   }
@@ -151,5 +153,5 @@ function answerQuestion(
   const last = recent.findLast(entry => (entry.role === 'assistant' || isAsked(entry)) && entry.native_id !== undefined)
   if (last?.native_id !== interruptId || status !== 'resolved') return unknown
   const text = typeof payload === 'string' ? payload : JSON.stringify(payload ?? '')
-  return { ...nothing, answers: [text] }
+  return { ...nothingDecided, answers: [text] }
 }

@@ -3,8 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { Unavailable } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openS3Bytes } from './open-s3.ts'
-import { signS3Request } from './sign-request.ts'
+import { openS3Bytes, signS3Request } from './open-s3.ts'
 
 const credentials = { accessKey: 'key', secretKey: 'secret', region: 'eu-1' }
 const objects = new Map<string, { readonly bytes: Buffer; readonly mime: string | undefined }>()

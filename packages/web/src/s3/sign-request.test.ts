@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { encodeS3Path, signS3Request } from './sign-request.ts'
+import { encodeS3Path, signS3Request } from './open-s3.ts'
 
 // The examples of "Signature Calculations for the Authorization Header" (Amazon S3 API Reference), by their published values.
 const credentials = {

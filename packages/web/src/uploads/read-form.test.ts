@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest'
 import { readUploadForm } from './read-form.ts'
 
+const maxBytes = 8 * 1024 * 1024
+
 function post(body: BodyInit, type?: string): Request {
   return new Request('http://x.test/', { method: 'POST', body, ...(type && { headers: { 'content-type': type } }) })
 }
@@ -17,7 +19,7 @@ it('readForm() reads a file whose bytes resemble the boundary of another form', 
   const bytes = new Uint8Array(Buffer.from('--b\r\n'.repeat(100)))
   form.set('file', new File([bytes], 'a"\r\nx: y.txt'))
   form.set('threadId', 't')
-  const read = await readUploadForm(post(form))
+  const read = await readUploadForm(post(form), maxBytes)
   expect(read.get('threadId')).toBe('t')
   expect(new Uint8Array(await (read.get('file') as File).arrayBuffer())).toEqual(bytes)
 })
@@ -25,7 +27,9 @@ it('readForm() reads a file whose bytes resemble the boundary of another form', 
 it.each(['name="f"', 'name="f"; filename="a"'])(
   'readForm() refuses many fields before it parses them: %s',
   async head => {
-    await expect(readUploadForm(postFields(50_000, `content-disposition: form-data; ${head}`))).rejects.toMatchObject({
+    await expect(
+      readUploadForm(postFields(50_000, `content-disposition: form-data; ${head}`), maxBytes),
+    ).rejects.toMatchObject({
       code: 'too_large',
       message: 'Cannot store attachment: the form has more than 16 fields',
     })
@@ -40,5 +44,5 @@ it.each([
   ['a boundary that is too long', post('x', `multipart/form-data; boundary=${'b'.repeat(71)}`)],
   ['no form at all', post('x', 'multipart/form-data; boundary=b')],
 ])('readForm() refuses %s', async (_, request) => {
-  await expect(readUploadForm(request)).rejects.toMatchObject(malformed)
+  await expect(readUploadForm(request, maxBytes)).rejects.toMatchObject(malformed)
 })

@@ -1,5 +1,5 @@
 import { Rejection } from '@postern/core'
-import { parseMediaType } from '@postern/http'
+import { parseMediaType, readBody } from '@postern/http'
 
 /** Fields and files of one form. */
 const mostFields = 16
@@ -7,12 +7,12 @@ const mostFields = 16
 const longestHead = 4096
 
 /** Parses a form of few fields. It counts them first: a parser takes seconds over a hundred thousand. @throws Rejection malformed, too_large */
-export async function readUploadForm(request: Request): Promise<FormData> {
+export async function readUploadForm(request: Request, maxBytes: number): Promise<FormData> {
   const type = request.headers.get('content-type') ?? ''
   const { type: name, parameters } = parseMediaType(type) ?? {}
   const boundary = parameters?.get('boundary')
   if (name !== 'multipart/form-data' || !boundary || boundary.length > 70) throw refuse()
-  const body = Buffer.from(await request.arrayBuffer())
+  const body = Buffer.from(await readBody(request, maxBytes))
   checkFields(body, boundary)
   try {
     return await new Response(body, { headers: { 'content-type': type } }).formData()

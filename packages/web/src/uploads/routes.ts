@@ -1,20 +1,18 @@
-import { Rejection } from '@postern/core'
-import { findServedType, networkOf, peerAddress, toProblem } from '@postern/http'
+import type { StoredObject } from '@postern/core'
+import { parseAddress, Rejection } from '@postern/core'
+import { findServedType, networkOf, peerAddress } from '@postern/http'
 import type { ResponseSemaphore } from '@postern/limits'
 import { createResponseSemaphore } from '@postern/limits'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { Upload } from '../attachments/attachment-store.ts'
-import { showPlace } from '../attachments/attachment-store.ts'
+import { locateStoredFile, parsePath, readStoredFile, showPlace } from '../attachments/attachment-store.ts'
 import type { ObjectPlace } from '../attachments/signed-url.ts'
 import { parseSignedUrl, readObjectPlace } from '../attachments/signed-url.ts'
-import { readStoredFile } from '../attachments/stored-files.ts'
-import type { WebDeps } from '../deps.ts'
-import { answerOwner } from '../endpoint/answer-owner.ts'
-import type { OpenRuns } from '../endpoint/open-runs.ts'
-import { createOpenRuns } from '../endpoint/open-runs.ts'
-import type { WebOwner } from '../identity/speaker.ts'
-import { findStoredFile } from './find-stored-file.ts'
+import type { OpenRuns, WebDeps } from '../endpoint.ts'
+import { answerFaults, answerOwner, createOpenRuns, maxRead } from '../endpoint.ts'
+import { findWebConversation } from '../resolve.ts'
+import type { WebOwner } from '../verify.ts'
 import { readUploadForm } from './read-form.ts'
 
 /** Multipart wrapping around a file, bytes. */
@@ -29,17 +27,10 @@ const readsAtOnce = { width: 32, queue: 256 } as const
 export function createAttachmentRoutes(deps: WebDeps): Hono {
   const open = createOpenRuns(uploadsAtOnce, 'Cannot store attachment: too many uploads are under way')
   const reads = createResponseSemaphore(readsAtOnce)
-  const answer = (handle: (c: Context) => Promise<Response>) => async (c: Context) => {
-    try {
-      return await handle(c)
-    } catch (error) {
-      return toProblem(error, deps.gateway.platform.log)
-    }
-  }
   return new Hono()
     .post(
       '/api/v1/agent/attachments',
-      answer(c => answerUpload(c, open, deps)),
+      answerFaults(deps, c => answerUpload(c, open, deps)),
     )
     .get(
       '/api/v1/agent/attachments/signed-url',
@@ -51,14 +42,14 @@ export function createAttachmentRoutes(deps: WebDeps): Hono {
     )
     .get(
       '/storage/v1/object/sign/*',
-      answer(c => answerBytes(c, reads, deps)),
+      answerFaults(deps, c => answerBytes(c, reads, deps)),
     )
 }
 
 async function answerUpload(c: Context, open: OpenRuns, deps: WebDeps): Promise<Response> {
   const { attachments } = deps
   const { owner } = await deps.verifyOwner(c.req.raw)
-  const leave = open.enter(owner)
+  const leave = open(owner)
   try {
     const object = await attachments.store({ owner, ...(await readUpload(c, deps)) })
     return c.json({ ...showPlace(object), ...(await attachments.signer.sign(object)) }, 200, noStore)
@@ -67,8 +58,8 @@ async function answerUpload(c: Context, open: OpenRuns, deps: WebDeps): Promise<
   }
 }
 
-async function readUpload(c: Context, { openBody, config }: WebDeps): Promise<Omit<Upload, 'owner'>> {
-  const form = await readUploadForm(await openBody(c.req.raw, config.attachments.max_bytes + wrapping))
+async function readUpload(c: Context, { config }: WebDeps): Promise<Omit<Upload, 'owner'>> {
+  const form = await readUploadForm(c.req.raw, config.attachments.max_bytes + wrapping)
   const file = form.get('file')
   if (!(file instanceof File)) {
     throw new Rejection('malformed', 'Cannot store attachment: form field "file" is missing')
@@ -130,4 +121,30 @@ function bytesHeaders(mime: string | undefined): Record<string, string> {
 function readField(form: FormData, name: string): string | undefined {
   const value = form.get(name)
   return typeof value === 'string' && value !== '' ? value.slice(0, 256) : undefined
+}
+
+/** The stored file of a message, for an owner who may read the message. */
+async function findStoredFile(
+  owner: WebOwner,
+  place: ObjectPlace,
+  deps: WebDeps,
+): Promise<Pick<StoredObject, 'bucket' | 'path'> | undefined> {
+  const named = parsePath(place.bucket, place.path)
+  const record = named && (await deps.gateway.store.findMessage(`#${named.message}`))
+  if (!named || !record) return undefined
+  const { local: agent } = parseAddress(record.message.recipient)
+  const threadId = `${record.message.received_via}:${record.thread}`
+  const found = await findWebConversation({ owner, agent, threadId }, deps).catch(refuseQuietly)
+  const entries = found ? await deps.transcript.read(found.thread, { max_bytes: maxRead, chat: true }) : []
+  const isShown = entries.some(entry => {
+    const parts = 'parts' in entry.content ? entry.content.parts : []
+    return parts.some(part => locateStoredFile(entry, part)?.path === place.path)
+  })
+  return isShown ? { bucket: place.bucket, path: place.path } : undefined
+}
+
+/** Files of other people are not found. */
+function refuseQuietly(error: unknown): undefined {
+  if (error instanceof Rejection) return undefined
+  throw error
 }

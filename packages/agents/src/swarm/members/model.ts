@@ -1,15 +1,15 @@
-import type { AgentChunk, AgentContext, Json } from '@postern/core'
+import type { AgentChunk, AgentContext, Json, NormalizedMessage } from '@postern/core'
 import { isJsonObject, parseJsonText } from '@postern/core'
 import type { ModelAnswer, SwarmModel, ToolDescription } from '@postern/swarm'
-import type { SwarmToolCall } from '@postern/transcript'
+import type { SwarmMessage, SwarmRole, SwarmToolCall } from '@postern/transcript'
 import { openCompletion } from '../../completion/completion.ts'
+import { readReceivedText } from '../../kind/received-text.ts'
 import type { OpenedModel } from '../../openai/model-endpoint.ts'
-import type { ImagePiece } from '../../prompt/images.ts'
-import type { ChatMessage } from '../../prompt/messages.ts'
+import { clipText, dataBlockRules, guardWords } from '../../prompt/data-block.ts'
+import type { ChatMessage, ImagePiece } from '../../prompt/messages.ts'
+import { formatReceivedMessage } from '../../prompt/prompt.ts'
 import type { Round } from '../../rounds/round.ts'
 import { bookUsage, readRound } from '../../rounds/round.ts'
-import type { Heard } from './chat-messages.ts'
-import { toChatMessages, toPlainMessages } from './chat-messages.ts'
 
 /** A model, and whether it sees pictures. */
 export interface MemberModel extends OpenedModel {
@@ -102,4 +102,96 @@ function readArguments(text: string): { readonly [name: string]: Json } | undefi
   } catch {
     return undefined
   }
+}
+
+const maxWords = 100_000
+
+interface Heard {
+  readonly message: NormalizedMessage
+  readonly flags: readonly string[]
+  /** For a model that sees them. */
+  readonly images?: readonly ImagePiece[] | undefined
+}
+
+/**
+ * The chat completion messages for a member's model: one system message, then the conversation, each call with its result if there is one,
+ * which may come much later. The message to answer names its writer once, as for every model. Pure.
+ */
+function toChatMessages(rows: readonly SwarmMessage[], heard: Heard): readonly ChatMessage[] {
+  const words = readReceivedText(heard.message)
+  const last = rows.findLastIndex(row => row.role === 'user' && row.mode === 'user')
+  // A rescue has cut off the message itself. Its replacement ends with the same text.
+  const standIn = last < 0 ? rows.findLastIndex(row => row.role === 'user' && row.content.endsWith(words)) : -1
+  const calls = new Map(rows.flatMap(({ tool_calls = [] }) => tool_calls.map(call => [call.id, call])))
+  const ends = new Map(rows.map((row, index) => [row.role === 'tool' ? row.tool_call_id : undefined, index]))
+  // A hand-over repeats the user's message.
+  const isRepeated = (row: SwarmMessage, index: number) =>
+    last >= 0 && index > last && row.mode === 'tool' && row.content === words
+
+  const writers: Partial<Record<SwarmRole, (row: SwarmMessage, index: number) => readonly ChatMessage[]>> = {
+    user(row, index) {
+      if (index === last) return [writeReceived(heard)]
+      if (index === standIn) return [writeReceived(heard, row.content.slice(0, row.content.length - words.length))]
+      return isRepeated(row, index) ? [] : [{ role: 'user', content: guardWords(clipText(row.content, maxWords)) }]
+    },
+    assistant: ({ content }) => (content === '' ? [] : [{ role: 'assistant', content }]),
+    tool({ tool_call_id = '', content }, index) {
+      const call = ends.get(tool_call_id) === index ? calls.get(tool_call_id) : undefined
+      return call ? writeCall(call, content) : []
+    },
+  }
+  const said = rows.flatMap((row, index) => writers[row.role]?.(row, index) ?? [])
+  return [writeSystem(rows, [dataBlockRules]), ...joinNeighbours(said)]
+}
+
+/** Text from outside of the conversation, for a model that must know nothing of it. Pure. */
+function toPlainMessages(rows: readonly SwarmMessage[]): readonly ChatMessage[] {
+  const said = rows.filter(({ role }) => role === 'user')
+  return [writeSystem(rows), ...said.map(({ content }): ChatMessage => ({ role: 'user', content }))]
+}
+
+function writeSystem(rows: readonly SwarmMessage[], rules: readonly string[] = []): ChatMessage {
+  const words = rows.filter(({ role }) => role === 'system' || role === 'developer').map(({ content }) => content)
+  return { role: 'system', content: [...words, ...rules].filter(Boolean).join('\n\n') }
+}
+
+function writeReceived({ message, flags, images = [] }: Heard, before = ''): ChatMessage {
+  const text = [guardWords(before.trim()), formatReceivedMessage(message, flags)].filter(Boolean).join('\n\n')
+  return { role: 'user', content: images.length > 0 ? [{ type: 'text', text }, ...images] : text }
+}
+
+function writeCall({ id, function: { name, arguments: args } }: SwarmToolCall, result: string): readonly ChatMessage[] {
+  const written = { name, arguments: JSON.stringify(args) }
+  return [
+    { role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: written }] },
+    { role: 'tool', tool_call_id: id, content: result },
+  ]
+}
+
+/** Templates of many models want user and assistant in turn, beginning with a user. */
+function joinNeighbours(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  const joined: ChatMessage[] = []
+  for (const message of messages) {
+    const both = joinTwo(joined.at(-1), message)
+    if (both) joined[joined.length - 1] = both
+    else joined.push(message)
+  }
+  return joined[0]?.role === 'assistant'
+    ? [{ role: 'user', content: '(The conversation goes on.)' }, ...joined]
+    : joined
+}
+
+/** Two messages of one speaker as one; `undefined` for others, and for calls. */
+function joinTwo(first: ChatMessage | undefined, second: ChatMessage): ChatMessage | undefined {
+  if (first?.role === 'user' && second.role === 'user') {
+    const pieces = [first.content, second.content]
+    if (pieces.every(piece => typeof piece === 'string')) return { role: 'user', content: pieces.join('\n\n') }
+    return { role: 'user', content: pieces.flatMap(piece => (typeof piece === 'string' ? [textPiece(piece)] : piece)) }
+  }
+  const areWords = first?.role === 'assistant' && second.role === 'assistant' && !first.tool_calls && !second.tool_calls
+  return areWords ? { role: 'assistant', content: `${first.content ?? ''}\n\n${second.content ?? ''}` } : undefined
+}
+
+function textPiece(text: string) {
+  return { type: 'text', text } as const
 }

@@ -2,15 +2,13 @@ import type { AgentChunk, ToolCallPart } from '@postern/core'
 import type { SwarmTool, SwarmToolContext } from '@postern/swarm'
 import { createNavigateBackTool, createNavigateTool } from '@postern/swarm'
 import type { JsonMap } from '@postern/transcript'
-import { findDecidedEnd } from '../../approval/decided-end.ts'
-import { describeCall, readPreview } from '../../approval/describe-call.ts'
+import { findDecidedEnd } from '../../approval/decided-call.ts'
 import type { Approvals } from '../../approval/port.ts'
+import { describeCall, readPreview } from '../../approval/port.ts'
 import type { ToolRule, ToolRules } from '../../config/approval.ts'
 import { runTool } from '../../rounds/run-call.ts'
-import type { ToolOutcome } from '../../tools/result.ts'
-import { formatToolResult } from '../../tools/result.ts'
-import type { Tool, ToolContext } from '../../tools/tools.ts'
-import { createMemberContext } from './context.ts'
+import type { Tool, ToolContext, ToolOutcome } from '../../tools/tools.ts'
+import { formatToolResult } from '../../tools/tools.ts'
 
 /** What tools of members need of the turn. */
 export interface ToolTurn {
@@ -126,5 +124,14 @@ function showHandOver(tool: SwarmTool, turn: ToolTurn): SwarmTool {
         },
       })
     },
+  }
+}
+
+/** A tool's actions belong to its member: questions and notes have its name. */
+export function createMemberContext(context: ToolContext, member: string): ToolContext {
+  return {
+    ...context,
+    call: (address, content, options) => context.call(address, content, { agentKey: member, ...options }),
+    note: note => context.note({ agent_key: member, ...note }),
   }
 }

@@ -1,9 +1,8 @@
 import { isoTime } from '@postern/core'
 import { formatUuidOf } from '../../json/uuid.ts'
 import type { RecordKey, StoredRecord } from '../../store/record-store.ts'
-import type { NewSession, Session, SessionPrincipal, SessionRow } from './session.ts'
+import type { NewSession, PendingSearch, Session, SessionPrincipal, SessionRow, SessionStore } from './session.ts'
 import { buildSessionRow, checkSessionOwner } from './session.ts'
-import type { PendingSearch, SessionStore } from './session-port.ts'
 import type { SessionDeps } from './session-rows.ts'
 import {
   addMessages,

@@ -25,12 +25,10 @@ export function keyOfSession({ owner }: SessionPrincipal, key: string): RecordKe
   return { kind: sessionKind, owner, key }
 }
 
-type Opening = Pick<SessionRow, 'context' | 'agent_slug' | 'token_id'>
-
 /** The record that names the latest session of its kind, so that two concurrent openings find each other. */
 export function keyOfOpening(
   { owner, workspace_type, workspace_id }: SessionPrincipal,
-  { context, agent_slug, token_id }: Opening,
+  { context, agent_slug, token_id }: Pick<SessionRow, 'context' | 'agent_slug' | 'token_id'>,
 ): RecordKey {
   const key = JSON.stringify([workspace_type, workspace_id, context, agent_slug, token_id ?? ''])
   return { kind: openingKind, owner, key }

@@ -1,0 +1,95 @@
+import type { LookupAddress } from 'node:dns'
+import { Resolver } from 'node:dns/promises'
+import type { LookupFunction } from 'node:net'
+import { isIP } from 'node:net'
+import { Unavailable } from '@postern/core'
+import { refuseFetch } from './url.ts'
+
+/** All addresses of a host name. */
+export type LookupHost = (host: string) => Promise<readonly string[]>
+
+/**
+ * The socket's own lookup. It asks once, refuses the name unless every address is allowed, and connects to one of exactly these addresses.
+ * No second answer can differ (DNS rebinding).
+ */
+export function createPinnedLookup(lookup: LookupHost, isAllowed: (ip: string) => boolean): LookupFunction {
+  return (host, options, callback) => {
+    lookUpChecked(lookup, host, isAllowed).then(
+      ([first, ...rest]) => {
+        if (options.all) callback(null, [first, ...rest])
+        else callback(null, first.address, first.family)
+      },
+      error => callback(error, '', 0),
+    )
+  }
+}
+
+/** For an origin that the operator opened by name. */
+export function isAnyAddress(ip: string): boolean {
+  return isIP(ip) > 0
+}
+
+async function lookUpChecked(
+  lookup: LookupHost,
+  host: string,
+  isAllowed: (ip: string) => boolean,
+): Promise<readonly [LookupAddress, ...LookupAddress[]]> {
+  const found = await lookup(host).catch(cause => {
+    throw new Unavailable('Cannot fetch: host name cannot be resolved', { cause })
+  })
+  if (!found.every(isAllowed)) throw refuseFetch('address is not public')
+  const [first, ...rest] = found.map(address => ({ address, family: isIP(address) }))
+  if (!first) throw new Unavailable('Cannot fetch: host name has no address')
+  return [first, ...rest]
+}
+
+const times = { timeout: 2_000, tries: 2 }
+
+/**
+ * Asks the DNS for the addresses of a host name, with any number of names at once. The system's lookup runs two at a time, so a few slow
+ * names would delay all others for minutes.
+ */
+export function createPublicLookup(servers?: readonly string[]): LookupHost {
+  const resolver = new Resolver(times)
+  if (servers) resolver.setServers(servers)
+  return async host => {
+    const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+    const found = answers.flatMap(answer => (answer.status === 'fulfilled' ? answer.value : []))
+    const [failed] = answers.flatMap(answer => (answer.status === 'rejected' ? [answer.reason] : []))
+    if (found.length === 0 && failed) throw failed
+    return found
+  }
+}
+
+interface Remembered {
+  readonly found: Promise<readonly string[]>
+  /** Forever, while the answer is awaited. */
+  until: number
+}
+
+const keptMs = 5_000
+const keptHosts = 1_000
+
+/** Concurrent connections share one lookup; with a clock, also those of the next five seconds. Failures are not kept. */
+export function shareLookups(lookup: LookupHost, now?: () => number): LookupHost {
+  const remembered = new Map<string, Remembered>()
+
+  function askAnew(host: string): Promise<readonly string[]> {
+    const asked: Remembered = { found: lookup(host), until: Number.POSITIVE_INFINITY }
+    const keepUntil = (until: number) => {
+      asked.until = until
+    }
+    asked.found.then(
+      () => keepUntil(now ? now() + keptMs : 0),
+      () => keepUntil(0),
+    )
+    if (remembered.size >= keptHosts) remembered.clear()
+    remembered.set(host, asked)
+    return asked.found
+  }
+
+  return async host => {
+    const known = remembered.get(host)
+    return known && (now?.() ?? 0) < known.until ? known.found : askAnew(host)
+  }
+}

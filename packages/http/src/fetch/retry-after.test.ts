@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { parseRetryAfter } from './exchange.ts'
+
+const now = Date.UTC(2026, 0, 1, 12, 0, 0)
+
+test.each<[header: string | null, seconds: number | undefined]>([
+  ['0', 0],
+  ['120', 120],
+  [' 120 ', 120],
+  ['Thu, 01 Jan 2026 12:01:30 GMT', 90],
+  ['Thu, 01 Jan 2026 11:00:00 GMT', 0],
+  [null, undefined],
+  ['', undefined],
+  ['soon', undefined],
+  ['-5', undefined],
+  ['1.5', undefined],
+  ['99999999999', undefined],
+  ['999999999', 604_800],
+])('parseRetryAfter() reads %j as %j', (header, seconds) => {
+  expect(parseRetryAfter(header, now)).toBe(seconds)
+})

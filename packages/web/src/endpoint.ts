@@ -1,0 +1,200 @@
+import type { ChannelContext } from '@postern/core'
+import { isJsonObject, Rejection } from '@postern/core'
+import { parseBoundedJson, readBody, toProblem } from '@postern/http'
+import type { ScopeTable } from '@postern/http/tokens'
+import type { ResponseSemaphore } from '@postern/limits'
+import { createOpenCount } from '@postern/limits'
+import type { OwnerQuota, RecordQuota, RecordStore, TranscriptStore } from '@postern/transcript'
+import type { Context, MiddlewareHandler } from 'hono'
+import type { WebAttachments } from './attachments/attachment-store.ts'
+import type { WebConfig } from './config.ts'
+import type { VerifyOwner, WebOwner } from './verify.ts'
+
+/** What the routes of the web work with. */
+export interface WebDeps {
+  readonly config: WebConfig
+  readonly gateway: ChannelContext
+  readonly verifyOwner: VerifyOwner
+  /** Other names for the scopes of A2A. */
+  readonly scopes?: Partial<ScopeTable> | undefined
+  /** Comes before everything that may load many bytes. */
+  readonly responseSemaphore: ResponseSemaphore
+  readonly attachments: WebAttachments
+  readonly transcript: BoundTranscript
+  /** The same transcript, which refuses writes beyond `quota`. */
+  readonly bounded: BoundTranscript
+  readonly quota: OwnerQuota
+  /** Forgets one chat. False when there is none. */
+  forgetChat(chat: { readonly owner: string; readonly agent: string; readonly key: string }): Promise<boolean>
+  readonly records: RecordStore & RecordDeps
+  /** Whether people may link their addresses for this agent. */
+  isLinking(agent: string): boolean
+}
+
+/** A conversation of the store as part of a thread of the transcript. */
+export interface BoundTranscript extends TranscriptStore {
+  hasConversation(conversation: StoreConversation): Promise<boolean>
+  /** `reader`: only messages of these principals and the answers to them. */
+  bindStore(
+    thread: { readonly owner: string; readonly thread_id: string },
+    conversation: StoreConversation | number,
+    reader?: readonly string[],
+  ): Promise<boolean>
+  /** Runs are entries, too. */
+  readUsage(owner: string): Promise<OwnerQuota>
+  /** Checks that the owner may add this much. @throws Rejection too_large */
+  checkQuota(owner: string, by: OwnerQuota, most: OwnerQuota): Promise<void>
+}
+
+interface StoreConversation {
+  readonly agent: string
+  readonly via: string
+  readonly scope: string
+  readonly key: string
+}
+
+/** How much the transcripts of agents may hold for one person. */
+export interface RecordDeps {
+  readRoom(owner: string): Promise<RecordQuota>
+}
+
+/** The same transcript with a quota for each owner. It refuses a write beyond the quota (`too_large`) and changes nothing. */
+export function boundTranscript(transcript: BoundTranscript, most: OwnerQuota): BoundTranscript {
+  return {
+    ...transcript,
+    openThread: (owner, alias) => transcript.openThread(owner, alias, most),
+    append: (thread, entries, request) => transcript.append(thread, entries, { ...request, most }),
+    replace: (thread, entries, request) => transcript.replace(thread, entries, { ...request, most }),
+  }
+}
+
+/** Bytes of a thread that one read loads at most, so that a long conversation never fills the memory. */
+export const maxRead = 16 * 1024 * 1024
+
+/** Pages of these origins may call, and no others (Fetch standard, CORS protocol). Credentials are bearer tokens, never cookies. */
+export function answerCors(origins: readonly string[]): MiddlewareHandler {
+  const allowed = new Set(origins)
+  return async (c, next) => {
+    const origin = c.req.header('origin')
+    const isAllowed = origin !== undefined && allowed.has(origin)
+    if (c.req.method === 'OPTIONS' && isAllowed) {
+      return c.body(null, 204, {
+        'access-control-allow-origin': origin,
+        'access-control-allow-methods': 'GET, POST, PUT, DELETE',
+        // `*` means every header but Authorization (Fetch standard), and nothing to older browsers.
+        'access-control-allow-headers': 'authorization, dpop, content-type, accept, *',
+        'access-control-max-age': '600',
+        vary: 'Origin',
+      })
+    }
+    await next()
+    c.header('vary', 'Origin', { append: true })
+    if (isAllowed) {
+      c.header('access-control-allow-origin', origin)
+      c.header('access-control-expose-headers', 'retry-after, www-authenticate, dpop-nonce')
+    }
+    return undefined
+  }
+}
+
+/** @throws Rejection no_recipient */
+export function readAddressedAgent(named: string | undefined, { gateway }: Pick<WebDeps, 'gateway'>): string {
+  const name = named ?? gateway.agents.defaultAgent
+  const agent = name === undefined ? undefined : gateway.agents.find(name)
+  if (!agent) throw new Rejection('no_recipient', 'Cannot run: there is no such agent')
+  return agent.name
+}
+
+export type OpenRuns = ReturnType<typeof createOpenCount>
+
+/** How many streams, or uploads, one owner has at a time. The count throws Rejection rate_limited. */
+export function createOpenRuns(most: number, refusal = 'Cannot run: too many runs are open'): OpenRuns {
+  return createOpenCount(most, () => new Rejection('rate_limited', refusal, { retryAfter: 5 }))
+}
+
+/** Whether the client takes server-sent events. Wildcards and `application/json` count, too. */
+export function acceptsStream(accept = ''): boolean {
+  return accept === '' || /text\/event-stream|text\/\*|\*\/\*|application\/json/i.test(accept)
+}
+
+/** The run's id is taken. No run is started twice. */
+export class RunRepeated extends Error {
+  override readonly name = 'RunRepeated'
+}
+
+/** A route whose faults become problem details. */
+export function answerFaults({ gateway }: Pick<WebDeps, 'gateway'>, handle: (c: Context) => Promise<Response>) {
+  return async (c: Context): Promise<Response> => {
+    try {
+      return await handle(c)
+    } catch (error) {
+      return error instanceof RunRepeated ? answerRepeated() : toProblem(error, gateway.platform.log)
+    }
+  }
+}
+
+function answerRepeated(): Response {
+  const problem = {
+    title: 'Conflict',
+    status: 409,
+    code: 'run_repeated',
+    detail: 'Cannot run: this run was started already',
+  }
+  return new Response(JSON.stringify(problem), { status: 409, headers: { 'content-type': 'application/problem+json' } })
+}
+
+const noStore = { 'cache-control': 'no-store' }
+
+/** A route for callers with a credential. It answers JSON, or 404 when `handle` finds nothing. */
+export function answerOwner(
+  deps: Pick<WebDeps, 'verifyOwner' | 'gateway' | 'responseSemaphore'>,
+  handle: (c: Context, owner: WebOwner) => Promise<object | undefined>,
+) {
+  return answerFaults(deps, async c => {
+    const owner = await deps.verifyOwner(c.req.raw)
+    return deps.responseSemaphore.pass(owner.owner, c.env, async () => {
+      const found = await handle(c, owner)
+      if (!found) throw new Rejection('no_recipient', 'Cannot answer: there is no such thing of yours')
+      return c.json(found, 200, noStore)
+    })
+  })
+}
+
+/** The JSON of a body. @throws Rejection malformed, too_large */
+export async function readJson(c: Context, { config }: Pick<WebDeps, 'config'>, what: string): Promise<unknown> {
+  return parseBoundedJson(await readBody(c.req.raw, config.limits.run_bytes), { what })
+}
+
+/** The JSON object of a body. @throws Rejection malformed, too_large */
+export async function readJsonBody(c: Context, deps: Pick<WebDeps, 'config'>): Promise<Record<string, unknown>> {
+  const document = await readJson(c, deps, 'body')
+  if (!isJsonObject(document)) throw new Rejection('malformed', 'Cannot read body: it is no JSON object')
+  return document
+}
+
+/** A whole number of a query; undefined when it is not there. @throws Rejection malformed */
+export function readNumberQuery(c: Context, name: string): number | undefined {
+  const text = c.req.query(name)
+  if (text === undefined) return undefined
+  if (!/^\d{1,9}$/.test(text)) throw new Rejection('malformed', `Cannot read query: ${name} is not a whole number`)
+  return Number(text)
+}
+
+/** A text member of a body, where it is there. @throws Rejection malformed */
+export function readTextMember(body: Record<string, unknown>, name: string): string | undefined {
+  const value = body[name]
+  if (value === undefined || value === null) return undefined
+  if (typeof value !== 'string' || value.length > 1024) {
+    throw new Rejection('malformed', `Cannot read body: ${name} is not a text`, {
+      violations: [{ field: name, description: 'must be a text of at most 1024 characters' }],
+    })
+  }
+  return value
+}
+
+export function readCount(c: Context, name: string): number | undefined {
+  const text = c.req.query(name)
+  if (text === undefined) return undefined
+  if (!/^\d{1,12}$/.test(text)) throw new Rejection('malformed', `Cannot read history: ${name} is not a number`)
+  return Number(text)
+}

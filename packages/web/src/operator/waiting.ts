@@ -1,0 +1,124 @@
+import type { Interrupt, ResumeEntry } from '@ag-ui/core'
+import type { ApprovalCall, OperatorApproval, OperatorQuestions, Policy, WaitingQuestion } from '@postern/core'
+import { isJsonObject, isoTime, readApproval, writeVisibleJson } from '@postern/core'
+import { describeReach } from '../requirements/interrupts.ts'
+import type { OperatorRun } from './verify-operator.ts'
+
+const prefix = 'approval-'
+
+/** The requirement that a message of an operator's chat shows; undefined for other messages. */
+export function requirementOfMessage(id: string): string | undefined {
+  return new RegExp(`^${prefix}([0-9a-f]{32})$`).exec(id)?.[1]
+}
+
+/** Messages of an approval: who asks for what, the call with all its arguments, and how it ended. */
+export function showApproval({ requirement, call }: OperatorApproval, hasEnd: boolean): readonly object[] {
+  const { id, agent, address, via, policy, status } = requirement
+  const content = `${agent}, talking to ${address} (${via}): ${call?.summary ?? policy.message}`
+  const toolCalls = call && [
+    { id: call.id, type: 'function', function: { name: call.tool, arguments: writeVisibleJson(call.args) } },
+  ]
+  const message = { id: prefix + id, role: 'assistant', name: agent, content, ...(toolCalls && { toolCalls }) }
+  if (!call || !hasEnd) return [message]
+  // Calls of several conversations may share an id, because models count from one.
+  return [
+    message,
+    { id: `${prefix}${id}-end`, role: 'tool', toolCallId: call.id, content: `It was decided: ${status}.` },
+  ]
+}
+
+/** Names and counts alone, never arguments. */
+export function summarizeWaiting(waiting: readonly OperatorApproval[]): object {
+  return {
+    waiting: waiting.map(({ requirement: { id, agent, expiresAt }, call }) => ({
+      id,
+      agent,
+      ...(call && { tool: call.tool, arguments: namesOf(call) }),
+      expires_at: isoTime(expiresAt),
+    })),
+  }
+}
+
+/** Everything that the operator decides on. */
+export function writeInterrupt({ requirement, call }: OperatorApproval): Interrupt {
+  const { id, agent, address, via, message, policy, expiresAt } = requirement
+  return {
+    id,
+    reason: call ? 'tool_call' : 'confirmation',
+    ...(call && { toolCallId: call.id }),
+    message: call?.summary ?? policy.message,
+    expiresAt: isoTime(expiresAt),
+    responseSchema: describeAnswer(call, policy),
+    metadata: {
+      agent,
+      address,
+      via,
+      message,
+      ...(policy.title !== undefined && { title: policy.title }),
+      ...(call && { tool: call.tool, arguments: call.args, ...(call.agent !== undefined && { member: call.agent }) }),
+    },
+  }
+}
+
+function describeAnswer(call: ApprovalCall | undefined, policy: Policy): NonNullable<Interrupt['responseSchema']> {
+  const common = { approved: { type: 'boolean' }, ...describeReach(readApproval(policy)) }
+  const properties = call?.schema ? { ...common, editedArgs: call.schema } : common
+  return { type: 'object', properties, required: ['approved'] }
+}
+
+function namesOf({ args }: ApprovalCall): readonly string[] {
+  return Object.keys(Object(args))
+}
+
+const threadOfOne = /^question:([0-9a-f]{16})$/
+const threadOfOther = /^approval:/
+const longest = 50_000
+const most = 50
+
+/** Questions of agents for which a caller waits, oldest first. `question:<id>` is a thread for one of them. */
+export async function listQuestions(
+  { agent, input: { threadId } }: OperatorRun,
+  questions: OperatorQuestions,
+): Promise<readonly WaitingQuestion[]> {
+  const [, one] = threadOfOne.exec(threadId) ?? []
+  if (threadOfOther.test(threadId)) return []
+  const open = (await questions.list()).filter(({ answer }) => answer === undefined).toReversed()
+  return open.filter(each => (one ?? each.id) === each.id && (agent ?? each.agent) === each.agent).slice(0, most)
+}
+
+export function isQuestionId(id: string): boolean {
+  return /^[0-9a-f]{16}$/.test(id)
+}
+
+/** True when the question was answered; else the reason. */
+export async function answerWaitingQuestion(
+  { interruptId, status, payload }: ResumeEntry,
+  { agent }: OperatorRun,
+  questions: OperatorQuestions,
+): Promise<true | string> {
+  const text = status === 'resolved' ? readText(payload) : ''
+  if (text === '' || text.length > longest) return 'a question is left open: say what is to be answered, as "text"'
+  const asked = (await questions.list()).find(({ id }) => id === interruptId)
+  const isMeant = asked !== undefined && (agent ?? asked.agent) === asked.agent
+  const isStreamed = isMeant && (await questions.answer(interruptId, text))
+  return isStreamed || 'a question is closed: nobody waits for its answer any more'
+}
+
+function readText(payload: unknown): string {
+  const text = isJsonObject(payload) ? payload.text : payload
+  return typeof text === 'string' ? text.trim() : ''
+}
+
+export function showQuestion({ id, member, from, text }: WaitingQuestion): object {
+  return { id: `question-${id}`, role: 'assistant', name: member, content: `${from} asks ${member}: ${text}` }
+}
+
+export function describeQuestion({ id, agent, member, from, text, asked_at }: WaitingQuestion): Interrupt {
+  return {
+    id,
+    reason: 'input_required',
+    message: text,
+    responseSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+    metadata: { agent, member, address: from, asked_at },
+  }
+}

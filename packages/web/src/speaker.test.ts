@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest'
+import { readOwnerKey, webDescriptor } from './speaker.ts'
+
+const { readAddress } = webDescriptor.speaker
+
+describe('a person in the chat', () => {
+  test.each(['@ann@web.agents.test', 'ann@id.web.agents.test'])('has the name %s', text => {
+    expect(readAddress?.(text, 'agents.test')?.address.local).toBe('ann')
+  })
+
+  test.each(['@ann@agents.test', '@ann@web.agents.test.evil.example', '@ann@myweb.agents.test', 'ann'])(
+    'does not have the name %s',
+    text => {
+      expect(readAddress?.(text, 'agents.test')).toBeUndefined()
+    },
+  )
+
+  test('has no name if the domain is unknown', () => {
+    expect(readAddress?.('@ann@web.agents.test', undefined)).toBeUndefined()
+  })
+})
+
+const key = 'web:["https://id.test","ann"]'
+
+test.each([key, 'web:["https://id.test", "ann"]', ' web: [ "https://id.test",\n"\\u0061nn" ] '])(
+  'readOwnerKey() reads %j as what it names',
+  text => {
+    expect(readOwnerKey(text)).toBe(key)
+  },
+)
+
+test.each([
+  'web:["ann"]',
+  'web:["https://id.test","ann","x"]',
+  'web:["https://id.test",""]',
+  'web:[1,2]',
+  'web:[broken]',
+  'a2a:["x","y"]',
+  '',
+])('readOwnerKey() takes %j for nobody’s', text => {
+  expect(readOwnerKey(text)).toBeUndefined()
+})
