@@ -1,5 +1,5 @@
-import { createExpiringMap } from '../cache/expiring-map.ts'
-import { findHost } from '../format/iri.ts'
+import { createExpiringMap } from '../cache/cache.ts'
+import { findHost } from '../format/document.ts'
 
 /** To be called once, when a walk is over; `isStalled`: it took all the time there is. */
 type EndWalk = (isStalled: boolean) => void

@@ -1,9 +1,9 @@
+import type { KeyObject } from 'node:crypto'
 import { createPrivateKey, createPublicKey, generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { LookupStore, RotateOptions } from '@postern/core'
 import { isoTime } from '@postern/core'
-import { formatMultikey } from '../signature/multikey.ts'
-import type { DocumentKey, KeyPairs, RequestKey } from './key-pairs.ts'
+import { formatMultikey } from '../signature/public-keys.ts'
 
 const generateInThreadpool = promisify(generateKeyPair)
 
@@ -105,4 +105,32 @@ async function generateRsaPem(): Promise<string> {
 async function generateEd25519Pem(): Promise<string> {
   const { privateKey } = await generateInThreadpool('ed25519')
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+}
+
+/** The kind of key that signs requests: RSA, which every server verifies. */
+export interface RequestKey extends SigningKey {
+  /** SPKI. */
+  readonly publicKeyPem: string
+}
+
+/** The kind of key that signs documents: Ed25519 (FEP-521a). */
+export interface DocumentKey extends SigningKey {
+  readonly publicKeyMultibase: string
+}
+
+/**
+ * The keys of one generation. Peers cache the public halves, so they are stored before they are shown, and outlive
+ * restarts.
+ */
+export interface KeyPairs {
+  readonly request: RequestKey
+  readonly document: DocumentKey
+  /** ISO 8601 UTC. */
+  readonly madeAt: string
+}
+
+export interface SigningKey {
+  /** IRI of the public half in its actor's document. */
+  readonly id: string
+  readonly privateKey: KeyObject
 }

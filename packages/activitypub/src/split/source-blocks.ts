@@ -1,4 +1,4 @@
-import { bullet, fence, heading, indented, isOrderedItem, maxDepth, quoted, rule } from '../markdown/block-marks.ts'
+import { bullet, fence, heading, indented, isOrderedItem, maxDepth, quoted, rule } from '../markdown/to-html.ts'
 
 export type BlockKind = 'blank' | 'fence' | 'heading' | 'rule' | 'quote' | 'list' | 'paragraph'
 

@@ -1,11 +1,11 @@
 import type { Intake, Json, PlannedDelivery, RelationEffect } from '@postern/core'
-import type { FollowAnswer } from '../../actors/follow-answer.ts'
-import { composeFollowAnswer } from '../../actors/follow-answer.ts'
+import type { FollowAnswer } from '../../actors/follow-requests.ts'
+import { composeFollowAnswer } from '../../actors/follow-requests.ts'
 import type { ActivityPubConfig } from '../../config.ts'
-import { asObject, idOf } from '../../format/reading.ts'
+import { asObject, idOf } from '../../format/document.ts'
+import { findAgentName } from '../../format/own-posts.ts'
+import { inThreadWith, targetActor, tellEvent, toIntake } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
-import { inThreadWith, targetActor, tellEvent, toIntake } from '../intake.ts'
-import { findAgentName } from '../own-post.ts'
 
 type FollowPolicy = ActivityPubConfig['follows']
 type Outcome = Pick<Intake, 'disposition' | 'effects' | 'deliveries' | 'flags'>

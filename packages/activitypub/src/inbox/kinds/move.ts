@@ -1,10 +1,9 @@
 import type { RelationEffect } from '@postern/core'
 import { Undeliverable } from '@postern/core'
-import { parseIri } from '../../format/iri.ts'
-import { idOf } from '../../format/reading.ts'
-import type { RemoteActor } from '../../peers/remote-actor.ts'
+import { idOf, parseIri } from '../../format/document.ts'
+import { inThreadWith, targetActor, tellEvent, toIntake } from '../../normalize.ts'
+import type { RemoteActor } from '../../peers/actors.ts'
 import type { ActivityKind, Lookups } from '../activity-kind.ts'
-import { inThreadWith, targetActor, tellEvent, toIntake } from '../intake.ts'
 
 /**
  * An actor moves to another account that claims this one (`alsoKnownAs`). The operator sees it, and a block of an agent

@@ -1,12 +1,10 @@
 import type { Intake, KnownMessage, RelationEffect, RelationKind } from '@postern/core'
-import { isOnOrigin } from '../../format/iri.ts'
-import { asObject, idOf, onlyOf, typeOf } from '../../format/reading.ts'
-import { readReplyTarget } from '../../format/reply-target.ts'
+import { asObject, idOf, isOnOrigin, onlyOf, typeOf } from '../../format/document.ts'
+import { findAgentName, readReplyTarget } from '../../format/own-posts.ts'
+import type { IntakeDraft } from '../../normalize.ts'
+import { inThreadOf, inThreadWith, targetActor, tellEvent, toIntake } from '../../normalize.ts'
 import type { ProvenActivity } from '../../proofs/proven-activity.ts'
 import type { ActivityKind, Findings, Lookups, ResolvedActivity } from '../activity-kind.ts'
-import type { IntakeDraft } from '../intake.ts'
-import { inThreadOf, inThreadWith, targetActor, tellEvent, toIntake } from '../intake.ts'
-import { findAgentName } from '../own-post.ts'
 import { endRelation } from './follow.ts'
 
 /**
