@@ -1,2 +1,1 @@
-export { alignTables } from './align-tables.ts'
-export { markdownToMailHtml, plainToMailHtml } from './mail-html.ts'
+export { alignTables, markdownToMailHtml, plainToMailHtml } from './mail-markdown.ts'
