@@ -59,7 +59,7 @@ export function createChannelDeps(config: ActivityPubConfig, { platform, store, 
     findKeyOwner: createKeyOwners({ fetchDocument, now }),
     proveOutgoing: createOutgoingProof(config.object_proofs),
     handles: createHandles({ fetch: platform.fetch, now, isBlocked }),
-    foreignInboxes: createForeignInboxes({ store, platform }),
+    foreignInboxes: createForeignInboxes(store, now),
     isBlocked,
     windowMs: parseDuration(config.date_window),
   }

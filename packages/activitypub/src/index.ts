@@ -61,21 +61,18 @@ function openPages(
   { admission, fileAddress, showRequirement }: ChannelContext,
   deps: ChannelDeps,
 ): Pick<Channel<Hono>, 'routes' | 'readProfile'> {
-  const { platform, store, agents, origin, keys, handles, isBlocked } = deps
+  const { store, agents, origin } = deps
   const { follows } = config
   const readers = createReaders(config.require_signed_fetch, deps)
   return {
     routes: createRoutes({
-      agents,
-      store,
+      ...deps,
       admission,
-      platform,
-      keys,
       collections: createCollections(store, { origin, fileAddress }),
       follows,
-      posts: { store, handles, origin, fileAddress, showRequirement },
+      posts: { ...deps, fileAddress, showRequirement },
       readers,
-      pages: { store, agents, domain: agents.domain, origin, isBlocked, fileAddress },
+      pages: { ...deps, domain: agents.domain, fileAddress },
       isFormerAgent: createFormerAgents(store, agents),
       inbound: createInbound(config, deps),
     }),

@@ -183,7 +183,7 @@ function toReplyTarget({ resolved, post, note, object, visibility }: Answerable)
 }
 
 /** The message for one agent. */
-export interface IntakeDraft
+interface IntakeDraft
   extends Pick<Intake, 'agent' | 'audience' | 'flags' | 'deliveries' | 'effects'>,
     Partial<Pick<Intake, 'disposition'>> {
   readonly kind: NonNullable<Intake['message']['kind']>
@@ -253,8 +253,13 @@ export function inThreadOf({ thread_id, scope }: Pick<KnownMessage, 'thread_id' 
   return { thread_id, thread: { scope, references: [reference] } }
 }
 
+/** What an actor does outside of any conversation, as far as it is the same for all acts. */
+export function draftAct(resolved: ResolvedActivity, agent: string): Omit<IntakeDraft, 'kind' | 'parts'> {
+  return { agent, ...inThreadWith(resolved), object: resolved.named.activity.id, target: targetActor(resolved) }
+}
+
 /** Between this actor and an agent, outside of any conversation. */
-export function inThreadWith({ named: { actor } }: ResolvedActivity) {
+function inThreadWith({ named: { actor } }: ResolvedActivity) {
   return { thread_id: actor.id, thread: { scope: actor.id, references: [] } }
 }
 

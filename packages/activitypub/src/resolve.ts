@@ -53,14 +53,8 @@ function proveHandle(address: string | undefined): Proof {
   return { kind: 'webfinger', verdict: 'none', reason: 'the name is not confirmed by its host' }
 }
 
-interface FactReader {
-  readonly store: Lookups['store']
-  /** What was asked for, and found. */
-  found(): Facts
-}
-
 /** Notes what the store says: follows and earlier activities may be gone when the activity is read again. `known`: asks it instead. */
-export function createFacts(store: Pick<Store, keyof Lookups['store']>, known?: Facts): FactReader {
+export function createFacts(store: Pick<Store, keyof Lookups['store']>, known?: Facts) {
   const found: Record<string, Json> = {}
   async function ask<Answer>(question: readonly unknown[], look: () => Promise<Answer>, none: Answer): Promise<Answer> {
     const name = JSON.stringify(question)
@@ -69,16 +63,14 @@ export function createFacts(store: Pick<Store, keyof Lookups['store']>, known?: 
     if (answer !== undefined && !(Array.isArray(answer) && answer.length === 0)) found[name] = answer as Json
     return answer
   }
-  return {
-    store: {
-      findResponse: id => store.findResponse(id),
-      findAuthored: (via, { author, object }) =>
-        ask(['authored', author, object], () => store.findAuthored(via, { author, object }), []),
-      findRelation: key =>
-        ask(['relation', key.agent, key.relation, key.peer], () => store.findRelation(key), undefined),
-    },
-    found: () => found,
+  const noting: Lookups['store'] = {
+    findResponse: id => store.findResponse(id),
+    findAuthored: (via, { author, object }) =>
+      ask(['authored', author, object], () => store.findAuthored(via, { author, object }), []),
+    findRelation: key => ask(['relation', key.agent, key.relation, key.peer], () => store.findRelation(key), undefined),
   }
+  /** `found`: what was asked for, and is there. */
+  return { store: noting, found: (): Facts => found }
 }
 
 /** Kept with the activity. */

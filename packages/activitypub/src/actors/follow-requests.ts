@@ -4,15 +4,11 @@ import { activityStreams, asObject, textOf } from '../format/document.ts'
 import { agentIris, toJson } from '../format/own-posts.ts'
 
 /** Accepts or rejects a waiting request to follow. False when the peer does not wait (any more). */
-type DecideFollow = (agent: string, peer: string, isAccepted: boolean) => Promise<boolean>
-
-export function createFollowDecision(
-  store: Pick<Store, 'findRelation' | 'findAuthored' | 'decide'>,
-  origin: string,
-): DecideFollow {
-  return async function decideFollow(agent, peer, isAccepted) {
+export function createFollowDecision(store: Pick<Store, 'findRelation' | 'findAuthored' | 'decide'>, origin: string) {
+  return async function decideFollow(agent: string, peer: string, isAccepted: boolean): Promise<boolean> {
     const pending = await store.findRelation({ via: 'activitypub', agent, relation: 'pending', peer })
-    const { follow, inbox } = readRequest(pending?.target)
+    const asked = asObject(pending?.target)
+    const [follow, inbox] = [textOf(asked?.follow), textOf(asked?.inbox)]
     if (!pending || !follow || !inbox) return false
     const known = await store.findAuthored('activitypub', { author: peer, object: follow })
     const request = known.findLast(message => message.agent === agent)
@@ -23,14 +19,6 @@ export function createFollowDecision(
     await store.decide(request.message, { effects, deliveries: [answer] })
     return true
   }
-}
-
-function readRequest(target: Json | undefined): {
-  readonly follow?: string | undefined
-  readonly inbox?: string | undefined
-} {
-  const request = asObject(target)
-  return { follow: textOf(request?.follow), inbox: textOf(request?.inbox) }
 }
 
 export type FollowAnswer = 'Accept' | 'Reject'

@@ -1,12 +1,12 @@
 import type { BackgroundEntry, Part, Platform, RelationStore, Store, Turn } from '@postern/core'
 import { isoTime, Rejection, Unavailable, Undeliverable } from '@postern/core'
+import { createExpiringMap } from '../cache/cache.ts'
 import type { Iri } from '../format/document.ts'
-import { parseIri } from '../format/document.ts'
+import { findHost, parseIri } from '../format/document.ts'
 import type { ReplyTarget } from '../format/own-posts.ts'
 import { readReferences } from '../format/own-posts.ts'
 import type { RemoteActor, RemoteActors } from '../peers/actors.ts'
 import type { RemotePost, RemotePosts } from './remote-posts.ts'
-import { createWalkLimit } from './walk-limit.ts'
 
 interface BackgroundDeps extends EntryDeps {
   readonly platform: Pick<Platform, 'sleep'>
@@ -16,12 +16,11 @@ interface BackgroundDeps extends EntryDeps {
   readonly origin: string
 }
 
-type FetchBackground = (turn: Turn, signal: AbortSignal) => Promise<readonly BackgroundEntry[]>
-
 /** For one turn: posts, UTF-16 code units of what they say, ms. */
 const walkBudget = { posts: 20, size: 65_536, ms: 5_000 } as const
 /** At the same time; less than the turns of one agent. Without what went before, the others are answered by what they say. */
 const atOnce = { ofHost: 8, inAll: 16 } as const
+/** Walks that stalled within a minute or so, after which none begins: for one sender, and for all of a host. */
 const stalled = { ofSender: 1, ofHost: 6 } as const
 
 /**
@@ -29,9 +28,9 @@ const stalled = { ofSender: 1, ofHost: 6 } as const
  * a post that the thread knows, that is ours, not available or not public, or that exceeds the budget. It does not
  * follow collections (`replies`, `context`): they list without end what others put there.
  */
-export function createBackground(parts: BackgroundDeps): FetchBackground {
-  const beginWalk = createWalkLimit({ atOnce, stalled, now: parts.now })
-  return async function fetchBackground(turn, signal) {
+export function createBackground(parts: BackgroundDeps) {
+  const beginWalk = createWalkLimit(parts.now)
+  return async function fetchBackground(turn: Turn, signal: AbortSignal): Promise<readonly BackgroundEntry[]> {
     const { parent, quote, sender } = readReferences(turn)
     const endWalk = beginWalk(sender.actor)
     if (!endWalk) return []
@@ -194,5 +193,47 @@ function startTimeBudget({ sleep }: Pick<Platform, 'sleep'>, ms: number, signal:
       signal.removeEventListener('abort', stop)
       stop()
     },
+  }
+}
+
+/** To be called once, when a walk is over; `isStalled`: it took all the time there is. */
+type EndWalk = (isStalled: boolean) => void
+
+/** Starts a walk for a sender (an actor's IRI); undefined when the sender may not start another one. */
+type BeginWalk = (sender: string) => EndWalk | undefined
+
+const stalledMs = 60_000
+const maxSenders = 2_000
+
+/**
+ * A walk makes a turn wait, and its thread with it. A sender who names hosts that hang must not block all turns, nor
+ * the threads of others for long.
+ */
+function createWalkLimit(now: () => number): BeginWalk {
+  const walking = new Map<string, number>()
+  const stalls = createExpiringMap<number>(maxSenders, now)
+  let total = 0
+
+  function isOpen(sender: string, host: string): boolean {
+    if (total >= atOnce.inAll || (walking.get(host) ?? 0) >= atOnce.ofHost) return false
+    return (stalls.get(sender) ?? 0) < stalled.ofSender && (stalls.get(host) ?? 0) < stalled.ofHost
+  }
+
+  function count(host: string, change: 1 | -1): void {
+    total += change
+    const counted = (walking.get(host) ?? 0) + change
+    if (counted > 0) walking.set(host, counted)
+    else walking.delete(host)
+  }
+
+  return sender => {
+    const host = findHost(sender) ?? ''
+    if (!isOpen(sender, host)) return undefined
+    count(host, 1)
+    return isStalled => {
+      count(host, -1)
+      if (!isStalled) return
+      for (const name of [sender, host]) stalls.set(name, (stalls.get(name) ?? 0) + 1, stalledMs)
+    }
   }
 }

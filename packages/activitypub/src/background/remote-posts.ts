@@ -6,7 +6,7 @@ import type { Iri, JsonObject } from '../format/document.ts'
 import { asObject, checkPost, idOf, idsOf, isOnOrigin, isReadablePost, parseIri, textOf } from '../format/document.ts'
 import { isOpen, readVisibility } from '../format/own-posts.ts'
 import { readNote } from '../html/note-reading.ts'
-import type { FetchDocument, IsBlocked } from '../peers/actors.ts'
+import type { IsBlocked, LookUpDeps } from '../peers/actors.ts'
 import { isBlockedPart } from '../peers/actors.ts'
 
 export interface RemotePosts {
@@ -14,10 +14,8 @@ export interface RemotePosts {
   find(iri: Iri): Promise<RemotePost | undefined>
 }
 
-interface RemotePostDeps {
-  readonly fetchDocument: FetchDocument
+interface RemotePostDeps extends LookUpDeps {
   readonly isBlocked: IsBlocked
-  now(): number
 }
 
 /**
@@ -194,13 +192,8 @@ function refusePost(problem: string): Undeliverable {
  */
 type RunInHostQueue = <Result>(host: string, work: () => Promise<Result>) => Promise<Result>
 
-interface HostQueue {
-  last: Promise<unknown>
-  length: number
-}
-
 export function createHostQueues(maxLength: number): RunInHostQueue {
-  const queues = new Map<string, HostQueue>()
+  const queues = new Map<string, { last: Promise<unknown>; length: number }>()
   return async function runInHostQueue(host, work) {
     const queue = queues.get(host) ?? { last: Promise.resolve(), length: 0 }
     if (queue.length >= maxLength) throw new Unavailable('Cannot fetch: too many wait for its host')

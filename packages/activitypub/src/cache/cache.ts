@@ -1,22 +1,10 @@
 import { hash } from 'node:crypto'
 
-interface Held<Value> {
-  readonly value: Value
-  readonly until: number
-}
-
 /** Values for a limited time; the least recently used is forgotten first. It is a hint that may be lost. */
-interface ExpiringMap<Value> {
-  get(key: string): Value | undefined
-  /** Keeps `value` for `ms` from now. */
-  set(key: string, value: Value, ms: number): void
-  delete(key: string): void
-}
-
-export function createExpiringMap<Value>(maxKeys: number, now: () => number): ExpiringMap<Value> {
-  const held = new Map<string, Held<Value>>()
+export function createExpiringMap<Value>(maxKeys: number, now: () => number) {
+  const held = new Map<string, { readonly value: Value; readonly until: number }>()
   return {
-    get(key) {
+    get(key: string): Value | undefined {
       const entry = held.get(key)
       if (!entry) return undefined
       held.delete(key)
@@ -24,24 +12,22 @@ export function createExpiringMap<Value>(maxKeys: number, now: () => number): Ex
       held.set(key, entry)
       return entry.value
     },
-    set(key, value, ms) {
+    /** Keeps `value` for `ms` from now. */
+    set(key: string, value: Value, ms: number): void {
       held.delete(key)
       held.set(key, { value, until: now() + ms })
       if (held.size > maxKeys) held.delete(held.keys().next().value as string)
     },
-    delete(key) {
+    delete(key: string): void {
       held.delete(key)
     },
   }
 }
 
-/** Runs `work`, or joins it when it is under way for this key already. */
-type ShareWork<Result> = (key: string, work: () => Promise<Result>) => Promise<Result>
-
-/** Those who ask for one thing at the same time share one answer. */
-export function createSharedWork<Result>(): ShareWork<Result> {
+/** Those who ask for one thing at the same time share one answer: runs `work`, or joins it when it is under way for this key already. */
+export function createSharedWork<Result>() {
   const running = new Map<string, Promise<Result>>()
-  return (key, work) => {
+  return (key: string, work: () => Promise<Result>): Promise<Result> => {
     const underWay = running.get(key)
     if (underWay) return underWay
     const begun = work().finally(() => running.delete(key))
@@ -49,9 +35,6 @@ export function createSharedWork<Result>(): ShareWork<Result> {
     return begun
   }
 }
-
-/** The result of `make` for this text, from memory if it was made recently. */
-type RememberText<Value> = (text: string, make: () => Value) => Value
 
 /** Shorter texts are made anew sooner than looked up. */
 const minLength = 2_048
@@ -67,7 +50,7 @@ interface Made<Value> {
  * Remembers what was made of long texts, the least recently used forgotten first: strangers have agents say what costs the most to
  * work on, and then ask for it again and again. `make` must be pure.
  */
-export function memoize<Value>(): RememberText<Value> {
+export function memoize<Value>() {
   const known = new Map<string, Made<Value>>()
   let held = 0
 
@@ -76,7 +59,7 @@ export function memoize<Value>(): RememberText<Value> {
     known.delete(key)
   }
 
-  return (text, make) => {
+  return (text: string, make: () => Value): Value => {
     if (text.length < minLength) return make()
     const key = hash('sha256', text)
     const made = known.get(key) ?? { value: make(), length: text.length }

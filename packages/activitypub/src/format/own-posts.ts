@@ -11,16 +11,7 @@ import type { JsonObject } from './document.ts'
 import { idsOf, isPublic, typeOf } from './document.ts'
 
 /** The addresses of our own actors and of their documents. */
-interface AgentIris {
-  readonly actor: string
-  readonly inbox: string
-  readonly outbox: string
-  readonly followers: string
-  readonly following: string
-  readonly featured: string
-}
-
-export function agentIris(origin: string, name: string): AgentIris {
+export function agentIris(origin: string, name: string) {
   const actor = `${origin}/agents/${name}`
   return {
     actor,

@@ -1,4 +1,5 @@
 import type { Part } from '@postern/core'
+import type { HtmlTextOptions } from '@postern/markup/html'
 import { afterAddress, htmlToText, readVisibleCharacters } from '@postern/markup/html'
 import type { JsonObject } from '../format/document.ts'
 import { asObject, findWebAddress, idOf, isActivityMediaType, listOf, readHref, textOf } from '../format/document.ts'
@@ -184,58 +185,31 @@ function readLink(json: JsonObject, url: string): Attached {
   return { kind: 'link', url, ...(title && { title }) }
 }
 
-interface ReadText {
-  readonly text: string
-  /** True when it removed something that a human reader does not see. */
-  readonly hadHidden: boolean
-}
-
-interface ReadOptions {
-  /** A mention at the very beginning that leads here is left out: it is the address on the envelope. */
-  readonly isOwnMention?: ((href: string) => boolean) | undefined
-}
-
 /** By these the servers of this network hide parts of a text. */
 const hidingClasses: ReadonlySet<string> = new Set(['invisible', 'hidden', 'sr-only', 'visually-hidden', 'd-none'])
 
 /**
  * Plain text of a post: it keeps paragraphs and lists as lines, links with their address, and nothing that is hidden.
+ * `hadHidden`: it removed something that a human reader does not see.
  */
-export function readPostText(html: string, { isOwnMention }: ReadOptions = {}): ReadText {
+export function readPostText(html: string, { isOwnMention }: Pick<HtmlTextOptions, 'isOwnMention'> = {}) {
   const { text, hasHidden, invisible } = htmlToText(html, { isOwnMention, findAddress: findWebAddress, hidingClasses })
-  return { text, hadHidden: hasHidden || hidesWords(invisible) }
+  return { text, hadHidden: hasHidden || invisible > tolerated }
 }
 
-/** Honest text contains a few of them; a message written in them contains more. */
+/** Honest text contains a few invisible characters; a message written in them contains more. */
 const tolerated = 8
 const maxNameLength = 200
 /** As long as servers let people write. */
 const maxDescriptionLength = 5_000
 
-interface CleanText {
-  readonly text: string
-  /** True when more was hidden in it than honest text ever holds. */
-  readonly hadHidden: boolean
-}
-
-/** Removes characters that a human reader does not see. Joiners stay, because scripts and emoji need them. */
-function cleanText(text: string): CleanText {
-  const read = readVisibleCharacters(text)
-  return { text: read.text, hadHidden: hidesWords(read.invisible) }
-}
-
-/** Are so many invisible characters more than honest text ever holds? */
-function hidesWords(invisible: number): boolean {
-  return invisible > tolerated
-}
-
 /** A display name on one line, without tricks, or undefined when nothing is left. */
 export function cleanName(name: string | undefined): string | undefined {
-  const line = name && cleanText(name).text.replace(/\s+/g, ' ').trim().slice(0, maxNameLength)
+  const line = name && readVisibleCharacters(name).text.replace(/\s+/g, ' ').trim().slice(0, maxNameLength)
   return line || undefined
 }
 
 /** The description of a picture, without invisible characters; undefined when nothing is left. */
 function cleanDescription(text: string | undefined): string | undefined {
-  return (text && cleanText(text).text.trim().slice(0, maxDescriptionLength)) || undefined
+  return (text && readVisibleCharacters(text).text.trim().slice(0, maxDescriptionLength)) || undefined
 }

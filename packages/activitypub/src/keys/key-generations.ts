@@ -7,16 +7,6 @@ import { formatMultikey } from '../signature/public-keys.ts'
 
 const generateInThreadpool = promisify(generateKeyPair)
 
-interface KeyGenerations {
-  /** When each was made, oldest first; the first is made if there is none. */
-  listTimes(path: string): Promise<readonly string[]>
-  /** The oldest that is not revoked, of this many. */
-  findOldest(path: string, count: number): Promise<number>
-  read(actor: string, path: string, generation: number): Promise<KeyPairs>
-  /** With `isRevoking`, those before it count no more. */
-  add(path: string, options?: RotateOptions): Promise<void>
-}
-
 type SecretName = 'main-key' | 'ed25519-key' | 'made-at' | 'revokes'
 
 /** The name under which the store keeps a secret of the actor at `path`. */
@@ -28,10 +18,7 @@ export function secretName(path: string, name: SecretName, generation = 1): stri
  * Generations are only ever added: each is three secrets, and begins with the last of them, its time. One that revokes those
  * before it has a fourth.
  */
-export function createKeyGenerations(
-  store: Pick<LookupStore, 'secret' | 'hasSecret'>,
-  now: () => number,
-): KeyGenerations {
+export function createKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSecret'>, now: () => number) {
   const secret = (path: string, name: SecretName, generation: number, make: () => Promise<string>) =>
     store.secret(secretName(path, name, generation), make)
 
@@ -48,6 +35,7 @@ export function createKeyGenerations(
     return isMade ? secret(path, 'made-at', generation, async () => isoTime(now())) : undefined
   }
 
+  /** When each was made, oldest first; the first is made if there is none. */
   async function listTimes(path: string): Promise<readonly string[]> {
     const times = [await make(path, 1)]
     for (let time = await findTime(path, 2); time; time = await findTime(path, times.length + 1)) times.push(time)
@@ -56,7 +44,7 @@ export function createKeyGenerations(
 
   return {
     listTimes,
-    async read(actor, path, generation) {
+    async read(actor: string, path: string, generation: number): Promise<KeyPairs> {
       const suffix = suffixOf(generation)
       const request = await secret(path, 'main-key', generation, generateRsaPem)
       const document = await secret(path, 'ed25519-key', generation, generateEd25519Pem)
@@ -67,12 +55,14 @@ export function createKeyGenerations(
         madeAt,
       }
     },
-    async findOldest(path, count) {
+    /** The oldest that is not revoked, of this many. */
+    async findOldest(path: string, count: number): Promise<number> {
       for (let generation = count; generation > 1; generation -= 1)
         if (await store.hasSecret(secretName(path, 'revokes', generation))) return generation
       return 1
     },
-    async add(path, { isRevoking } = {}) {
+    /** With `isRevoking`, those before it count no more. */
+    async add(path: string, { isRevoking }: RotateOptions = {}): Promise<void> {
       const generation = (await listTimes(path)).length + 1
       // First: a new key must never be seen beside one that is revoked.
       if (isRevoking) await secret(path, 'revokes', generation, async () => isoTime(now()))

@@ -1,15 +1,7 @@
-import type {
-  AgentDirectory,
-  AgentProfile,
-  CurrentMessage,
-  Json,
-  LookupStore,
-  Part,
-  ShowRequirement,
-} from '@postern/core'
+import type { AgentDirectory, AgentProfile, CurrentMessage, LookupStore, Part, ShowRequirement } from '@postern/core'
 import { memoize } from '../cache/cache.ts'
 import type { JsonObject } from '../format/document.ts'
-import { asObject, findWebAddress, textOf } from '../format/document.ts'
+import { asObject, findWebAddress, listOf, textOf } from '../format/document.ts'
 import { isOpen, readReplyTarget } from '../format/own-posts.ts'
 import { sanitizeHtml } from '../html/sanitize.ts'
 import type { IsBlocked } from '../peers/actors.ts'
@@ -53,14 +45,10 @@ export function describeOwnPost(answered: Answered, agent: PageAgent): PostCard 
     ...(warning !== undefined && { warning }),
     words: sanitizeOnce(String(note.content)),
     tags: readNamedWords(response.parts).tags,
-    media: listAttachments(note.attachment)
+    media: listOf(note.attachment)
       .map(asObject)
       .flatMap(json => readMedia(json, agent.origin)),
   }
-}
-
-function listAttachments(attachment: Json | undefined): readonly Json[] {
-  return Array.isArray(attachment) ? attachment : []
 }
 
 /** A page loads nothing from elsewhere: what lies there may be a stranger's, who would learn who reads. */

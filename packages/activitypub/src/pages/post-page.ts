@@ -25,15 +25,8 @@ interface PostView {
   readonly isIndexable: boolean
 }
 
-export function renderPostPage({
-  post,
-  siteName,
-  answered,
-  answers,
-  next,
-  replies,
-  isIndexable,
-}: PostView): PageMarkup {
+export function renderPostPage(view: PostView): PageMarkup {
+  const { post, siteName, answered, answers, next, replies, isIndexable } = view
   const { author, url = '' } = post
   return renderHtmlPage({
     title: `${author.name}: ${describePost(post).slice(0, 80).toWellFormed()}`,

@@ -39,7 +39,7 @@ export interface RemoteActors {
   isGone(iri: Iri): boolean
 }
 
-interface ActorCacheDeps {
+export interface LookUpDeps {
   readonly fetchDocument: FetchDocument
   now(): number
 }
@@ -49,7 +49,7 @@ const keepMs = { found: 86_400_000, refused: 5 * 60_000, unavailable: 30_000, re
 /** Look-ups a minute that strangers can make us do. Each costs a signature: only so many in all may come at once. */
 const ceilings = { perHost: 600, inAll: 6_000, atOnce: 300 } as const
 
-export function createActorCache({ fetchDocument, now }: ActorCacheDeps): RemoteActors {
+export function createActorCache({ fetchDocument, now }: LookUpDeps): RemoteActors {
   const known = createExpiringMap<RemoteActor>(maxActors, now)
   // A cache of its own, so that unknown names cannot crowd out the actors that write to us.
   const refused = createExpiringMap<Refused>(maxActors, now)

@@ -16,7 +16,7 @@ import {
   textOf,
 } from '../format/document.ts'
 import type { KeyRing, SendSigned } from '../keys/signing.ts'
-import type { FetchDocument, FetchedDocument, IsBlocked } from './actors.ts'
+import type { FetchDocument, FetchedDocument, IsBlocked, LookUpDeps } from './actors.ts'
 import { isBlockedAddress, limitLookUps } from './actors.ts'
 
 interface DocumentFetchDeps {
@@ -103,7 +103,7 @@ const keepMs = 86_400_000
 /** Look-ups a minute that strangers can make us do. */
 const keyCeilings = { perHost: 120, inAll: 1_200 } as const
 
-export function createKeyOwners({ fetchDocument, now }: { fetchDocument: FetchDocument; now(): number }): FindKeyOwner {
+export function createKeyOwners({ fetchDocument, now }: LookUpDeps): FindKeyOwner {
   const known = createExpiringMap<Iri>(maxKeys, now)
   const countLookUp = limitLookUps(keyCeilings, now)
 
@@ -141,13 +141,7 @@ export type FetchCreatedPost = (activity: Activity) => Promise<JsonObject | unde
 /** Posts a minute that strangers can make us fetch. */
 const postCeilings = { perHost: 60, inAll: 600 } as const
 
-export function createCreatedPosts({
-  fetchDocument,
-  now,
-}: {
-  readonly fetchDocument: FetchDocument
-  now(): number
-}): FetchCreatedPost {
+export function createCreatedPosts({ fetchDocument, now }: LookUpDeps): FetchCreatedPost {
   const countLookUp = limitLookUps(postCeilings, now)
   return async function fetchCreatedPost({ json, actor }) {
     const id = textOf(json.object)

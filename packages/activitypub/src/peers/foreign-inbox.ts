@@ -1,4 +1,4 @@
-import type { Platform, Rejection, WithdrawalStore } from '@postern/core'
+import type { Rejection, WithdrawalStore } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
 import { createRateLimit } from '@postern/limits'
 import { findHost } from '../format/document.ts'
@@ -34,13 +34,7 @@ const deliveriesPerMinute = 60
 /** The address leads to nothing, or to nothing that accepts posts. */
 const noInboxStatuses: ReadonlySet<number | undefined> = new Set([404, 405, 410])
 
-interface ForeignInboxDeps {
-  readonly store: Pick<WithdrawalStore, 'withdraw'>
-  readonly platform: Pick<Platform, 'now'>
-}
-
-export function createForeignInboxes({ store, platform }: ForeignInboxDeps): ForeignInboxes {
-  const now = () => platform.now()
+export function createForeignInboxes(store: Pick<WithdrawalStore, 'withdraw'>, now: () => number): ForeignInboxes {
   const limit = createRateLimit(followers, now)
   const deliveries = createRateLimit({ perMinute: deliveriesPerMinute }, now)
 

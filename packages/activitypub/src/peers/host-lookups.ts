@@ -192,14 +192,8 @@ function toAddress(text: string | undefined): Address | undefined {
 }
 
 /** The actor behind an address, when its own host calls it by that address, too; else undefined. @throws like `Handles` and `RemoteActors` */
-export function createPrincipalFinder({
-  handles,
-  actors,
-}: {
-  readonly handles: Handles
-  readonly actors: RemoteActors
-}): (address: string) => Promise<string | undefined> {
-  return async address => {
+export function createPrincipalFinder({ handles, actors }: { handles: Handles; actors: RemoteActors }) {
+  return async (address: string): Promise<string | undefined> => {
     const actor = await actors.find(parseIri(await handles.resolve(address), 'the account'))
     return actor && (await handles.confirm(actor)) === address ? actor.id : undefined
   }

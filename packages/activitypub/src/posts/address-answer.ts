@@ -204,23 +204,14 @@ const maxPieces = 20
 const minLimit = 40
 
 /**
- * The next method runs when a piece turns out longer than the sum of its parts: marks of emphasis or code mean
- * something else beside others. A piece cut as plain text is exactly as long as its words.
+ * The parts of the limit that pieces may fill. The next one counts when a piece turns out longer than the sum of its parts: marks of
+ * emphasis or code mean something else beside others.
  */
-const rules: readonly SplitRule[] = [
-  { cutMarkdown, share: 1 },
-  { cutMarkdown, share: 0.9 },
-]
-const plainRule: SplitRule = { cutMarkdown: undefined, share: 1 }
+const shares = [1, 0.9]
 
 type Pieces = readonly (readonly Part[])[]
 
 const remember = memoize<Pieces>()
-
-interface SplitRule {
-  readonly cutMarkdown: Cut | undefined
-  readonly share: number
-}
 
 /**
  * Cuts an answer into the pieces of a thread. Each has at most `limit` characters (no less than 40), as `countVisible`
@@ -233,13 +224,14 @@ export function splitParts(parts: readonly Part[], limit: number): Pieces {
   if (fits(parts)) return [parts]
   const isHeld = (piece: readonly Part[], at: number) =>
     at === maxPieces - 1 || piece.every(({ kind }) => kind !== 'text') || fits(piece)
-  const cutInPieces = ({ cutMarkdown, share }: SplitRule) =>
-    packParts(parts, { limit: Math.floor(maxChars * share), maxPieces, measure: countParts, cutMarkdown })
-  for (const rule of rules) {
-    const pieces = cutInPieces(rule)
+  const cutInPieces = (share: number, cut?: Cut) =>
+    packParts(parts, { limit: Math.floor(maxChars * share), maxPieces, measure: countParts, cutMarkdown: cut })
+  for (const share of shares) {
+    const pieces = cutInPieces(share, cutMarkdown)
     if (pieces.every(isHeld)) return pieces
   }
-  return cutInPieces(plainRule)
+  // A piece cut as plain text is exactly as long as its words.
+  return cutInPieces(1)
 }
 
 /**

@@ -187,16 +187,13 @@ interface OutgoingDeps {
   readonly showRequirement?: ShowRequirement | undefined
 }
 
-/** @throws Undeliverable when there is nothing to say */
-type RenderDelivery = (delivery: Delivery) => OutgoingActivity
-
 const maxRemembered = 100
 const rememberMs = 300_000
 
-/** Renders deliveries; what goes to many is rendered once. */
-export function createDeliveryRenderer(gateway: OutgoingDeps, now: () => number): RenderDelivery {
+/** Renders deliveries; what goes to many is rendered once. What it returns throws Undeliverable when there is nothing to say. */
+export function createDeliveryRenderer(gateway: OutgoingDeps, now: () => number) {
   const broadcasts = createExpiringMap<OutgoingActivity>(maxRemembered, now)
-  return function renderRemembered(delivery) {
+  return function renderRemembered(delivery: Delivery): OutgoingActivity {
     const target = readDeliveryTarget(delivery)
     const key = delivery.broadcast === undefined ? undefined : nameOf(delivery, target)
     const known = key && broadcasts.get(key)

@@ -105,13 +105,7 @@ interface ElementStyles {
 }
 
 /** Finds what style sheets declare for elements. */
-interface Cascade {
-  stylesOf(element: StyledElement, styles: ElementStyles): CascadedStyles
-  /** True when the sheets cost more than is allowed: what they hide is not known any more. */
-  isExhausted(): boolean
-}
-
-export function createCascade(rules: readonly StyleRule[]): Cascade {
+export function createCascade(rules: readonly StyleRule[]) {
   const byKey = Map.groupBy(rules, rule => rule.selector.key)
   const budget: MatchBudget = { steps: maxSteps }
 
@@ -128,7 +122,7 @@ export function createCascade(rules: readonly StyleRule[]): Cascade {
   }
 
   return {
-    stylesOf(element, { own, inline }) {
+    stylesOf(element: StyledElement, { own, inline }: ElementStyles): CascadedStyles {
       const found = byKey.size > 0 && budget.steps > 0 ? listMatches(element) : []
       const weighed = (isSureOnly: boolean) => [
         { declarations: own, weight: -1 },
@@ -138,6 +132,7 @@ export function createCascade(rules: readonly StyleRule[]): Cascade {
       const sure = pickWinners(weighed(true))
       return found.every(({ isSure }) => isSure) ? { sure } : { sure, possible: pickWinners(weighed(false)) }
     },
+    /** True when the sheets cost more than is allowed: what they hide is not known any more. */
     isExhausted: () => budget.steps <= 0,
   }
 }

@@ -77,32 +77,25 @@ export function tokenizeHtml(html: string, reader: HtmlReader): void {
   tokenizer.end()
 }
 
-/** The open elements, nested as browsers nest them, so that text hidden there is hidden here. */
-interface OpenElements<Context> {
-  /** @param read what the element is to its content; called again where the element continues after a wrong end tag */
-  enter(name: string, read: (outer: Context) => Context): void
-  /** False where no such element can end here. */
-  leave(name: string): boolean
-  context(): Context
-  /** Whether an element of this name is open. */
-  has(name: string): boolean
-}
-
 /** The maximum of elements that continue after one end tag, and the depth in which it finds its formatting element. */
 const maxCarried = 16
 /** An item ends the previous item of its list; only few elements are between the two. */
 const maxItemSearch = 16
 
-export function createOpenElements<Context>(root: Context): OpenElements<Context> {
+/** The open elements, nested as browsers nest them, so that text hidden there is hidden here. */
+export function createOpenElements<Context>(root: Context) {
   const state: Nesting<Context> = { root, entries: [], total: new Map(), cells: [new Map()], tables: [new Map()] }
   return {
-    enter(name, read) {
+    /** @param read what the element is to its content; called again where the element continues after a wrong end tag */
+    enter(name: string, read: (outer: Context) => Context): void {
       endImplied(state, name)
       enter(state, name, read)
     },
-    leave: name => leave(state, name),
+    /** False where no such element can end here. */
+    leave: (name: string) => leave(state, name),
     context: () => contextOf(state),
-    has: name => (state.total.get(name) ?? 0) > 0,
+    /** Whether an element of this name is open. */
+    has: (name: string) => (state.total.get(name) ?? 0) > 0,
   }
 }
 

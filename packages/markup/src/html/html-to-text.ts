@@ -162,14 +162,6 @@ interface ParentElement extends StyledElement {
   lastChild: StyledElement | undefined
 }
 
-interface StyleReader {
-  /** The `html` and `body` that browsers make where a document has none. */
-  readonly root: StyledPlace
-  read(name: string, attributes: HtmlAttributes, outer: StyledPlace): StyledPlace
-  /** True when the style sheets were too much to be judged. */
-  isExhausted(): boolean
-}
-
 /** They have a look of their own. */
 const specialElements: ReadonlySet<string> = new Set(['pre', 'details', 'dialog'])
 /** Attributes that decide how an element looks. */
@@ -187,7 +179,7 @@ const linkColour = parseColour('#0000ee')
 const noOne: ReadonlySet<string> = new Set()
 
 /** Judges how elements look, with the style sheets of their document. */
-function createStyleReader(html: string, { hidingClasses = noOne }: HtmlTextOptions): StyleReader {
+function createStyleReader(html: string, { hidingClasses = noOne }: HtmlTextOptions) {
   const rules = readSheets(html)
   // Most posts have no styles at all.
   let cascade: ReturnType<typeof createCascade> | undefined
@@ -238,9 +230,11 @@ function createStyleReader(html: string, { hidingClasses = noOne }: HtmlTextOpti
   }
 
   return {
+    /** The `html` and `body` that browsers make where a document has none. */
     root,
-    read: (name, attributes, outer) =>
+    read: (name: string, attributes: HtmlAttributes, outer: StyledPlace): StyledPlace =>
       name === 'html' || name === 'body' ? readPage(name, attributes, outer) : read(name, attributes, outer),
+    /** True when the style sheets were too much to be judged. */
     isExhausted: () => cascade?.isExhausted() === true,
   }
 }

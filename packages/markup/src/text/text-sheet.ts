@@ -1,29 +1,5 @@
 import type { HtmlAttributes } from '../elements/elements.ts'
 
-/** A text in progress: words, pending line ends, marks. It is kept in pieces, so that long documents cost linear time. */
-export interface TextSheet {
-  /** Adds text; `isVerbatim` keeps its spaces and lines. */
-  append(text: string, isVerbatim?: boolean): void
-  /** The next text begins after at least this many line ends. */
-  breakLines(count: number): void
-  /** Adds a line end; two leave a line empty, and further ones have no effect. */
-  addBreak(): void
-  /** A mark before the next text. */
-  setMark(mark: string): void
-  /** A gap before the next text, unless a line begins there. */
-  setGap(gap: string): void
-  /** A prefix of each line, from the next line end on. */
-  setPrefix(prefix: string): void
-  isEmpty(): boolean
-  /** A position to return to: the next text begins there. */
-  bookmark(): Bookmark
-  /** The text written since. */
-  since(place: Bookmark): string
-  /** Removes the text written since, and puts `text` there. */
-  replaceSince(place: Bookmark, text: string): void
-  toString(): string
-}
-
 interface Bookmark {
   /** Index of the first piece written after it was set; absent until then. */
   piece?: number
@@ -42,33 +18,45 @@ interface SheetState {
   waiting: Bookmark[]
 }
 
-export function createTextSheet(): TextSheet {
+export type TextSheet = ReturnType<typeof createTextSheet>
+
+/** A text in progress: words, pending line ends, marks. It is kept in pieces, so that long documents cost linear time. */
+export function createTextSheet() {
   const state: SheetState = { pieces: [], pending: 0, mark: '', gap: '', prefix: '', written: '', waiting: [] }
   return {
-    append: (text, isVerbatim = false) => append(state, text, isVerbatim),
-    breakLines(count) {
+    /** Adds text; `isVerbatim` keeps its spaces and lines. */
+    append: (text: string, isVerbatim = false) => append(state, text, isVerbatim),
+    /** The next text begins after at least this many line ends. */
+    breakLines(count: number) {
       if (state.pieces.length > 0) state.pending = Math.max(state.pending, count)
     },
+    /** Adds a line end; two leave a line empty, and further ones have no effect. */
     addBreak() {
       if (state.pieces.length > 0) state.pending = Math.min(state.pending + 1, 2)
     },
-    setMark(next) {
+    /** A mark before the next text. */
+    setMark(next: string) {
       state.mark = next
     },
-    setGap(next) {
+    /** A gap before the next text, unless a line begins there. */
+    setGap(next: string) {
       state.gap = next
     },
-    setPrefix(next) {
+    /** A prefix of each line, from the next line end on. */
+    setPrefix(next: string) {
       state.prefix = next
     },
     isEmpty: () => state.pieces.length === 0,
+    /** A position to return to: the next text begins there. */
     bookmark() {
       const place: Bookmark = {}
       state.waiting.push(place)
       return place
     },
-    since: ({ piece }) => (piece === undefined ? '' : state.pieces.slice(piece).join('')),
-    replaceSince({ piece }, text) {
+    /** The text written since. */
+    since: ({ piece }: Bookmark) => (piece === undefined ? '' : state.pieces.slice(piece).join('')),
+    /** Removes the text written since, and puts `text` there. */
+    replaceSince({ piece }: Bookmark, text: string) {
       if (piece === undefined) return
       state.pieces.length = Math.min(state.pieces.length, piece)
       if (text) state.pieces.push(text)
@@ -152,16 +140,6 @@ interface Link {
   hid: boolean
 }
 
-/** Shows where links lead. What `open` and `close` return says whether words were hidden. */
-interface LinkWriter {
-  open(attributes: HtmlAttributes, isHidden: boolean): boolean
-  /** True where the text belongs to a link, which judges its hidden parts at its end. */
-  take(text: string, isHidden: boolean): boolean
-  close(): boolean
-  /** Without what stood between a mention that was dropped and what was said. */
-  withoutAddress(text: string): string
-}
-
 export interface LinkOptions {
   /** A mention at the very beginning that leads here is left out: it is the address on the envelope. */
   readonly isOwnMention?: ((href: string) => boolean) | undefined
@@ -171,7 +149,8 @@ export interface LinkOptions {
 
 const maxAddress = 2048
 
-export function createLinkWriter(sheet: TextSheet, options: LinkOptions): LinkWriter {
+/** Shows where links lead. What `open` and `close` return says whether words were hidden. */
+export function createLinkWriter(sheet: TextSheet, options: LinkOptions) {
   const findAddress = options.findAddress ?? findKnownAddress
   let link: Link | undefined
   let hasDropped = false
@@ -199,7 +178,7 @@ export function createLinkWriter(sheet: TextSheet, options: LinkOptions): LinkWr
   }
 
   return {
-    open(attributes, isHidden) {
+    open(attributes: HtmlAttributes, isHidden: boolean): boolean {
       const had = close()
       const written = attributes.get('href') ?? ''
       const href = written.length > maxAddress ? undefined : findAddress(written.trim())
@@ -210,14 +189,16 @@ export function createLinkWriter(sheet: TextSheet, options: LinkOptions): LinkWr
       link = { href, isName, isOwn, isFirst: sheet.isEmpty(), isHidden, place, whole: '', hid: false }
       return had
     },
-    take(text, isHidden) {
+    /** True where the text belongs to a link, which judges its hidden parts at its end. */
+    take(text: string, isHidden: boolean): boolean {
       if (!link) return false
       if (link.whole.length <= maxAddress) link.whole += text
       if (isHidden) link.hid = true
       return true
     },
     close,
-    withoutAddress: text => (hasDropped ? text.replace(afterAddress, '') : text),
+    /** Without what stood between a mention that was dropped and what was said. */
+    withoutAddress: (text: string) => (hasDropped ? text.replace(afterAddress, '') : text),
   }
 }
 

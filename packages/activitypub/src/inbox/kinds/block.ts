@@ -1,6 +1,6 @@
 import { idOf } from '../../format/document.ts'
 import { findAgentName } from '../../format/own-posts.ts'
-import { inThreadWith, targetActor, tellEvent, toIntake } from '../../normalize.ts'
+import { draftAct, targetActor, tellEvent, toIntake } from '../../normalize.ts'
 import type { ActivityKind } from '../activity-kind.ts'
 import { endRelation } from './follow.ts'
 
@@ -13,11 +13,9 @@ export const block: ActivityKind = {
   read: resolved =>
     resolved.agents.map(agent =>
       toIntake(resolved, {
-        agent,
+        ...draftAct(resolved, agent),
         kind: 'unfollow',
         parts: tellEvent('Blocks you'),
-        ...inThreadWith(resolved),
-        object: resolved.named.activity.id,
         target: { ...targetActor(resolved), event: 'Block' },
         disposition: 'keep',
         flags: ['blocked_by'],

@@ -1,7 +1,7 @@
 import type { RelationEffect } from '@postern/core'
 import { Undeliverable } from '@postern/core'
 import { idOf, parseIri } from '../../format/document.ts'
-import { inThreadWith, targetActor, tellEvent, toIntake } from '../../normalize.ts'
+import { draftAct, tellEvent, toIntake } from '../../normalize.ts'
 import type { RemoteActor } from '../../peers/actors.ts'
 import type { ActivityKind, Lookups } from '../activity-kind.ts'
 
@@ -21,12 +21,9 @@ export const move: ActivityKind = {
   read: resolved =>
     resolved.agents.map(agent =>
       toIntake(resolved, {
-        agent,
+        ...draftAct(resolved, agent),
         kind: 'message',
         parts: tellEvent('Goes on under another account', { url: resolved.movedTo ?? '', title: 'New account' }),
-        ...inThreadWith(resolved),
-        object: resolved.named.activity.id,
-        target: targetActor(resolved),
         disposition: 'keep',
         flags: ['moved'],
         effects: takeBlockAlong(resolved, agent),

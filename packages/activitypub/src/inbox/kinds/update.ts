@@ -1,6 +1,6 @@
 import type { Json, KnownMessage, Relation } from '@postern/core'
 import { asObject, idOf, isReadablePost, textOf } from '../../format/document.ts'
-import { findAddressed, inThreadWith, readPost, targetActor, tellEvent, toIntake } from '../../normalize.ts'
+import { draftAct, findAddressed, readPost, tellEvent, toIntake } from '../../normalize.ts'
 import type { RemoteActor } from '../../peers/actors.ts'
 import { asPeersFault } from '../../peers/actors.ts'
 import type { ProvenActivity } from '../../proofs/proven-activity.ts'
@@ -71,12 +71,9 @@ function addressTo({ inbox = '', sharedInbox }: RemoteActor, target: Json): Json
 function tellReaddressed(resolved: ResolvedActivity, readdressed: readonly Readdressed[]) {
   return resolved.agents.map(agent =>
     toIntake(resolved, {
-      agent,
+      ...draftAct(resolved, agent),
       kind: 'message',
       parts: tellEvent('Is reached elsewhere from now on'),
-      ...inThreadWith(resolved),
-      object: resolved.named.activity.id,
-      target: targetActor(resolved),
       disposition: 'keep',
       flags: ['readdressed'],
       effects: readdressed.filter(each => each.agent === agent).map(({ effect }) => effect),
