@@ -17,7 +17,10 @@ export const activityPubConfigSchema = z.strictObject({
   date_window: z
     .string()
     .regex(durationPattern, 'must be a number and a unit, like "1h" or "30m"')
-    .refine(text => isWithin(parseDuration(text), 60_000, 24 * 3_600_000), 'must be between "1m" and "24h"')
+    .refine(
+      text => parseDuration(text) >= 60_000 && parseDuration(text) <= 24 * 3_600_000,
+      'must be between "1m" and "24h"',
+    )
     .default('1h'),
   /** Sign each activity itself too (FEP-8b32), so that a server can believe a forwarded copy. */
   object_proofs: z.boolean().default(true),
@@ -49,8 +52,4 @@ export type ActivityPubConfig = z.infer<typeof activityPubConfigSchema>
 export function parseDuration(text: string): number {
   const [, count, unit = ''] = durationPattern.exec(text) ?? []
   return Number(count ?? Number.NaN) * (durationUnits[unit] ?? Number.NaN)
-}
-
-function isWithin(value: number, least: number, most: number): boolean {
-  return value >= least && value <= most
 }

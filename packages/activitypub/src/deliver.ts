@@ -3,26 +3,18 @@ import { Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { parseRetryAfter, readReply } from '@postern/http'
 import type { KeyIntroductions, Recipient } from './actors/key-introductions.ts'
 import { introducingKey } from './actors/key-introductions.ts'
-import { findHost, parseIri } from './format/iri.ts'
-import { agentIris } from './format/own-iris.ts'
-import type { DeliveryPlace, DeliveryTarget } from './format/reply-target.ts'
-import { readDeliveryTarget } from './format/reply-target.ts'
-import { activityJson } from './format/vocabulary.ts'
-import type { DocumentKey, RequestKey } from './keys/key-pairs.ts'
-import type { KeyRing } from './keys/keys.ts'
-import type { ProveOutgoing } from './keys/outgoing-proof.ts'
-import type { RemoteActors } from './peers/actor-cache.ts'
-import type { IsBlocked } from './peers/blocklist.ts'
-import { isBlockedAddress } from './peers/blocklist.ts'
-import type { SendSigned } from './peers/double-knock.ts'
-import type { PeerLimits } from './peers/peer-limits.ts'
-import type { RemoteActor } from './peers/remote-actor.ts'
-import type { Handles } from './peers/webfinger.ts'
-import type { OutgoingActivity } from './posts/outgoing.ts'
-import { renderSaid } from './posts/outgoing.ts'
-import { everybodyCalled, findCalled, ownNames } from './posts/people-called.ts'
-import type { Answered } from './posts/render.ts'
-import type { Mentioned } from './words/mention-link.ts'
+import { activityJson, findHost, parseIri } from './format/document.ts'
+import type { DeliveryPlace, DeliveryTarget } from './format/own-posts.ts'
+import { agentIris, readDeliveryTarget } from './format/own-posts.ts'
+import type { DocumentKey, RequestKey } from './keys/key-generations.ts'
+import type { KeyRing, ProveOutgoing, SendSigned } from './keys/signing.ts'
+import type { IsBlocked, RemoteActor, RemoteActors } from './peers/actors.ts'
+import { isBlockedAddress } from './peers/actors.ts'
+import type { Handles, PeerLimits } from './peers/host-lookups.ts'
+import { findCalled, ownNames } from './posts/address-answer.ts'
+import type { Answered, OutgoingActivity } from './posts/render.ts'
+import { renderSaid } from './posts/render.ts'
+import type { Mentioned } from './words/words.ts'
 
 interface DeliverDeps {
   readonly platform: Pick<Platform, 'now' | 'log'>
@@ -80,7 +72,7 @@ export async function deliverActivity(
   return { note: `answered ${answer.status}`, ...readReply(answer) }
 }
 
-/** The newest one, once the host knows it. */
+/** The newest one, once the host knows it. While an old one is listed, it may have to introduce the new one. */
 async function chooseKey(
   to: Recipient,
   delivery: Delivery,
@@ -91,7 +83,7 @@ async function chooseKey(
     introductions.remember(to, found)
     return introducingKey(found)
   }
-  await introductions.introduce(to, found)
+  if (found.listed.length > 1) await introductions.introduce(to, found)
   return found.request
 }
 
@@ -185,7 +177,7 @@ async function lookUpMentions(
 ): Promise<readonly Mentioned[]> {
   const reached = { own: ownNames(agent, message.recipient, origin), author: rendering.reply?.address }
   const { chosen, named } = findCalled(response, rendering, reached)
-  const others = everybodyCalled({ chosen, named })
+  const others = [...chosen, ...named]
   const found = await Promise.allSettled(
     others.map(mention => findMentioned({ mention, isNamed: named.includes(mention) }, parts)),
   )

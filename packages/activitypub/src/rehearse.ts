@@ -1,9 +1,9 @@
 import type { GuardedFetch, Platform, Rehearsal, RehearsedCall } from '@postern/core'
 import { randomHex, Unavailable, Undeliverable } from '@postern/core'
-import { agentIris } from './format/own-iris.ts'
-import { activityJson, activityStreams } from './format/vocabulary.ts'
-import type { KeyRing } from './keys/keys.ts'
-import { signRequest } from './signature/sign.ts'
+import { activityJson, activityStreams } from './format/document.ts'
+import { agentIris } from './format/own-posts.ts'
+import type { KeyRing } from './keys/signing.ts'
+import { signRequest } from './keys/signing.ts'
 
 interface RehearseDeps {
   readonly keys: Pick<KeyRing, 'find'>

@@ -1,17 +1,11 @@
-import type { IntakeSteps, Proof } from '@postern/core'
-import type { ActivityKind, Findings, InboxDeps, Lookups, ResolvedActivity } from './inbox/activity-kind.ts'
-import { activityKinds } from './inbox/activity-kinds.ts'
-import type { NamedActivity } from './inbox/named-activity.ts'
-import type { IsBlocked } from './peers/blocklist.ts'
-import { isAboutBlocked } from './peers/blocklist.ts'
-import type { Handles } from './peers/webfinger.ts'
-import type { ProvenActivity, VerifiedDelivery } from './proofs/proven-activity.ts'
-
-/** The effect of a delivery: nothing, to forget an actor that is gone, or what its kind of activity does. */
-export type ResolvedDelivery =
-  | 'nothing'
-  | { readonly gone: string }
-  | { readonly kind: ActivityKind; readonly resolved: ResolvedActivity }
+import type { IntakeSteps, Json, Proof, Store } from '@postern/core'
+import { isJsonObject } from '@postern/core'
+import type { Findings, InboxDeps, Lookups, ResolvedDelivery } from './inbox/activity-kind.ts'
+import { activityKinds } from './inbox/kinds/activity-kinds.ts'
+import type { IsBlocked } from './peers/actors.ts'
+import { isAboutBlocked } from './peers/actors.ts'
+import type { Handles } from './peers/host-lookups.ts'
+import type { Facts, NamedActivity, ProvenActivity, VerifiedDelivery } from './proofs/proven-activity.ts'
 
 interface ResolveDeps extends Lookups {
   readonly gateway: InboxDeps
@@ -57,4 +51,37 @@ async function nameActor(proven: ProvenActivity, { handles }: ResolveDeps): Prom
 function proveHandle(address: string | undefined): Proof {
   if (address) return { kind: 'webfinger', verdict: 'pass', address }
   return { kind: 'webfinger', verdict: 'none', reason: 'the name is not confirmed by its host' }
+}
+
+/** Notes what the store says: follows and earlier activities may be gone when the activity is read again. `known`: asks it instead. */
+export function createFacts(store: Pick<Store, keyof Lookups['store']>, known?: Facts) {
+  const found: Record<string, Json> = {}
+  async function ask<Answer>(question: readonly unknown[], look: () => Promise<Answer>, none: Answer): Promise<Answer> {
+    const name = JSON.stringify(question)
+    if (known) return (known[name] as Answer | undefined) ?? none
+    const answer = await look()
+    if (answer !== undefined && !(Array.isArray(answer) && answer.length === 0)) found[name] = answer as Json
+    return answer
+  }
+  const noting: Lookups['store'] = {
+    findResponse: id => store.findResponse(id),
+    findAuthored: (via, { author, object }) =>
+      ask(['authored', author, object], () => store.findAuthored(via, { author, object }), []),
+    findRelation: key => ask(['relation', key.agent, key.relation, key.peer], () => store.findRelation(key), undefined),
+  }
+  /** `found`: what was asked for, and is there. */
+  return { store: noting, found: (): Facts => found }
+}
+
+/** Kept with the activity. */
+export function withFacts(resolved: ResolvedDelivery, facts: Facts): ResolvedDelivery {
+  if (resolved === 'nothing' || 'gone' in resolved || Object.keys(facts).length === 0) return resolved
+  const { kind, resolved: read } = resolved
+  const { arrival } = read.named
+  const kept = isJsonObject(arrival) ? { ...arrival, facts } : arrival
+  return { kind, resolved: { ...read, named: { ...read.named, arrival: kept as Json } } }
+}
+
+export function readFacts(arrival: Json): Facts {
+  return isJsonObject(arrival) && isJsonObject(arrival.facts) ? (arrival.facts as Facts) : {}
 }

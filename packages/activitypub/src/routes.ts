@@ -5,34 +5,30 @@ import type {
   ChannelContext,
   Inbound,
   Json,
+  LookupStore,
   Platform,
 } from '@postern/core'
 import { Rejection, receive } from '@postern/core'
-import { peerAddress, problemStatusOf, toProblem } from '@postern/http'
+import { acceptsType, peerAddress, problemStatusOf, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import { renderActor, renderInstanceActor, renderInstanceOutbox } from './actors/actor.ts'
+import type { Readers } from './actors/actor.ts'
+import { mayRead, renderActor, renderInstanceActor, renderInstanceOutbox } from './actors/actor.ts'
 import type { Collection, CollectionName } from './actors/collections.ts'
-import { mayRead } from './actors/may-read.ts'
-import { nodeInfoType, renderNodeInfo, renderNodeInfoLinks } from './actors/nodeinfo.ts'
-import type { Readers } from './actors/readers.ts'
 import type { ActivityPubConfig } from './config.ts'
-import { agentIris, instanceActorIri } from './format/own-iris.ts'
-import { isOpen } from './format/visibility.ts'
-import { activityJsonUtf8 } from './format/vocabulary.ts'
-import type { IsFormerAgent } from './keys/former-agents.ts'
-import type { KeyRing } from './keys/keys.ts'
+import { activityAccept, activityJson, activityJsonUtf8, activityStreams } from './format/document.ts'
+import { agentIris, instanceActorIri, isOpen } from './format/own-posts.ts'
+import type { ResolvedDelivery } from './inbox/activity-kind.ts'
+import { secretName } from './keys/key-generations.ts'
+import type { KeyRing } from './keys/signing.ts'
+import type { RecentDeps } from './pages/cards.ts'
 import { answerPage, serveFeed, servePostPage, serveTagPage } from './pages/page-routes.ts'
+import type { PageDeps } from './pages/post-page.ts'
 import { renderMissingPage } from './pages/post-page.ts'
-import type { PageDeps } from './pages/post-view.ts'
-import type { RecentDeps } from './pages/recent-posts.ts'
-import { asksForActivity, wantsPage } from './pages/wants-page.ts'
 import type { FoundPost, PostsDeps } from './posts/posts.ts'
 import { findPost } from './posts/posts.ts'
 import type { Answered } from './posts/render.ts'
 import { idOfPiece, renderCreate, renderNote } from './posts/render.ts'
-import { renderTombstone } from './posts/tombstone.ts'
-import type { ResolvedDelivery } from './resolve.ts'
 import type { InboxRequest } from './verify.ts'
 
 interface RouteDeps {
@@ -229,4 +225,74 @@ function withAcceptSignature(problem: Response, method: string): Response {
   const covered = method === 'POST' ? '"@method" "@target-uri" "content-digest"' : '"@method" "@target-uri"'
   problem.headers.set('accept-signature', `sig1=(${covered});created;keyid`)
   return problem
+}
+
+const [, ldJson = ''] = activityAccept.split(', ')
+const activityTypes = [activityJson, ldJson, 'application/ld+json', 'text/html']
+
+/**
+ * Whether a request asks for a document of the network: it names such a type, and prefers it to HTML or likes it as
+ * much (RFC 9110 §12.5.1).
+ */
+function asksForActivity(accept: string | undefined): boolean {
+  if (!accept || !/(activity|ld)\+json/i.test(accept)) return false
+  return acceptsType(accept, activityTypes) !== 'text/html'
+}
+
+/**
+ * Whether a page is the answer at the address of a post. Browsers name HTML. A request that does not accept HTML, or
+ * names nothing, gets the document.
+ */
+function wantsPage(accept: string | undefined): boolean {
+  return Boolean(accept?.trim()) && !asksForActivity(accept) && acceptsType(accept, ['text/html']) !== undefined
+}
+
+/** Whether an agent of this name existed and is gone; peers may still know it. */
+type IsFormerAgent = (name: string) => Promise<boolean>
+
+/** An agent that had keys was known, or could have been; one that never was has none. */
+export function createFormerAgents(
+  store: Pick<LookupStore, 'hasSecret'>,
+  { origin, find }: Pick<AgentDirectory, 'origin' | 'find'>,
+): IsFormerAgent {
+  return async name => {
+    if (find(name)) return false
+    return store.hasSecret(secretName(agentIris(origin, name).actor.slice(origin.length), 'made-at'))
+  }
+}
+
+const schema = 'http://nodeinfo.diaspora.software/ns/schema/2.1'
+
+const nodeInfoType = `application/json; profile="${schema}#"`
+
+/** Where the description is (NodeInfo 2.1, discovery). */
+function renderNodeInfoLinks(origin: string): Json {
+  return { links: [{ rel: schema, href: `${origin}/nodeinfo/2.1` }] }
+}
+
+/** A description of this program. Agents are its users. */
+function renderNodeInfo(agentCount: number): Json {
+  return {
+    version: '2.1',
+    software: { name: 'postern', version: '0.1.0' },
+    protocols: ['activitypub'],
+    services: { inbound: [], outbound: [] },
+    openRegistrations: false,
+    usage: { users: { total: agentCount } },
+    metadata: {},
+  }
+}
+
+/**
+ * The substitute for a deleted object (AS2 Tombstone, ActivityPub §6.4); peers forget their copy of it. `deleted`: ISO
+ * 8601 UTC.
+ */
+function renderTombstone(id: string, formerType?: string, deleted?: string): Json {
+  return {
+    '@context': activityStreams,
+    id,
+    type: 'Tombstone',
+    ...(formerType && { formerType }),
+    ...(deleted && { deleted }),
+  }
 }

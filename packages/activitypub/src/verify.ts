@@ -1,28 +1,27 @@
 import type { AgentDirectory, CheckedProof, IntakeSteps, KeyOrigin, Proof, RefusalClaims, Store } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { checkDeclaredBody, parseBoundedJson, readBody } from '@postern/http'
-import type { Facts } from './facts.ts'
-import type { Activity } from './format/activity.ts'
-import { parseActivity } from './format/activity.ts'
-import { isOnOrigin } from './format/iri.ts'
-import { peekClaims } from './format/peek-claims.ts'
-import { asObject, idOf, onlyOf } from './format/reading.ts'
-import { isActivityMediaType } from './format/vocabulary.ts'
-import { parsePostIri } from './inbox/own-post.ts'
-import type { RemoteActors } from './peers/actor-cache.ts'
-import type { IsBlocked } from './peers/blocklist.ts'
-import type { RemoteActor } from './peers/remote-actor.ts'
-import { parsePieceId } from './posts/pieces.ts'
-import { keyOf } from './proofs/actor-keys.ts'
-import { findCarriedKey, identifySigner } from './proofs/carried-activity.ts'
-import type { FindKeyOwner } from './proofs/key-owner.ts'
-import { verifyObjectProof } from './proofs/object-integrity.ts'
-import type { DeletedActor, ProvenActivity, provenBrand, VerifiedDelivery } from './proofs/proven-activity.ts'
-import { findSigner, proveSigner } from './proofs/signer.ts'
-import type { RequestProof } from './signature/request-proof.ts'
-import { readRequestProof } from './signature/request-proof.ts'
-import { recordRequest } from './signature/request-record.ts'
-import { toSignedRequest } from './signature/signed-request.ts'
+import type { Activity, Iri, JsonObject } from './format/document.ts'
+import {
+  asObject,
+  findHost,
+  idOf,
+  isActivityMediaType,
+  isOnOrigin,
+  listOf,
+  onlyOf,
+  parseActivity,
+  parseIri,
+} from './format/document.ts'
+import { parsePieceId, parsePostIri } from './format/own-posts.ts'
+import type { IsBlocked, RemoteActor, RemoteActors } from './peers/actors.ts'
+import { asPeersFault, keyOf } from './peers/actors.ts'
+import type { FindKeyOwner } from './peers/document-fetch.ts'
+import { isKnownProof, maxProofs, verifyObjectProof } from './proofs/object-integrity.ts'
+import type { DeletedActor, Facts, ProvenActivity, provenBrand, VerifiedDelivery } from './proofs/proven-activity.ts'
+import type { RequestProof, SignedRequest } from './signature/request-proof.ts'
+import { readCavageProof, recordRequest, toSignedRequest } from './signature/request-proof.ts'
+import { readMessageProof } from './signature/rfc9421/message-signature.ts'
 
 /** A request to an inbox, unread. `agent` is the one named by the path; absent for the shared inbox. */
 export interface InboxRequest {
@@ -32,9 +31,8 @@ export interface InboxRequest {
   readonly facts?: Facts | undefined
 }
 
-interface VerifyDeps {
-  readonly agents: Pick<AgentDirectory, 'find'>
-  readonly store: Pick<Store, 'findResponse'>
+/** What it takes to find out who has signed a request. */
+export interface VerifyFetchDeps {
   readonly actors: RemoteActors
   readonly findKeyOwner: FindKeyOwner
   readonly isBlocked: IsBlocked
@@ -42,6 +40,11 @@ interface VerifyDeps {
   readonly origin: string
   readonly windowMs: number
   now(): number
+}
+
+interface VerifyDeps extends VerifyFetchDeps {
+  readonly agents: Pick<AgentDirectory, 'find'>
+  readonly store: Pick<Store, 'findResponse'>
 }
 
 const maxBodyBytes = 1024 * 1024
@@ -80,7 +83,8 @@ export async function verifyDelivery(
   if (await isOwnReturned(document, proof.keyId, parts)) return 'nothing'
   const carriedKey = findCarriedKey(document, proof.keyId)
   const activity = parseActivity(document, carriedKey ?? proof.keyId)
-  if (parts.isBlocked(activity.actor.host)) throw blocked()
+  if (parts.isBlocked(activity.actor.host))
+    throw new Rejection('forbidden', 'Cannot accept activity: its host is blocked')
   const arrival = recordRequest(signed, proof)
   if (carriedKey) return verifyCarried({ activity, bytes, arrival }, proof, { ...parts, steps })
   const signerAt = steps.now()
@@ -91,7 +95,8 @@ export async function verifyDelivery(
   const from = isKnown && signer === actor ? 'cache' : 'fetched'
   steps.note(signatureOf(proof), signerAt, { from, key: keyOf(signer, proof.keyId) })
   const objectAt = steps.now()
-  const objectProof = await verifyObjectProof({ activity, bytes, actor: signer }, parts)
+  const hasProof = activity.json.proof !== undefined
+  const objectProof = hasProof ? await verifyObjectProof({ activity, bytes, actor: signer }, parts) : undefined
   noteObjectProof(objectProof, signer, { steps, since: objectAt, from })
   return prove({ activity, actor: signer, bytes, arrival, receivedAt: parts.now() }, proof, objectProof)
 }
@@ -221,6 +226,104 @@ function prove(
   return { ...established, keyId, objectKeyId, proofs } as unknown as ProvenActivity
 }
 
-function blocked(): Rejection {
-  return new Rejection('forbidden', 'Cannot accept activity: its host is blocked')
+/**
+ * Reads the signature of a request. With a `Signature-Input` only RFC 9421 counts, and a signature of the old kind
+ * beside it is ignored.
+ * @throws Rejection `unsigned`, `signature_invalid`
+ */
+export function readRequestProof(request: SignedRequest): RequestProof {
+  return request.headers.has('signature-input') ? readMessageProof(request) : readCavageProof(request)
+}
+
+/** Whether there is a signature, valid or not. */
+export function isSigned(headers: Headers): boolean {
+  return headers.has('signature') || headers.has('signature-input')
+}
+
+/** A peer claims to be `iri`, whose own document is `actor`. */
+interface SignerClaim {
+  readonly iri: Iri
+  readonly actor: RemoteActor
+  readonly proof: RequestProof
+}
+
+/** Undefined when the actor is gone for good. @throws Rejection, Unavailable */
+function findSigner(iri: Iri, actors: Pick<RemoteActors, 'find'>): Promise<RemoteActor | undefined> {
+  return asPeersFault(() => actors.find(iri))
+}
+
+/**
+ * The key must be listed by the actor's own document; a key that changed since is looked up once more.
+ * @throws Rejection `signer_mismatch`, `signature_invalid`; Unavailable
+ */
+async function proveSigner(claim: SignerClaim, actors: Pick<RemoteActors, 'refresh'>): Promise<RemoteActor> {
+  if (findFault(claim) === undefined) return claim.actor
+  const actor = (await asPeersFault(() => actors.refresh(claim.iri))) ?? claim.actor
+  const fault = findFault({ ...claim, actor })
+  if (fault) throw fault
+  return actor
+}
+
+function findFault({ actor, proof }: SignerClaim): Rejection | undefined {
+  const key = actor.keys.get(proof.keyId)
+  if (!key) return new Rejection('signer_mismatch', "Cannot verify activity: its actor does not list the signer's key")
+  if (proof.isMadeBy(key)) return undefined
+  return new Rejection('signature_invalid', 'Cannot verify activity: signature does not fit')
+}
+
+/**
+ * The key by which a document of an actor on another host than the request's signer claims to prove itself (FEP-8b32): another server
+ * passes it on. Undefined when the signer is on the actor's own host, or the document has no such proof. Nothing is proven yet.
+ */
+function findCarriedKey(document: unknown, keyId: string): string | undefined {
+  const json: JsonObject = asObject(document) ?? {}
+  const actor = idOf(onlyOf(json.actor))
+  if (!actor || findHost(actor) === undefined) return undefined
+  const { origin } = parseIri(actor, 'its actor')
+  if (isOnOrigin(keyId, origin)) return undefined
+  const proofs = listOf(json.proof).slice(0, maxProofs).map(asObject)
+  const methods = proofs.map(proof => proof && isKnownProof(proof) && idOf(proof.verificationMethod))
+  return methods.find(method => typeof method === 'string' && isOnOrigin(method, origin)) || undefined
+}
+
+/**
+ * The signer of a request, whatever its content, by the key's owner and the owner's document.
+ * @throws Rejection, Unavailable
+ */
+export async function identifySigner(
+  proof: RequestProof,
+  { isBlocked, findKeyOwner, actors }: Pick<VerifyFetchDeps, 'isBlocked' | 'findKeyOwner' | 'actors'>,
+): Promise<RemoteActor> {
+  const key = readKeyId(proof.keyId)
+  if (isBlocked(key.host)) throw new Rejection('forbidden', 'Cannot accept request: the host that signs it is blocked')
+  const iri = await asPeersFault(() => findKeyOwner(key))
+  const actor = await findSigner(iri, actors)
+  if (!actor) throw new Rejection('signature_invalid', 'Cannot verify request: its signer is gone')
+  return proveSigner({ iri, actor, proof }, actors)
+}
+
+function readKeyId(keyId: string) {
+  try {
+    return parseIri(keyId, "its signer's key")
+  } catch (cause) {
+    throw new Rejection('signature_invalid', 'Cannot verify request: its key has no https IRI', { cause })
+  }
+}
+
+/** How far it looks, octets: servers write id and actor first. */
+const peeked = 2_048
+
+const members: Readonly<Record<'peer_id' | 'claimed_sender', RegExp>> = {
+  peer_id: /"id"\s{0,9}:\s{0,9}"(https:[^"\\\s]{1,300})"/,
+  claimed_sender: /"actor"\s{0,9}:\s{0,9}"(https:[^"\\\s]{1,300})"/,
+}
+
+/** What a document claims that is not worth reading: the first `id` and `actor` of its first octets. Nothing of it is proven. */
+export function peekClaims(bytes: Uint8Array): RefusalClaims {
+  const text = new TextDecoder('latin1').decode(bytes.subarray(0, peeked))
+  const found = Object.entries(members).flatMap(([name, pattern]) => {
+    const value = pattern.exec(text)?.[1]
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return Object.fromEntries(found)
 }

@@ -1,4 +1,4 @@
-import { publicCollection } from '../src/format/vocabulary.ts'
+import { publicCollection } from '../src/format/document.ts'
 import { origin } from './gateway.ts'
 import type { PeerAccount } from './person.ts'
 

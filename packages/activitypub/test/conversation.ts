@@ -1,6 +1,6 @@
 import type { Entry } from '@postern/core'
 import { expect, vi } from 'vitest'
-import { publicCollection } from '../src/format/vocabulary.ts'
+import { publicCollection } from '../src/format/document.ts'
 import type { Peer } from './peer.ts'
 import type { PeerAccount } from './person.ts'
 import { composeNote, postActivity } from './person.ts'

@@ -1,5 +1,5 @@
 import { createHash, createSign } from 'node:crypto'
-import { publicCollection } from '../src/format/vocabulary.ts'
+import { publicCollection } from '../src/format/document.ts'
 import type { ActivityPubGateway } from './gateway.ts'
 import { domain, origin } from './gateway.ts'
 import type { TestKey } from './keys.ts'

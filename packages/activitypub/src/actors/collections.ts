@@ -1,6 +1,6 @@
 import type { Json, LookupStore, RelationStore } from '@postern/core'
-import { agentIris } from '../format/own-iris.ts'
-import { activityStreams } from '../format/vocabulary.ts'
+import { activityStreams } from '../format/document.ts'
+import { agentIris } from '../format/own-posts.ts'
 import type { PostsDeps } from '../posts/posts.ts'
 import { toAnswered } from '../posts/posts.ts'
 import { renderCreate } from '../posts/render.ts'

@@ -1,17 +1,14 @@
-import type { Json, RelationEffect, Store } from '@postern/core'
-import { asObject, textOf } from '../format/reading.ts'
-import { composeFollowAnswer } from './follow-answer.ts'
+import { hash } from 'node:crypto'
+import type { Json, PlannedDelivery, RelationEffect, Store } from '@postern/core'
+import { activityStreams, asObject, textOf } from '../format/document.ts'
+import { agentIris, toJson } from '../format/own-posts.ts'
 
 /** Accepts or rejects a waiting request to follow. False when the peer does not wait (any more). */
-type DecideFollow = (agent: string, peer: string, isAccepted: boolean) => Promise<boolean>
-
-export function createFollowDecision(
-  store: Pick<Store, 'findRelation' | 'findAuthored' | 'decide'>,
-  origin: string,
-): DecideFollow {
-  return async function decideFollow(agent, peer, isAccepted) {
+export function createFollowDecision(store: Pick<Store, 'findRelation' | 'findAuthored' | 'decide'>, origin: string) {
+  return async function decideFollow(agent: string, peer: string, isAccepted: boolean): Promise<boolean> {
     const pending = await store.findRelation({ via: 'activitypub', agent, relation: 'pending', peer })
-    const { follow, inbox } = readRequest(pending?.target)
+    const asked = asObject(pending?.target)
+    const [follow, inbox] = [textOf(asked?.follow), textOf(asked?.inbox)]
     if (!pending || !follow || !inbox) return false
     const known = await store.findAuthored('activitypub', { author: peer, object: follow })
     const request = known.findLast(message => message.agent === agent)
@@ -24,10 +21,32 @@ export function createFollowDecision(
   }
 }
 
-function readRequest(target: Json | undefined): {
-  readonly follow?: string | undefined
-  readonly inbox?: string | undefined
-} {
-  const request = asObject(target)
-  return { follow: textOf(request?.follow), inbox: textOf(request?.inbox) }
+export type FollowAnswer = 'Accept' | 'Reject'
+
+interface AskedFollow {
+  readonly origin: string
+  readonly agent: string
+  /** The actor that wants to follow. */
+  readonly peer: string
+  /** IRI of the `Follow`. */
+  readonly follow: string
+  readonly inbox: string
+}
+
+/**
+ * The handshake that answers a `Follow` (ActivityPub §7.5). It depends on the request alone, so a second sending is the
+ * same document.
+ */
+export function composeFollowAnswer(type: FollowAnswer, asked: AskedFollow): PlannedDelivery {
+  const { origin, agent, peer, follow, inbox } = asked
+  const own = agentIris(origin, agent).actor
+  const handshake: Json = {
+    '@context': activityStreams,
+    id: `${own}#${type.toLowerCase()}s/${hash('sha256', follow).slice(0, 32)}`,
+    type,
+    actor: own,
+    to: [peer],
+    object: { id: follow, type: 'Follow', actor: peer, object: own },
+  }
+  return { to: inbox, peer, target: toJson({ inbox, handshake }) }
 }

@@ -1,11 +1,8 @@
 import type { AgentDirectory, Json, Platform } from '@postern/core'
-import { createExpiringMap } from '../cache/expiring-map.ts'
-import { createSharedWork } from '../cache/shared-work.ts'
-import { findHost } from '../format/iri.ts'
-import { activityJson } from '../format/vocabulary.ts'
-import type { KeyPairs } from '../keys/key-pairs.ts'
-import type { ActorKeys } from '../keys/keys.ts'
-import type { SendSigned } from '../peers/double-knock.ts'
+import { createExpiringMap, createSharedWork } from '../cache/cache.ts'
+import { activityJson, findHost } from '../format/document.ts'
+import type { KeyPairs } from '../keys/key-generations.ts'
+import type { ActorKeys, SendSigned } from '../keys/signing.ts'
 import type { JsonMembers } from '../posts/render.ts'
 import type { ActorDeps } from './actor.ts'
 import { renderActorUpdate } from './actor.ts'
@@ -87,7 +84,7 @@ export function createKeyIntroductions({ agents, platform, send, gateway }: KeyI
     remember,
     async introduce(to, keys) {
       const name = nameOf(to, keys)
-      if (keys.listed.length < 2 || told.get(name)) return
+      if (told.get(name)) return
       await share(name, () => tell(to, keys))
     },
   }

@@ -1,15 +1,12 @@
-import type { BackgroundEntry, Platform, Store, Turn } from '@postern/core'
-import { Rejection } from '@postern/core'
-import type { Iri } from '../format/iri.ts'
-import { parseIri } from '../format/iri.ts'
-import { readReplyTarget } from '../format/reply-target.ts'
-import type { EntryDeps, Reader } from './background-entry.ts'
-import { markQuoted, toBackgroundEntry } from './background-entry.ts'
-import type { RemotePost } from './remote-post.ts'
-import type { RemotePosts } from './remote-posts.ts'
-import type { TimeBudget } from './time-budget.ts'
-import { startTimeBudget } from './time-budget.ts'
-import { createWalkLimit } from './walk-limit.ts'
+import type { BackgroundEntry, Part, Platform, RelationStore, Store, Turn } from '@postern/core'
+import { isoTime, Rejection, Unavailable, Undeliverable } from '@postern/core'
+import { createExpiringMap } from '../cache/cache.ts'
+import type { Iri } from '../format/document.ts'
+import { findHost, parseIri } from '../format/document.ts'
+import type { ReplyTarget } from '../format/own-posts.ts'
+import { readReferences } from '../format/own-posts.ts'
+import type { RemoteActor, RemoteActors } from '../peers/actors.ts'
+import type { RemotePost, RemotePosts } from './remote-posts.ts'
 
 interface BackgroundDeps extends EntryDeps {
   readonly platform: Pick<Platform, 'sleep'>
@@ -19,12 +16,11 @@ interface BackgroundDeps extends EntryDeps {
   readonly origin: string
 }
 
-type FetchBackground = (turn: Turn, signal: AbortSignal) => Promise<readonly BackgroundEntry[]>
-
 /** For one turn: posts, UTF-16 code units of what they say, ms. */
-const budget = { posts: 20, size: 65_536, ms: 5_000 } as const
+const walkBudget = { posts: 20, size: 65_536, ms: 5_000 } as const
 /** At the same time; less than the turns of one agent. Without what went before, the others are answered by what they say. */
 const atOnce = { ofHost: 8, inAll: 16 } as const
+/** Walks that stalled within a minute or so, after which none begins: for one sender, and for all of a host. */
 const stalled = { ofSender: 1, ofHost: 6 } as const
 
 /**
@@ -32,23 +28,17 @@ const stalled = { ofSender: 1, ofHost: 6 } as const
  * a post that the thread knows, that is ours, not available or not public, or that exceeds the budget. It does not
  * follow collections (`replies`, `context`): they list without end what others put there.
  */
-export function createBackground(parts: BackgroundDeps): FetchBackground {
-  const beginWalk = createWalkLimit({ atOnce, stalled, now: parts.now })
-  return async function fetchBackground(turn, signal) {
-    const { agent, content } = turn
-    const target = readReplyTarget(turn.target)
-    const parent = content.kind === undefined || content.kind === 'message' ? content.in_reply_to : undefined
-    if (!parent && !target.quote) return []
-    const endWalk = beginWalk(target.actor)
+export function createBackground(parts: BackgroundDeps) {
+  const beginWalk = createWalkLimit(parts.now)
+  return async function fetchBackground(turn: Turn, signal: AbortSignal): Promise<readonly BackgroundEntry[]> {
+    const { parent, quote, sender } = readReferences(turn)
+    const endWalk = beginWalk(sender.actor)
     if (!endWalk) return []
-    const time = startTimeBudget(parts.platform, budget.ms, signal)
+    const time = startTimeBudget(parts.platform, walkBudget.ms, signal)
     try {
-      const walk: Walk = { turn, parts, time, reader: { agent, sender: target } }
-      const maxPosts = target.quote ? budget.posts - 1 : budget.posts
-      const [before, quoted] = await Promise.all([
-        fetchParents(parent, walk, maxPosts),
-        fetchQuoted(target.quote, walk),
-      ])
+      const walk: Walk = { turn, parts, time, reader: { agent: turn.agent, sender } }
+      const maxPosts = quote ? walkBudget.posts - 1 : walkBudget.posts
+      const [before, quoted] = await Promise.all([fetchParents(parent, walk, maxPosts), fetchQuoted(quote, walk)])
       return [...before, ...quoted.filter(({ nativeId }) => before.every(entry => entry.nativeId !== nativeId))]
     } finally {
       endWalk(time.isOver())
@@ -74,7 +64,7 @@ async function fetchQuoted(quote: string | undefined, walk: Walk): Promise<reado
 async function fetchParents(first: string | undefined, walk: Walk, most: number): Promise<readonly BackgroundEntry[]> {
   const entries: Promise<BackgroundEntry | undefined>[] = []
   const seen = new Set<string>()
-  let sizeLeft = budget.size
+  let sizeLeft = walkBudget.size
   let next = first
   while (next && entries.length < most) {
     const post = await findNext(next, walk, seen)
@@ -115,4 +105,135 @@ function readIri(name: string): Iri | undefined {
 
 function sizeOf({ parts }: RemotePost): number {
   return JSON.stringify(parts).length
+}
+
+interface EntryDeps {
+  readonly actors: Pick<RemoteActors, 'find'>
+  readonly store: Pick<RelationStore, 'findRelation'>
+  now(): number
+}
+
+/** The readers of a post: the agent, and the sender whose message follows it. */
+interface Reader {
+  readonly agent: string
+  readonly sender: Pick<ReplyTarget, 'actor' | 'address'>
+}
+
+/**
+ * A post as an entry of its own author. Undefined when the author cannot be found or blocks the agent. The handle is
+ * the one that the author's server gives, without WebFinger: it is for show, and decides nothing.
+ */
+async function toBackgroundEntry(
+  post: RemotePost,
+  { agent, sender }: Reader,
+  { actors, store, now }: EntryDeps,
+): Promise<BackgroundEntry | undefined> {
+  const key = { via: 'activitypub', agent, relation: 'blocked_by', peer: post.author.href } as const
+  const actor = (await store.findRelation(key)) ? undefined : await findAuthor(post.author, actors)
+  if (!actor) return undefined
+  const address = actor.id === sender.actor && sender.address ? sender.address : nameAuthor(actor)
+  return {
+    nativeId: post.id,
+    author: { address, ...(actor.name && { display_name: actor.name }) },
+    parts: post.parts,
+    at: isoTime(saneTime(post.published, now())),
+    principal: actor.id,
+  }
+}
+
+/** Names the author within the text, for those who read the text alone. */
+function markQuoted(entry: BackgroundEntry): BackgroundEntry {
+  const heading = `Quoted post, by ${entry.author.address}:`
+  const mark = (part: Part): Part =>
+    part.kind === 'text' ? { ...part, content: `${heading}\n\n${part.content}` } : part
+  return { ...entry, parts: entry.parts.map(mark), isQuoted: true }
+}
+
+async function findAuthor(iri: Iri, actors: EntryDeps['actors']): Promise<RemoteActor | undefined> {
+  try {
+    return await actors.find(iri)
+  } catch (error) {
+    if (error instanceof Unavailable || error instanceof Undeliverable || error instanceof Rejection) return undefined
+    throw error
+  }
+}
+
+function nameAuthor({ username, host }: RemoteActor): string {
+  return `@${username ?? '~unconfirmed'}@${host}`
+}
+
+/** A time that has not come yet is none. */
+function saneTime(published: number | undefined, now: number): number {
+  return published !== undefined && published > 0 && published <= now ? published : now
+}
+
+interface TimeBudget {
+  isOver(): boolean
+  /** The result of `work`, or undefined when the time is over first; the work itself continues. */
+  within<Result>(work: Promise<Result>): Promise<Result | undefined>
+  /** Stops the timer. */
+  end(): void
+}
+
+/** Over after `ms`, or when `signal` aborts. */
+function startTimeBudget({ sleep }: Pick<Platform, 'sleep'>, ms: number, signal: AbortSignal): TimeBudget {
+  const controller = new AbortController()
+  const stop = () => controller.abort()
+  signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
+  let isOver = false
+  const over = sleep(ms, controller.signal).then(() => {
+    isOver = true
+    return undefined
+  })
+  return {
+    isOver: () => isOver,
+    within: work => Promise.race([work, over]),
+    end() {
+      signal.removeEventListener('abort', stop)
+      stop()
+    },
+  }
+}
+
+/** To be called once, when a walk is over; `isStalled`: it took all the time there is. */
+type EndWalk = (isStalled: boolean) => void
+
+/** Starts a walk for a sender (an actor's IRI); undefined when the sender may not start another one. */
+type BeginWalk = (sender: string) => EndWalk | undefined
+
+const stalledMs = 60_000
+const maxSenders = 2_000
+
+/**
+ * A walk makes a turn wait, and its thread with it. A sender who names hosts that hang must not block all turns, nor
+ * the threads of others for long.
+ */
+function createWalkLimit(now: () => number): BeginWalk {
+  const walking = new Map<string, number>()
+  const stalls = createExpiringMap<number>(maxSenders, now)
+  let total = 0
+
+  function isOpen(sender: string, host: string): boolean {
+    if (total >= atOnce.inAll || (walking.get(host) ?? 0) >= atOnce.ofHost) return false
+    return (stalls.get(sender) ?? 0) < stalled.ofSender && (stalls.get(host) ?? 0) < stalled.ofHost
+  }
+
+  function count(host: string, change: 1 | -1): void {
+    total += change
+    const counted = (walking.get(host) ?? 0) + change
+    if (counted > 0) walking.set(host, counted)
+    else walking.delete(host)
+  }
+
+  return sender => {
+    const host = findHost(sender) ?? ''
+    if (!isOpen(sender, host)) return undefined
+    count(host, 1)
+    return isStalled => {
+      count(host, -1)
+      if (!isStalled) return
+      for (const name of [sender, host]) stalls.set(name, (stalls.get(name) ?? 0) + 1, stalledMs)
+    }
+  }
 }

@@ -1,6 +1,6 @@
 import { Unavailable } from '@postern/core'
 import { expect, test } from 'vitest'
-import { createHostQueues } from './host-queues.ts'
+import { createHostQueues } from './remote-posts.ts'
 
 test('one host gets one request at a time, in order, while other hosts get theirs', async () => {
   const run = createHostQueues(9)

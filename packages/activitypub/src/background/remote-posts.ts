@@ -1,23 +1,21 @@
+import type { Part } from '@postern/core'
 import { Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { createRateLimit } from '@postern/limits'
-import { createExpiringMap } from '../cache/expiring-map.ts'
-import { createSharedWork } from '../cache/shared-work.ts'
-import type { Iri } from '../format/iri.ts'
-import type { IsBlocked } from '../peers/blocklist.ts'
-import type { FetchDocument } from '../peers/document-fetch.ts'
-import { createHostQueues } from './host-queues.ts'
-import type { RemotePost } from './remote-post.ts'
-import { findCanonicalIri, parsePost } from './remote-post.ts'
+import { createExpiringMap, createSharedWork } from '../cache/cache.ts'
+import type { Iri, JsonObject } from '../format/document.ts'
+import { asObject, checkPost, idOf, idsOf, isOnOrigin, isReadablePost, parseIri, textOf } from '../format/document.ts'
+import { isOpen, readVisibility } from '../format/own-posts.ts'
+import { readNote } from '../html/note-reading.ts'
+import type { IsBlocked, LookUpDeps } from '../peers/actors.ts'
+import { isBlockedPart } from '../peers/actors.ts'
 
 export interface RemotePosts {
   /** The post behind this IRI, from memory or from its origin; undefined when it cannot be had. Never throws for a peer. */
   find(iri: Iri): Promise<RemotePost | undefined>
 }
 
-interface RemotePostDeps {
-  readonly fetchDocument: FetchDocument
+interface RemotePostDeps extends LookUpDeps {
   readonly isBlocked: IsBlocked
-  now(): number
 }
 
 /**
@@ -111,4 +109,101 @@ function keepMissing(error: unknown): number {
   if (error instanceof Rejection && error.code === 'rate_limited') return 0
   if (error instanceof Undeliverable || error instanceof Rejection) return keepMs.refused
   throw error
+}
+
+/** A post of a peer, as its own server shows it to everyone. */
+export interface RemotePost {
+  readonly id: string
+  readonly author: Iri
+  readonly parts: readonly Part[]
+  readonly inReplyTo: string | undefined
+  /** The publication date that its server gives, ms. */
+  readonly published: number | undefined
+}
+
+/** UTF-16 code units of one post's text; the rest of a longer one is cut off. */
+const maxText = 16_384
+/** Of the attachments: how many, and UTF-16 code units of each as JSON. */
+const maxAttached = { parts: 16, size: 4_096 } as const
+
+const nobodyHere = { isOwnMention: () => false, addresses: [] }
+
+/**
+ * Reads a post fetched from the origin of `iri`. It takes public posts only: what our server may read is not meant for
+ * everyone who names it in a reply.
+ * @throws Undeliverable it is not that post, no post, or not public
+ * @throws Rejection `malformed`, `too_large`
+ */
+function parsePost(document: unknown, iri: Iri, isBlocked: IsBlocked): RemotePost {
+  const json = asObject(document)
+  if (!json || json.id !== iri.href) throw refusePost('the document is of another post')
+  if (!isReadablePost(json)) throw refusePost('the document is no post')
+  checkPost(json)
+  const visibility = readVisibility(json, undefined)
+  if (!visibility || !isOpen(visibility)) throw refusePost('it is not for everybody')
+  return {
+    id: iri.href,
+    author: readAuthor(json, iri),
+    parts: readParts(json, isBlocked),
+    inReplyTo: idOf(json.inReplyTo),
+    published: readTime(json.published),
+  }
+}
+
+/** Another id that a document fetched from `iri` has on the same origin: a page's address leads to it. */
+function findCanonicalIri(document: unknown, iri: Iri): Iri | undefined {
+  const id = textOf(asObject(document)?.id)
+  return id && id !== iri.href && isOnOrigin(id, iri.origin) ? parseIri(id, "the post's id") : undefined
+}
+
+/** Only an actor of its own origin can have written it (FEP-fe34). */
+function readAuthor(json: JsonObject, { origin }: Iri): Iri {
+  const author = idsOf(json.attributedTo).find(id => isOnOrigin(id, origin))
+  if (!author) throw refusePost('it is attributed to nobody on its own host')
+  return parseIri(author, "the post's author")
+}
+
+/** Text without what was hidden; quotes, links and files stay addresses, and those of blocked hosts are left out. */
+function readParts(json: JsonObject, isBlocked: IsBlocked): readonly Part[] {
+  const [spoken, ...attached] = readNote(json, nobodyHere).parts
+  const kept = attached
+    .filter(part => !isBlockedPart(part, isBlocked) && JSON.stringify(part).length <= maxAttached.size)
+    .slice(0, maxAttached.parts)
+  return spoken?.kind === 'text' ? [{ ...spoken, content: cutText(spoken.content) }, ...kept] : kept
+}
+
+/** Never within a surrogate pair. */
+function cutText(text: string): string {
+  return text.length <= maxText ? text : `${text.slice(0, maxText).replace(/[\ud800-\udbff]$/, '')} […]`
+}
+
+function readTime(value: unknown): number | undefined {
+  const time = Date.parse(textOf(value) ?? '')
+  return Number.isNaN(time) ? undefined : time
+}
+
+function refusePost(problem: string): Undeliverable {
+  return new Undeliverable(`Cannot read post: ${problem}`)
+}
+
+/**
+ * Runs `work` when nothing else runs for this host: one at a time, in the order of the calls.
+ * @throws Unavailable when too many wait, or when the result is no longer wanted at its turn
+ */
+type RunInHostQueue = <Result>(host: string, work: () => Promise<Result>) => Promise<Result>
+
+export function createHostQueues(maxLength: number): RunInHostQueue {
+  const queues = new Map<string, { last: Promise<unknown>; length: number }>()
+  return async function runInHostQueue(host, work) {
+    const queue = queues.get(host) ?? { last: Promise.resolve(), length: 0 }
+    if (queue.length >= maxLength) throw new Unavailable('Cannot fetch: too many wait for its host')
+    const run = queue.length > 0 ? queue.last.then(work, work) : work()
+    queues.set(host, Object.assign(queue, { last: run, length: queue.length + 1 }))
+    try {
+      return await run
+    } finally {
+      queue.length -= 1
+      if (queue.length === 0) queues.delete(host)
+    }
+  }
 }

@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Log } from '@postern/core'
-import { ConfigError } from '@postern/core'
+import { ConfigError, toAsciiDomain } from '@postern/core'
 import type { ActivityPubConfig } from '../config.ts'
-import type { DomainFile, DomainFileUse } from './file.ts'
-import { parseDomainFile } from './file.ts'
 
 /**
  * The configuration with what its files of domains list, read once. Paths start at the configuration file.
@@ -76,4 +74,127 @@ function reportSkipped(
   if (obfuscated.length === 0) return
   const skipped = { key, file, count: obfuscated.length, lines: obfuscated.slice(0, maxShown) }
   log.warn(skipped, 'domains hidden by asterisks are not blocked: nobody can tell which they are')
+}
+
+/** What a file of domains holds. */
+interface DomainFile {
+  readonly domains: readonly string[]
+  /** Lines whose domain is hidden in part (`exa***le.com`): nobody can tell which it is. */
+  readonly obfuscated: readonly number[]
+  /** How many rows are no blocks: `silence` and `noop`, which only change what people are shown. */
+  readonly milder: number
+}
+
+interface DomainFileFault {
+  readonly line: number
+  readonly problem: string
+  readonly fix: string
+}
+
+type DomainFileUse = 'block' | 'allow'
+
+/** What Mastodon does to a domain, and whether that keeps it out. */
+const severities: ReadonlyMap<string, boolean> = new Map([
+  ['suspend', true],
+  ['silence', false],
+  ['limit', false],
+  ['noop', false],
+])
+
+/** Mastodon's export of domain blocks or allows (with its header), or one domain a line (`#` begins a comment). Pure. */
+function parseDomainFile(text: string, use: DomainFileUse): DomainFile | DomainFileFault {
+  const body = text.replace(/^\uFEFF/, '')
+  if (!/^\s*"?#?domain"?\s*(,|\r|\n|$)/i.test(body)) return collectDomains(readLines(body))
+  const rows = parseCsv(body)
+  if ('brokenAt' in rows) {
+    return {
+      line: rows.brokenAt,
+      problem: 'a quotation mark does not end',
+      fix: 'Correct it, or export the list again.',
+    }
+  }
+  return readExport(rows, use)
+}
+
+interface Listed {
+  readonly line: number
+  readonly domain: string
+}
+
+function readLines(text: string): readonly Listed[] {
+  return text
+    .split(/\r\n|\n|\r/)
+    .map((content, index) => ({ line: index + 1, domain: content.replace(/(^|\s)#.*$/, '').trim() }))
+    .filter(({ domain }) => domain !== '')
+}
+
+function readExport(all: readonly CsvRow[], use: DomainFileUse): DomainFile | DomainFileFault {
+  const [header, ...rest] = all.filter(({ cells }) => cells.some(cell => cell.trim() !== ''))
+  const names = header?.cells.map(cell => cell.trim().toLowerCase().replace(/^#/, '')) ?? []
+  const severityAt = names.indexOf('severity')
+  if (use === 'allow' && severityAt >= 0) {
+    const problem = 'it is a list of blocks: it has a column "severity"'
+    return { line: header?.line ?? 1, problem, fix: 'Name it under activitypub.block_files, or remove the column.' }
+  }
+  const rows = rest.map(({ line, cells }) => ({
+    line,
+    domain: cells[0]?.trim() ?? '',
+    // Without the column, Mastodon suspends.
+    severity: cells[severityAt]?.trim().toLowerCase() || 'suspend',
+  }))
+  const odd = rows.find(({ severity }) => !severities.has(severity))
+  if (odd) {
+    const fix = `Use one of ${[...severities.keys()].join(', ')}.`
+    return { line: odd.line, problem: `"${odd.severity}" is not a severity`, fix }
+  }
+  const blocks = rows.filter(({ severity }) => severities.get(severity))
+  return collectDomains(blocks, rows.length - blocks.length)
+}
+
+function collectDomains(listed: readonly Listed[], milder = 0): DomainFile | DomainFileFault {
+  const isHidden = ({ domain }: Listed) => domain.includes('*')
+  const named = listed
+    .filter(entry => !isHidden(entry))
+    .map(entry => ({ ...entry, ascii: toAsciiDomain(entry.domain) }))
+  const bad = named.find(({ ascii }) => ascii === undefined)
+  if (bad) {
+    const fix = 'Correct or remove it. A list with further columns needs the header line that Mastodon exports.'
+    return { line: bad.line, problem: `"${bad.domain.slice(0, 80)}" is not a domain name`, fix }
+  }
+  return {
+    domains: named.flatMap(({ ascii }) => ascii ?? []),
+    obfuscated: listed.filter(isHidden).map(({ line }) => line),
+    milder,
+  }
+}
+
+/** One row of a CSV file (RFC 4180), and the line it begins on. */
+interface CsvRow {
+  readonly line: number
+  readonly cells: readonly string[]
+}
+
+const cellPattern = /(?:"((?:[^"]|"")*)"|((?!")[^,\r\n]*))(,|\r\n|\n|\r|$)/y
+
+/** Quoted cells may hold commas, quotes and line breaks. `brokenAt` is the line of a quote that does not end where a cell does. */
+function parseCsv(text: string): readonly CsvRow[] | { readonly brokenAt: number } {
+  const rows: CsvRow[] = []
+  let cells: string[] = []
+  let line = 1
+  let start = 1
+  let at = 0
+  while (at < text.length || cells.length > 0) {
+    cellPattern.lastIndex = at
+    const match = cellPattern.exec(text)
+    if (!match) return { brokenAt: line }
+    const [all, quoted, plain = '', end] = match
+    cells.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'))
+    line += all.match(/\r\n|\n|\r/g)?.length ?? 0
+    at += all.length
+    if (end === ',') continue
+    rows.push({ line: start, cells })
+    cells = []
+    start = line
+  }
+  return rows
 }

@@ -1,8 +1,7 @@
 import { decodeEntities, escapeHtml } from '@postern/core'
-import { findWebAddress } from '../format/iri.ts'
-import { readAttributes } from './attributes.ts'
-import type { HtmlToken } from './tokens.ts'
-import { readHtml } from './tokens.ts'
+import { findWebAddress } from '../format/document.ts'
+import type { HtmlToken } from './visible-length.ts'
+import { readHtml } from './visible-length.ts'
 
 /** The elements that servers of this network show. All others are dropped, and their text stays. */
 const allowed: ReadonlySet<string> = new Set(
@@ -42,4 +41,19 @@ function closeElement(name: string, out: string[], open: string[]): void {
 
 function closeDownTo(depth: number, out: string[], open: string[]): void {
   while (open.length > depth) out.push(`</${open.pop()}>`)
+}
+
+const attributePattern = /([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+)))?/g
+const maxAttributes = 32
+
+/** Attributes of a start tag, names in lower case; of repeated ones the first counts, as in browsers. */
+function readAttributes(text: string): ReadonlyMap<string, string> {
+  const attributes = new Map<string, string>()
+  if (!text) return attributes
+  for (const [, name = '', double, single, bare] of text.slice(0, 8_192).matchAll(attributePattern)) {
+    if (attributes.size === maxAttributes) break
+    const key = name.toLowerCase()
+    if (!attributes.has(key)) attributes.set(key, decodeEntities(double ?? single ?? bare ?? ''))
+  }
+  return attributes
 }

@@ -1,13 +1,11 @@
 import type { AgentDirectory, Intake, KnownMessage, RelationEffect, Store, TurnQuota, Withdrawal } from '@postern/core'
 import type { ActivityPubConfig } from '../config.ts'
-import type { JsonObject } from '../format/reading.ts'
-import type { RemoteActors } from '../peers/actor-cache.ts'
-import type { IsBlocked } from '../peers/blocklist.ts'
+import type { JsonObject } from '../format/document.ts'
+import { isOpen, parsePieceId, parsePostIri, postIri, readRendering } from '../format/own-posts.ts'
+import type { IsBlocked, RemoteActors } from '../peers/actors.ts'
+import type { FetchCreatedPost } from '../peers/document-fetch.ts'
 import type { ForeignInboxes } from '../peers/foreign-inbox.ts'
-import type { FetchCreatedPost } from '../posts/created-post.ts'
-import type { ProvenActivity } from '../proofs/proven-activity.ts'
-import type { NamedActivity } from './named-activity.ts'
-import type { OwnPost } from './own-post.ts'
+import type { NamedActivity, ProvenActivity } from '../proofs/proven-activity.ts'
 
 /** The objects of this gateway that an activity refers to, looked up once. */
 export interface Findings {
@@ -71,4 +69,51 @@ export interface ActivityKind {
 export interface Readdressed {
   readonly agent: string
   readonly effect: Extract<RelationEffect, { kind: 'relate' }>
+}
+
+/** The effect of a delivery: nothing, to forget an actor that is gone, or what its kind of activity does. */
+export type ResolvedDelivery =
+  | 'nothing'
+  | { readonly gone: string }
+  | { readonly kind: ActivityKind; readonly resolved: ResolvedActivity }
+
+/** An agent's post that a peer reacts to. */
+interface OwnPost {
+  readonly agent: string
+  /** Its IRI. */
+  readonly id: string
+  readonly thread_id: string
+  /** The id of its thread. */
+  readonly scope: string
+}
+
+interface OwnPostLookups {
+  readonly agents: AgentDirectory
+  readonly store: Pick<Store, 'findResponse' | 'findRelation'>
+}
+
+/** An own post that this actor may read. For all others it does not exist. */
+export async function findOwnPost(
+  iri: string,
+  reader: string,
+  { agents, store }: OwnPostLookups,
+): Promise<OwnPost | undefined> {
+  const named = parsePostIri(iri, agents)
+  const { responseId, piece } = parsePieceId(named?.id ?? '')
+  const found = named && (await store.findResponse(responseId))
+  if (!found || found.agent !== named.agent || found.via !== 'activitypub' || found.retractedAt) return undefined
+  const { reply, visibility, pieces } = readRendering(found.rendering, found.target, found.response)
+  if (piece >= pieces) return undefined
+  const isReader = isOpen(visibility) || reply?.actor === reader
+  if (!isReader && (visibility !== 'followers' || !(await isFollower(reader, found.agent, store)))) return undefined
+  return {
+    agent: named.agent,
+    id: postIri(agents.origin, named.agent, named.id),
+    thread_id: found.message.thread_id,
+    scope: isOpen(reply?.visibility ?? visibility) ? 'public' : (reply?.actor ?? found.message.id),
+  }
+}
+
+async function isFollower(peer: string, agent: string, store: Pick<Store, 'findRelation'>): Promise<boolean> {
+  return (await store.findRelation({ via: 'activitypub', agent, relation: 'follower', peer })) !== undefined
 }

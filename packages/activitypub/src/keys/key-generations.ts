@@ -1,21 +1,11 @@
+import type { KeyObject } from 'node:crypto'
 import { createPrivateKey, createPublicKey, generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { LookupStore, RotateOptions } from '@postern/core'
 import { isoTime } from '@postern/core'
-import { formatMultikey } from '../signature/multikey.ts'
-import type { DocumentKey, KeyPairs, RequestKey } from './key-pairs.ts'
+import { formatMultikey } from '../signature/public-keys.ts'
 
 const generateInThreadpool = promisify(generateKeyPair)
-
-interface KeyGenerations {
-  /** When each was made, oldest first; the first is made if there is none. */
-  listTimes(path: string): Promise<readonly string[]>
-  /** The oldest that is not revoked, of this many. */
-  findOldest(path: string, count: number): Promise<number>
-  read(actor: string, path: string, generation: number): Promise<KeyPairs>
-  /** With `isRevoking`, those before it count no more. */
-  add(path: string, options?: RotateOptions): Promise<void>
-}
 
 type SecretName = 'main-key' | 'ed25519-key' | 'made-at' | 'revokes'
 
@@ -28,10 +18,7 @@ export function secretName(path: string, name: SecretName, generation = 1): stri
  * Generations are only ever added: each is three secrets, and begins with the last of them, its time. One that revokes those
  * before it has a fourth.
  */
-export function createKeyGenerations(
-  store: Pick<LookupStore, 'secret' | 'hasSecret'>,
-  now: () => number,
-): KeyGenerations {
+export function createKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSecret'>, now: () => number) {
   const secret = (path: string, name: SecretName, generation: number, make: () => Promise<string>) =>
     store.secret(secretName(path, name, generation), make)
 
@@ -48,6 +35,7 @@ export function createKeyGenerations(
     return isMade ? secret(path, 'made-at', generation, async () => isoTime(now())) : undefined
   }
 
+  /** When each was made, oldest first; the first is made if there is none. */
   async function listTimes(path: string): Promise<readonly string[]> {
     const times = [await make(path, 1)]
     for (let time = await findTime(path, 2); time; time = await findTime(path, times.length + 1)) times.push(time)
@@ -56,7 +44,7 @@ export function createKeyGenerations(
 
   return {
     listTimes,
-    async read(actor, path, generation) {
+    async read(actor: string, path: string, generation: number): Promise<KeyPairs> {
       const suffix = suffixOf(generation)
       const request = await secret(path, 'main-key', generation, generateRsaPem)
       const document = await secret(path, 'ed25519-key', generation, generateEd25519Pem)
@@ -67,12 +55,14 @@ export function createKeyGenerations(
         madeAt,
       }
     },
-    async findOldest(path, count) {
+    /** The oldest that is not revoked, of this many. */
+    async findOldest(path: string, count: number): Promise<number> {
       for (let generation = count; generation > 1; generation -= 1)
         if (await store.hasSecret(secretName(path, 'revokes', generation))) return generation
       return 1
     },
-    async add(path, { isRevoking } = {}) {
+    /** With `isRevoking`, those before it count no more. */
+    async add(path: string, { isRevoking }: RotateOptions = {}): Promise<void> {
       const generation = (await listTimes(path)).length + 1
       // First: a new key must never be seen beside one that is revoked.
       if (isRevoking) await secret(path, 'revokes', generation, async () => isoTime(now()))
@@ -105,4 +95,32 @@ async function generateRsaPem(): Promise<string> {
 async function generateEd25519Pem(): Promise<string> {
   const { privateKey } = await generateInThreadpool('ed25519')
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+}
+
+/** The kind of key that signs requests: RSA, which every server verifies. */
+export interface RequestKey extends SigningKey {
+  /** SPKI. */
+  readonly publicKeyPem: string
+}
+
+/** The kind of key that signs documents: Ed25519 (FEP-521a). */
+export interface DocumentKey extends SigningKey {
+  readonly publicKeyMultibase: string
+}
+
+/**
+ * The keys of one generation. Peers cache the public halves, so they are stored before they are shown, and outlive
+ * restarts.
+ */
+export interface KeyPairs {
+  readonly request: RequestKey
+  readonly document: DocumentKey
+  /** ISO 8601 UTC. */
+  readonly madeAt: string
+}
+
+export interface SigningKey {
+  /** IRI of the public half in its actor's document. */
+  readonly id: string
+  readonly privateKey: KeyObject
 }

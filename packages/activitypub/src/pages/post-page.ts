@@ -1,13 +1,18 @@
+import type { AgentProfile, LookupStore, ResponseContext } from '@postern/core'
 import type { PageMarkup } from '@postern/http'
 import { renderHtmlPage } from '@postern/http'
 import { html } from 'hono/html'
-import { describePost } from './describe-post.ts'
-import { renderPostPreview } from './open-graph.ts'
+import { findWebAddress } from '../format/document.ts'
+import { postIri } from '../format/own-posts.ts'
+import type { IsBlocked } from '../peers/actors.ts'
+import type { FoundPost } from '../posts/posts.ts'
+import { idOfPiece } from '../posts/render.ts'
+import { describeOwnPost, describePeerPost } from './cards.ts'
 import type { Author, PostCard } from './post-card.ts'
-import { renderCard } from './post-card.ts'
+import { describePost, renderCard } from './post-card.ts'
 
 /** A public post and its place in the thread. */
-export interface PostView {
+interface PostView {
   readonly post: PostCard
   readonly siteName: string
   /** The post it answers, where we hold it. */
@@ -20,15 +25,8 @@ export interface PostView {
   readonly isIndexable: boolean
 }
 
-export function renderPostPage({
-  post,
-  siteName,
-  answered,
-  answers,
-  next,
-  replies,
-  isIndexable,
-}: PostView): PageMarkup {
+export function renderPostPage(view: PostView): PageMarkup {
+  const { post, siteName, answered, answers, next, replies, isIndexable } = view
   const { author, url = '' } = post
   return renderHtmlPage({
     title: `${author.name}: ${describePost(post).slice(0, 80).toWellFormed()}`,
@@ -68,5 +66,78 @@ export function renderMissingPage(isGone: boolean): PageMarkup {
   return renderHtmlPage({
     title: isGone ? 'Gone' : 'Nothing is here',
     body: html`<h1>${isGone ? 'Gone' : 'Nothing is here'}</h1><p class="bio">${words}</p>`,
+  })
+}
+
+/** The preview of a link to the post in other programs (Open Graph protocol). Text behind a warning is left out. */
+function renderPostPreview(card: PostCard, siteName: string): PageMarkup {
+  const { author, url, publishedAt, media, warning } = card
+  const picture = warning === undefined ? media.find(({ mediaType }) => mediaType.startsWith('image/'))?.url : undefined
+  const image = picture ?? author.icon
+  return html`<meta property="og:type" content="article">
+<meta property="og:site_name" content="${siteName}">
+<meta property="og:title" content="${author.name} (${author.handle})">
+<meta property="og:description" content="${describePost(card)}">
+<meta name="description" content="${describePost(card)}">
+${url ? html`<meta property="og:url" content="${url}">` : ''}
+${image ? html`<meta property="og:image" content="${image}">` : ''}
+<meta property="article:published_time" content="${publishedAt}">
+<meta name="twitter:card" content="${picture ? 'summary_large_image' : 'summary'}">`
+}
+
+export interface PageDeps {
+  readonly store: Pick<LookupStore, 'readResponseContext'>
+  readonly isBlocked: IsBlocked
+  readonly domain: string
+  readonly origin: string
+}
+
+const maxReplies = 50
+
+/** A post with its neighbours in the thread, as far as they are public. */
+export async function viewPost(found: FoundPost, profile: AgentProfile, deps: PageDeps): Promise<PostView> {
+  const { answered, visibility } = found
+  const { response, rendering, piece = 0 } = answered
+  const { domain, origin, isBlocked } = deps
+  const names = [idOfPiece(answered, piece)]
+  const context = await deps.store.readResponseContext(response.id, { names, limit: maxReplies })
+  const before = piece === 0 && context.answered ? describePeerPost(context.answered, isBlocked) : undefined
+  return {
+    post: describeOwnPost(answered, { profile, domain, origin }),
+    siteName: domain,
+    answered: before,
+    answers: piece > 0 ? idOfPiece(answered, piece - 1) : findAnswered(found, isBlocked),
+    next: piece + 1 < rendering.pieces ? idOfPiece(answered, piece + 1) : undefined,
+    replies: listReplies(context, profile.name, deps),
+    isIndexable: visibility === 'public' && profile.isIndexable === true,
+  }
+}
+
+function findAnswered({ answered: { rendering } }: FoundPost, isBlocked: IsBlocked): string | undefined {
+  const address = findWebAddress(rendering.reply?.object)
+  return address && !isBlocked(new URL(address).hostname) ? address : undefined
+}
+
+function listReplies(
+  { replies }: ResponseContext,
+  agent: string,
+  { isBlocked, origin }: PageDeps,
+): PostView['replies'] {
+  return replies.flatMap(reply => {
+    const post = describePeerPost(reply, isBlocked)
+    return post ? [{ post, ...(reply.response && { answer: postIri(origin, agent, reply.response) }) }] : []
+  })
+}
+
+/** An agent's recent posts under a tag. */
+export function renderTagPage(tag: string, author: Author, posts: readonly PostCard[]): PageMarkup {
+  const { name, handle, url, icon } = author
+  return renderHtmlPage({
+    title: `#${tag} · ${name} (${handle})`,
+    icon,
+    body: html`<h1>#${tag}</h1>
+<p class="meta bio">Recent posts of <a href="${url ?? ''}">${name}</a> under this tag</p>
+${posts.map(post => renderCard(post, 'listed'))}
+<footer>${name} is an automated agent: <code>${handle}</code></footer>`,
   })
 }

@@ -1,12 +1,12 @@
 import type { AgentDirectory, PublicProfile, RelationStore } from '@postern/core'
-import { Rejection } from '@postern/core'
+import { escapeHtml, Rejection } from '@postern/core'
 import { html } from 'hono/html'
 import type { ActivityPubConfig } from '../config.ts'
-import { describeInHtml } from '../words/parts-to-html.ts'
-import { feedAddress } from './feed.ts'
+import { describeInHtml } from '../words/words.ts'
+import type { RecentDeps } from './cards.ts'
+import { listRecentPosts } from './cards.ts'
+import { feedAddress } from './page-routes.ts'
 import { renderCard } from './post-card.ts'
-import type { RecentDeps } from './recent-posts.ts'
-import { listRecentPosts } from './recent-posts.ts'
 
 interface ProfileDeps extends RecentDeps {
   readonly store: RecentDeps['store'] & Pick<RelationStore, 'countRelations'>
@@ -33,4 +33,20 @@ export function createPublicProfiles(deps: ProfileDeps): (agent: string) => Prom
       ...(!isSignedOnly && { feed: feedAddress(agents.origin, name) }),
     }
   }
+}
+
+const followWords: Readonly<Record<ActivityPubConfig['follows'], string>> = {
+  open: 'Follow it from there, too.',
+  manual: 'You may ask to follow it from there; its operator decides.',
+  closed: 'It takes no followers.',
+}
+
+/** How people of the fediverse reach an agent, for its page. */
+export function renderFediverseInvitation(
+  agent: string,
+  domain: string,
+  follows: ActivityPubConfig['follows'],
+): string {
+  const address = escapeHtml(`@${agent}@${domain}`)
+  return `From the fediverse: search for <code>${address}</code> on your own server, then mention it in a post. ${followWords[follows]}`
 }

@@ -1,25 +1,23 @@
 import type { FetchAnswer, Platform } from '@postern/core'
 import { parseUrl, Unavailable, Undeliverable } from '@postern/core'
 import { parseBoundedJson, parseRetryAfter } from '@postern/http'
-import { isOnOrigin } from '../format/iri.ts'
-import { activityAccept, isActivityMediaType } from '../format/vocabulary.ts'
-import type { KeyRing } from '../keys/keys.ts'
-import type { IsBlocked } from './blocklist.ts'
-import { isBlockedAddress } from './blocklist.ts'
-import type { SendSigned } from './double-knock.ts'
-
-/** The origin may say that there is no such document: `gone`, it was here (410); `missing`, it is not (404). */
-export type FetchedDocument =
-  | { readonly state: 'found'; readonly document: unknown }
-  | { readonly state: 'gone' | 'missing' }
-
-/**
- * Fetches an AS2 document from the origin of its own IRI. The instance actor signs the request, because strict servers
- * show nothing to strangers (GoToSocial, Mastodon's secure mode).
- * @throws Unavailable the host did not answer, or asked us to wait
- * @throws Undeliverable there is no such document, it is not served as one, or its host is blocked
- */
-export type FetchDocument = (iri: string) => Promise<FetchedDocument>
+import { createExpiringMap } from '../cache/cache.ts'
+import type { Activity, Iri, JsonObject } from '../format/document.ts'
+import {
+  activityAccept,
+  asObject,
+  checkPost,
+  idOf,
+  idsOf,
+  isActivityMediaType,
+  isOnOrigin,
+  isReadablePost,
+  parseIri,
+  textOf,
+} from '../format/document.ts'
+import type { KeyRing, SendSigned } from '../keys/signing.ts'
+import type { FetchDocument, FetchedDocument, IsBlocked, LookUpDeps } from './actors.ts'
+import { isBlockedAddress, limitLookUps } from './actors.ts'
 
 interface DocumentFetchDeps {
   readonly platform: Pick<Platform, 'now'>
@@ -91,4 +89,78 @@ function waitFor(status: number, headers: Headers, now: number): Unavailable {
 
 function refuseDocument(problem: string, cause?: unknown): Undeliverable {
   return new Undeliverable(`Cannot fetch document: ${problem}`, { cause })
+}
+
+/**
+ * The claimed owner of a key, by its id or by the document under it. It only says where to look: the owner's own
+ * document decides.
+ * @throws Unavailable, Undeliverable, Rejection `rate_limited`, `malformed`
+ */
+export type FindKeyOwner = (key: Iri) => Promise<Iri>
+
+const maxKeys = 5_000
+const keepMs = 86_400_000
+/** Look-ups a minute that strangers can make us do. */
+const keyCeilings = { perHost: 120, inAll: 1_200 } as const
+
+export function createKeyOwners({ fetchDocument, now }: LookUpDeps): FindKeyOwner {
+  const known = createExpiringMap<Iri>(maxKeys, now)
+  const countLookUp = limitLookUps(keyCeilings, now)
+
+  /** Some servers give their keys documents of their own (GoToSocial: `/users/x/main-key`). */
+  async function ask(key: Iri): Promise<Iri> {
+    countLookUp(key.host)
+    const fetched = await fetchDocument(key.href)
+    const owner = fetched.state === 'found' ? readOwner(fetched.document) : undefined
+    if (!owner || !isOnOrigin(owner, key.origin)) throw new Undeliverable('Cannot read key: it names no owner here')
+    return parseIri(owner, "its key's owner")
+  }
+
+  return async function findKeyOwner(key) {
+    const fragment = key.href.indexOf('#')
+    if (fragment >= 0) return parseIri(key.href.slice(0, fragment), "its key's owner")
+    const owner = known.get(key.href) ?? (await ask(key))
+    known.set(key.href, owner, keepMs)
+    return owner
+  }
+}
+
+function readOwner(document: unknown): string | undefined {
+  const json = asObject(document)
+  const listed = asObject(json?.publicKey)
+  return idOf(listed?.owner) ?? idOf(json?.owner) ?? idOf(json?.controller) ?? idOf(json?.id)
+}
+
+/**
+ * The post that a `Create` names by its IRI alone, fetched from its own origin, which is the actor's. Undefined when
+ * its host shows none, or names another author.
+ * @throws Unavailable, Rejection `rate_limited`, `malformed`, `too_large`
+ */
+export type FetchCreatedPost = (activity: Activity) => Promise<JsonObject | undefined>
+
+/** Posts a minute that strangers can make us fetch. */
+const postCeilings = { perHost: 60, inAll: 600 } as const
+
+export function createCreatedPosts({ fetchDocument, now }: LookUpDeps): FetchCreatedPost {
+  const countLookUp = limitLookUps(postCeilings, now)
+  return async function fetchCreatedPost({ json, actor }) {
+    const id = textOf(json.object)
+    if (!id) return undefined
+    countLookUp(actor.host)
+    const post = asObject(await fetchShown(id, fetchDocument))
+    if (post?.id !== id || !isReadablePost(post) || !idsOf(post.attributedTo).includes(actor.href)) return undefined
+    checkPost(post)
+    return post
+  }
+}
+
+/** The delivery is not to blame when the host does not show the post to a server. */
+async function fetchShown(id: string, fetchDocument: FetchDocument): Promise<unknown> {
+  try {
+    const fetched = await fetchDocument(id)
+    return fetched.state === 'found' ? fetched.document : undefined
+  } catch (error) {
+    if (error instanceof Undeliverable) return undefined
+    throw error
+  }
 }

@@ -1,9 +1,8 @@
-import type { Delivery, Platform, Rejection, WithdrawalStore } from '@postern/core'
+import type { Rejection, WithdrawalStore } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
 import { createRateLimit } from '@postern/limits'
-import { findHost } from '../format/iri.ts'
-import { readDeliveryTarget } from '../format/reply-target.ts'
-import type { RemoteActor } from './remote-actor.ts'
+import { findHost } from '../format/document.ts'
+import type { RemoteActor } from './actors.ts'
 
 /**
  * An actor may name an inbox on another host than its own, without asking that host. A peer that invents such actors
@@ -13,7 +12,16 @@ export interface ForeignInboxes {
   /** To be called before an actor is let follow. @throws Rejection `rate_limited` too many lately with an inbox on that host */
   admitFollower(actor: Pick<RemoteActor, 'host' | 'inbox'>): void
   /** Runs `deliver`; who named an inbox that is none follows no more. @throws what `deliver` throws; Unavailable too much lately */
-  watchDelivery<Result>(delivery: Delivery, deliver: () => Promise<Result>): Promise<Result>
+  watchDelivery<Result>(foreign: ForeignDelivery, deliver: () => Promise<Result>): Promise<Result>
+}
+
+/** A delivery to an inbox on another host than its owner's. */
+export interface ForeignDelivery {
+  /** The owner. */
+  readonly peer: string
+  /** The host of the inbox. */
+  readonly host: string
+  readonly isForMany: boolean
 }
 
 /** New followers a minute with inboxes on one host that is not their own, and at once. */
@@ -26,23 +34,17 @@ const deliveriesPerMinute = 60
 /** The address leads to nothing, or to nothing that accepts posts. */
 const noInboxStatuses: ReadonlySet<number | undefined> = new Set([404, 405, 410])
 
-interface ForeignInboxDeps {
-  readonly store: Pick<WithdrawalStore, 'withdraw'>
-  readonly platform: Pick<Platform, 'now'>
-}
-
-export function createForeignInboxes({ store, platform }: ForeignInboxDeps): ForeignInboxes {
-  const now = () => platform.now()
+export function createForeignInboxes(store: Pick<WithdrawalStore, 'withdraw'>, now: () => number): ForeignInboxes {
   const limit = createRateLimit(followers, now)
   const deliveries = createRateLimit({ perMinute: deliveriesPerMinute }, now)
 
   /** A copy for many is not postponed: all others with this inbox would wait behind it. */
-  function takeDelivery(host: string, { broadcast }: Delivery): void {
+  function takeDelivery({ host, isForMany }: ForeignDelivery): void {
     const problem = 'Cannot deliver: too much lately for inboxes that others named on this host'
     try {
       deliveries.take(host)
     } catch (cause) {
-      if (broadcast !== undefined) throw new Undeliverable(problem, { cause })
+      if (isForMany) throw new Undeliverable(problem, { cause })
       const { retryAfter = 60 } = cause as Rejection
       throw new Unavailable(problem, { retryAfter, isHearsay: true, cause })
     }
@@ -53,28 +55,17 @@ export function createForeignInboxes({ store, platform }: ForeignInboxDeps): For
       const inboxHost = findHost(inbox ?? '')
       if (inboxHost && inboxHost !== host) limit.take(inboxHost)
     },
-    async watchDelivery(delivery, deliver) {
-      const foreign = findForeign(delivery)
-      if (!foreign) return deliver()
-      const { peer, host } = foreign
-      takeDelivery(host, delivery)
+    async watchDelivery(foreign, deliver) {
+      takeDelivery(foreign)
       try {
         return await deliver()
       } catch (error) {
         if (error instanceof Undeliverable && noInboxStatuses.has(error.status))
-          await store.withdraw('activitypub', [{ kind: 'end_relations', peer }])
+          await store.withdraw('activitypub', [{ kind: 'end_relations', peer: foreign.peer }])
         throw error instanceof Unavailable ? toHearsay(error) : error
       }
     },
   }
-}
-
-/** The owner and the host of the inbox, when it is another host than the owner's. */
-function findForeign(delivery: Delivery): { readonly peer: string; readonly host: string } | undefined {
-  const target = readDeliveryTarget(delivery)
-  if (!('inbox' in target) || target.peer === undefined) return undefined
-  const host = findHost(target.inbox)
-  return host === undefined || host === findHost(target.peer) ? undefined : { peer: target.peer, host }
 }
 
 function toHearsay(cause: Unavailable): Unavailable {

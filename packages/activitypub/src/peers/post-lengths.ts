@@ -1,4 +1,4 @@
-import { asObject } from '../format/reading.ts'
+import { asObject } from '../format/document.ts'
 
 /** Mastodon's own limit, which every server can be expected to accept. */
 export const commonLength = 500

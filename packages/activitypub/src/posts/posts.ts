@@ -1,12 +1,10 @@
 import type { FoundResponse, LookupStore, ShowRequirement, Visibility } from '@postern/core'
 import { Rejection } from '@postern/core'
-import type { RemoteActor } from '../peers/remote-actor.ts'
-import type { Handles } from '../peers/webfinger.ts'
-import { everybodyCalled, findCalled, ownNames } from './people-called.ts'
-import { parsePieceId, partsOfPiece } from './pieces.ts'
-import { presentPost } from './present.ts'
+import { parsePieceId, readRendering } from '../format/own-posts.ts'
+import type { RemoteActor } from '../peers/actors.ts'
+import type { Handles } from '../peers/host-lookups.ts'
+import { findCalled, ownNames, partsOfPiece, presentPost } from './address-answer.ts'
 import type { Answered } from './render.ts'
-import { readRendering } from './rendering.ts'
 
 export interface PostsDeps {
   readonly store: Pick<LookupStore, 'findResponse'>
@@ -40,7 +38,8 @@ export async function findPost(
   const { reply, visibility } = rendering
   if (piece >= rendering.pieces) return undefined
   const reached = { own: ownNames(agent, message.recipient, gateway.origin), author: reply?.address }
-  const others = everybodyCalled(findCalled(response, rendering, reached))
+  const { chosen, named } = findCalled(response, rendering, reached)
+  const others = [...chosen, ...named]
   const mentions = others.flatMap(name => {
     const href = handles.recall(name)
     return href ? [{ href, name, url: href }] : []

@@ -1,10 +1,9 @@
 import type { NormalizedResponse, Part, Visibility } from '@postern/core'
 import { expect, test } from 'vitest'
-import type { ReplyTarget } from '../format/reply-target.ts'
-import { toJson } from '../format/reply-target.ts'
+import type { ReplyTarget } from '../format/own-posts.ts'
+import { readRendering, toJson } from '../format/own-posts.ts'
 import type { Answered } from './render.ts'
 import { renderCreate, renderNote } from './render.ts'
-import { readRendering } from './rendering.ts'
 
 const origin = 'https://agents.test'
 const everybody = 'https://www.w3.org/ns/activitystreams#Public'

@@ -1,17 +1,20 @@
-import type { Json, NormalizedResponse, Part } from '@postern/core'
-import { findWebAddress } from '../format/iri.ts'
-import { activityIri, agentIris, postIri, tagIri } from '../format/own-iris.ts'
-import type { ReplyTarget } from '../format/reply-target.ts'
-import { activityStreams, publicCollection } from '../format/vocabulary.ts'
-import type { LinkedWords } from '../words/link-words.ts'
-import { linkWords } from '../words/link-words.ts'
-import type { Mentioned } from '../words/mention-link.ts'
-import { writeMention } from '../words/mention-link.ts'
-import { partsToHtmlOnce } from '../words/parts-to-html.ts'
-import { tagKey } from '../words/words-called.ts'
-import { othersMentioned } from './people-called.ts'
-import { partsOfPiece, pieceId } from './pieces.ts'
-import type { Rendering } from './rendering.ts'
+import type { Delivery, Json, NormalizedResponse, Part, ShowRequirement } from '@postern/core'
+import { Undeliverable } from '@postern/core'
+import { createExpiringMap } from '../cache/cache.ts'
+import { activityStreams, findWebAddress, publicCollection } from '../format/document.ts'
+import type { DeliveryTarget, Rendering, ReplyTarget, Revision } from '../format/own-posts.ts'
+import {
+  activityIri,
+  agentIris,
+  pieceId,
+  postIri,
+  readDeliveryTarget,
+  readRendering,
+  tagIri,
+} from '../format/own-posts.ts'
+import type { LinkedWords, Mentioned } from '../words/words.ts'
+import { linkWords, partsToHtmlOnce, tagKey, writeMention } from '../words/words.ts'
+import { othersMentioned, partsOfPiece, presentPost } from './address-answer.ts'
 
 /** The data of a response that its rendering needs. */
 export interface Answered {
@@ -32,7 +35,7 @@ export interface Answered {
 
 export type JsonMembers = { readonly [name: string]: Json | undefined }
 
-export const postContext: Json = [
+const postContext: Json = [
   activityStreams,
   {
     sensitive: 'as:sensitive',
@@ -116,7 +119,7 @@ const audiences: Record<Rendering['visibility'], (followers: string, people: rea
   direct: (_, people) => ({ to: people, cc: [] }),
 }
 
-export function renderAudience(answered: Answered): Audience {
+function renderAudience(answered: Answered): Audience {
   const { origin, agent, rendering } = answered
   const people = mentionedBy(answered).map(({ href }) => href)
   return audiences[rendering.visibility](agentIris(origin, agent).followers, people)
@@ -168,4 +171,111 @@ function addressOf(
 ): string | undefined {
   if (ref.kind === 'content_addressed') return fileAddress?.(ref.digest) ?? findWebAddress(ref.url)
   return ref.kind === 'url' ? findWebAddress(ref.url) : undefined
+}
+
+/** A rendered delivery: the document, and the agent's message it comes from, if any. */
+export interface OutgoingActivity {
+  readonly document: Json
+  readonly said?: { readonly answered: Answered; readonly revision: Revision | undefined } | undefined
+  /** The document goes to many. */
+  readonly isBroadcast: boolean
+}
+
+interface OutgoingDeps {
+  readonly origin: string
+  readonly fileAddress: Answered['fileAddress']
+  readonly showRequirement?: ShowRequirement | undefined
+}
+
+const maxRemembered = 100
+const rememberMs = 300_000
+
+/** Renders deliveries; what goes to many is rendered once. What it returns throws Undeliverable when there is nothing to say. */
+export function createDeliveryRenderer(gateway: OutgoingDeps, now: () => number) {
+  const broadcasts = createExpiringMap<OutgoingActivity>(maxRemembered, now)
+  return function renderRemembered(delivery: Delivery): OutgoingActivity {
+    const target = readDeliveryTarget(delivery)
+    const key = delivery.broadcast === undefined ? undefined : nameOf(delivery, target)
+    const known = key && broadcasts.get(key)
+    if (known) return known
+    const rendered = renderDelivery(delivery, target, gateway)
+    if (key) broadcasts.set(key, rendered, rememberMs)
+    return rendered
+  }
+}
+
+/** Changed words have another revision; a response that is withdrawn in the meantime is not delivered. */
+function nameOf({ message, response }: Delivery, { handshake, piece, revision }: DeliveryTarget): string {
+  return JSON.stringify([message.id, response?.id, piece, revision?.id, handshake])
+}
+
+function renderDelivery(delivery: Delivery, target: DeliveryTarget, gateway: OutgoingDeps): OutgoingActivity {
+  const isBroadcast = delivery.broadcast !== undefined
+  if (target.handshake !== undefined) return { document: target.handshake, isBroadcast }
+  const said = readSaid(delivery, target, gateway)
+  return { said, document: renderSaid(said), isBroadcast }
+}
+
+function readSaid(
+  { agent, message, response, rendering: kept }: Delivery,
+  { piece, revision, ...rest }: DeliveryTarget,
+  { origin, fileAddress, showRequirement }: OutgoingDeps,
+): NonNullable<OutgoingActivity['said']> {
+  if (!response) throw new Undeliverable('Cannot deliver: there is no answer to render')
+  const reply = 'reply' in rest ? (rest.reply as Json) : null
+  const rendering = readRendering(kept, reply, response)
+  const shown = presentPost(response, message, rendering, showRequirement)
+  const answered = { origin, agent, response: shown, rendering, piece, fileAddress }
+  return { answered, revision }
+}
+
+/** The document as it is with these people named in it. Pure. */
+export function renderSaid(
+  { answered, revision }: NonNullable<OutgoingActivity['said']>,
+  mentions: readonly Mentioned[] = [],
+): JsonMembers {
+  const naming = mentions.length > 0 ? { ...answered, mentions } : answered
+  return revision ? renderRevision(naming, revision) : renderCreate(naming)
+}
+
+/** The operator's view. A delivery to many keeps only the name. Pure. */
+export function describeOutgoing({ document, isBroadcast }: OutgoingActivity): Json {
+  if (!isBroadcast || typeof document !== 'object' || document === null || Array.isArray(document)) return document
+  const { id = null, type = null, object = null } = document as JsonMembers
+  return { id, type, object: (object as JsonMembers | null)?.id ?? object }
+}
+
+/** The `Update` or `Delete` of one post. A post that the new words no longer need is deleted. Pure. */
+function renderRevision(answered: Answered, revision: Revision): JsonMembers {
+  const { response, rendering, piece = 0 } = answered
+  const isLeft = revision.act === 'edit' && partsOfPiece(response.parts, rendering, piece) !== undefined
+  return isLeft ? renderUpdate(answered, revision) : renderDelete(answered, revision)
+}
+
+function renderUpdate(answered: Answered, { id, at }: Revision): JsonMembers {
+  const { '@context': context, ...note } = renderNote({ ...answered, editedAt: at })
+  return {
+    '@context': context,
+    id: `${String(note.id)}/updates/${id}`,
+    type: 'Update',
+    actor: note.attributedTo,
+    published: at,
+    to: note.to,
+    cc: note.cc,
+    object: note,
+  }
+}
+
+function renderDelete(answered: Answered, { id, at }: Revision): JsonMembers {
+  const { origin, agent, piece = 0 } = answered
+  const post = idOfPiece(answered, piece)
+  return {
+    '@context': postContext,
+    id: `${post}/deletes/${id}`,
+    type: 'Delete',
+    actor: agentIris(origin, agent).actor,
+    published: at,
+    ...renderAudience(answered),
+    object: { id: post, type: 'Tombstone' },
+  }
 }

@@ -1,14 +1,20 @@
+import type { KeyObject } from 'node:crypto'
+import { verify } from 'node:crypto'
 import type { Proof } from '@postern/core'
-import { Rejection, Unavailable, Undeliverable } from '@postern/core'
-import type { Activity } from '../format/activity.ts'
-import { isOnOrigin } from '../format/iri.ts'
-import type { JsonObject } from '../format/reading.ts'
-import { asObject, listOf, textOf } from '../format/reading.ts'
-import type { RemoteActors } from '../peers/actor-cache.ts'
-import type { RemoteActor } from '../peers/remote-actor.ts'
-import { isForAssertion, isKnownProof, isProofMadeBy, maxProofs } from '../signature/object-proof.ts'
-import { findAmbiguity } from '../signature/plain-json.ts'
-import { isAhead } from '../signature/window.ts'
+import {
+  canonicalizeJson,
+  decodeBase58,
+  hashCanonicalJson,
+  parseJsonText,
+  Rejection,
+  Unavailable,
+  Undeliverable,
+} from '@postern/core'
+import type { Activity, JsonObject } from '../format/document.ts'
+import { asObject, isOnOrigin, listOf, textOf } from '../format/document.ts'
+import { proofSuite } from '../keys/signing.ts'
+import type { RemoteActor, RemoteActors } from '../peers/actors.ts'
+import { isAhead } from '../signature/request-proof.ts'
 
 interface IntegrityClaim {
   readonly activity: Activity
@@ -63,13 +69,19 @@ export async function verifyObjectProof(claim: IntegrityClaim, parts: IntegrityD
   return verdict
 }
 
-interface Proven {
+/** A document that carries its own proof (FEP-8b32). */
+interface ProvenDocument {
+  /** Without `proof`. */
   readonly unsecured: JsonObject
   readonly proof: JsonObject
 }
 
 /** Structure, then whose key, then times, then the signature. */
-async function findFault(proven: Proven, claim: IntegrityClaim, parts: IntegrityDeps): Promise<string | undefined> {
+async function findFault(
+  proven: ProvenDocument,
+  claim: IntegrityClaim,
+  parts: IntegrityDeps,
+): Promise<string | undefined> {
   const { proof } = proven
   const method = textOf(proof.verificationMethod)
   const malformation = findMalformation(proof)
@@ -112,7 +124,7 @@ async function findAssertionKey(id: string, { activity, actor }: IntegrityClaim,
   }
 }
 
-function isIntact(key: Parameters<typeof isProofMadeBy>[0], proven: Proven): boolean {
+function isIntact(key: Parameters<typeof isProofMadeBy>[0], proven: ProvenDocument): boolean {
   try {
     return isProofMadeBy(key, proven)
   } catch (error) {
@@ -131,4 +143,88 @@ function toVerdict(proof: JsonObject, fault: string | undefined): Proof {
     ...(keyId && { key_id: keyId }),
     algorithm: 'eddsa-jcs-2022',
   }
+}
+
+/** For one document; further ones are ignored. */
+export const maxProofs = 4
+
+const signatureLength = 64
+
+/** Whether this is a proof of the one known kind, whoever made it. */
+export function isKnownProof({ type, cryptosuite }: JsonObject): boolean {
+  return type === proofSuite.type && cryptosuite === proofSuite.cryptosuite
+}
+
+function isForAssertion({ proofPurpose }: JsonObject): boolean {
+  return proofPurpose === proofSuite.proofPurpose
+}
+
+/**
+ * Whether `key` (Ed25519) made the proof over the document (vc-di-eddsa §3.3). Older writers hash the document's
+ * context into a proof that does not show it; both readings sign the same words.
+ */
+export function isProofMadeBy(key: KeyObject, { unsecured, proof }: ProvenDocument): boolean {
+  const { proofValue, ...options } = proof
+  const signature = readSignature(proofValue)
+  const document = inContextOf(proof, unsecured)
+  if (!signature || !document || key.asymmetricKeyType !== 'ed25519') return false
+  const hashed = hashCanonicalJson(document)
+  const readings = '@context' in options ? [options] : [options, { ...options, '@context': unsecured['@context'] }]
+  return readings.some(reading => verify(null, Buffer.concat([hashCanonicalJson(reading), hashed]), key, signature))
+}
+
+function readSignature(proofValue: unknown): Uint8Array | undefined {
+  if (typeof proofValue !== 'string' || !proofValue.startsWith('z')) return undefined
+  const bytes = decodeBase58(proofValue.slice(1))
+  return bytes?.length === signatureLength ? bytes : undefined
+}
+
+/** A proof's own context must begin the document's, and is the one that was signed. */
+function inContextOf(proof: JsonObject, unsecured: JsonObject): JsonObject | undefined {
+  const context = proof['@context']
+  if (context === undefined) return unsecured
+  const shown = [unsecured['@context'] ?? []].flat()
+  const signed = [context].flat()
+  const isBeginning = signed.every((entry, at) => canonicalizeJson(entry) === canonicalizeJson(shown[at] ?? null))
+  return isBeginning ? { ...unsecured, '@context': context } : undefined
+}
+
+const tokenPattern =
+  /[ \t\r\n]*(?:"([^"\\]*(?:\\.[^"\\]*)*)"([ \t\r\n]*:)?|([[{])|([\]}])|(-?\d[\d.eE+-]*)|(true|false|null)|,)[ \t\r\n]*/y
+
+/**
+ * The reason why two readers of this text may see different documents; undefined when there is none. Reasons are a
+ * repeated member, or a number that is not canonical (`1.0`, `1e3`, too many digits). The text must be JSON. Linear.
+ */
+export function findAmbiguity(text: string): string | undefined {
+  const open: OpenValue[] = []
+  tokenPattern.lastIndex = text.startsWith('\ufeff') ? 1 : 0
+  while (tokenPattern.lastIndex < text.length) {
+    const token = tokenPattern.exec(text)
+    const fault = token ? findTokenFault(token, open.at(-1)) : 'it cannot be read'
+    if (fault) return fault
+    follow(token?.[3], token?.[4], open)
+  }
+  return undefined
+}
+
+/** The names seen so far in an object; undefined for an array. */
+type OpenValue = Set<string> | undefined
+
+function findTokenFault([, string, colon, , , number]: RegExpExecArray, inside: OpenValue): string | undefined {
+  if (colon !== undefined && isRepeated(string ?? '', inside)) return 'a member is repeated'
+  if (number !== undefined && String(Number(number)) !== number) return 'a number is not in its canonical form'
+  return undefined
+}
+
+function follow(opened: string | undefined, closed: string | undefined, open: OpenValue[]): void {
+  if (opened) open.push(opened === '{' ? new Set() : undefined)
+  if (closed) open.pop()
+}
+
+function isRepeated(written: string, seen: Set<string> | undefined): boolean {
+  const name = written.includes('\\') ? (parseJsonText(`"${written}"`) as string) : written
+  if (!seen || seen.has(name)) return true
+  seen.add(name)
+  return false
 }

@@ -1,6 +1,6 @@
 import type { Json, Proof } from '@postern/core'
-import type { Activity } from '../format/activity.ts'
-import type { RemoteActor } from '../peers/remote-actor.ts'
+import type { Activity } from '../format/document.ts'
+import type { RemoteActor } from '../peers/actors.ts'
 
 export declare const provenBrand: unique symbol
 
@@ -34,3 +34,12 @@ export interface DeletedActor {
   readonly gone: string
   readonly activity?: undefined
 }
+
+/** A proven activity and the name of who sent it. */
+export interface NamedActivity extends ProvenActivity {
+  /** `@user@host` as WebFinger confirms it; absent when it does not, or when nothing needs the name. */
+  readonly address: string | undefined
+}
+
+/** What our own store knew of an activity when it came, by question. What it did not know is not in it. */
+export type Facts = Readonly<Record<string, Json>>

@@ -1,13 +1,19 @@
-import { bullet, indent, indented, quoted } from './block-marks.ts'
-import { carryEmphasis } from './carry-emphasis.ts'
-import { carryHeadings } from './carry-headings.ts'
-import type { Cut, Fragment, PieceLimits } from './cut.ts'
-import { createCut } from './cut.ts'
-import { cutFence } from './cut-fence.ts'
-import { cutParagraph } from './cut-text.ts'
-import { countMarkdown, gaps } from './length/markdown-length.ts'
+import { markdownToPostHtml } from '@postern/markup/markdown'
+import { countText, countVisible } from '../html/visible-length.ts'
+import type { Cut, Fragment, PieceLimits } from './cut-text.ts'
+import { createCut, cutParagraph, cutPlain } from './cut-text.ts'
 import type { BlockKind, SourceBlock } from './source-blocks.ts'
-import { isParagraph, readLines, readSourceBlocks } from './source-blocks.ts'
+import {
+  bullet,
+  fence,
+  heading,
+  indent,
+  indented,
+  isParagraph,
+  quoted,
+  readLines,
+  readSourceBlocks,
+} from './source-blocks.ts'
 
 /** For an item's mark, and for lines of it that become paragraphs. */
 const itemReserve = 4
@@ -141,4 +147,79 @@ function markItem({ text, length }: Fragment, mark: string): Fragment {
 function wrapLines({ text, length }: Fragment, wrap: (line: string) => string): Fragment {
   const lines = text ? text.trimEnd().split('\n') : []
   return { text: lines.map(wrap).join('\n'), length }
+}
+
+/** Each piece of code is fenced like the whole. */
+function cutFence(source: string, limits: PieceLimits): readonly Fragment[] {
+  const [opening = '', ...lines] = readLines(source)
+  const mark = fence.exec(opening)?.[1] ?? ''
+  const isClosed = lines.length > 0 && (lines.at(-1) ?? '').trim().startsWith(mark)
+  const code = (isClosed ? lines.slice(0, -1) : lines).join('')
+  return cutCode(code, limits).map(({ text, length }) => {
+    if (!text) return { text, length }
+    const fencing = lengthenMark(mark, text)
+    const end = text.endsWith('\n') ? '' : '\n'
+    return { text: `${opening.trim().replace(mark, fencing)}\n${text}${end}${fencing}`, length }
+  })
+}
+
+const cutCode = createCut({ units: readLines, measure: countText, gap: 0, finer: cutPlain })
+
+/** A line that was cut may begin with what would end the code. */
+function lengthenMark(mark: string, code: string): string {
+  const char = mark[0] ?? '`'
+  const runs = code.match(char === '~' ? /^[ \t]*~+/gm : /^[ \t]*`+/gm) ?? []
+  const longest = Math.max(0, ...runs.map(run => run.trim().length))
+  return longest < mark.length ? mark : char.repeat(longest + 1)
+}
+
+/** Code, which is passed over; where bold text may begin; where it may end. */
+const boldMark = /`[^`\n]*`|(?<begin>(?<![^\s("'])\*\*(?=[^\s*]))|(?<end>(?<=[^\s*])\*\*)/g
+
+/** Bold text that is cut ends in its piece and begins again in the next. A mark without its like stays what it is. */
+function carryEmphasis(fragments: readonly Fragment[]): readonly Fragment[] {
+  if (isBoldAfter(fragments.map(({ text }) => text).join(''), false)) return fragments
+  let isBold = false
+  return fragments.map(({ text, length }) => {
+    const begin = isBold && text ? '**' : ''
+    isBold = isBoldAfter(text, isBold)
+    const end = isBold && text ? '**' : ''
+    const words = begin ? text.trim() : text.trimEnd()
+    return { text: text && `${begin}${words}${end} `, length }
+  })
+}
+
+function isBoldAfter(text: string, before: boolean): boolean {
+  let isBold = before
+  for (const { groups } of text.matchAll(boldMark)) {
+    if (isBold ? groups?.end : groups?.begin) isBold = !isBold
+  }
+  return isBold
+}
+
+/** A heading at the end of a piece moves to the text below it, if that piece has limit. */
+function carryHeadings(fragments: readonly Fragment[], limits: PieceLimits): readonly Fragment[] {
+  const carried = fragments.map(fragment => ({ ...fragment }))
+  for (const [at, fragment] of carried.entries()) {
+    const next = carried[at + 1]
+    const line = lastLineOf(fragment.text)
+    if (!next || !heading.test(line)) continue
+    const length = countMarkdown(line, Number.POSITIVE_INFINITY) + gaps.block
+    if (next.length + length > limits(at + 1) || (at > 0 && fragment.length <= length)) continue
+    Object.assign(fragment, { text: fragment.text.trimEnd().slice(0, -line.length), length: fragment.length - length })
+    Object.assign(next, { text: `${line}\n\n${next.text}`, length: next.length + length })
+  }
+  return carried
+}
+
+function lastLineOf(text: string): string {
+  const trimmed = text.trimEnd()
+  return trimmed.slice(trimmed.lastIndexOf('\n') + 1)
+}
+
+/** Between paragraphs, and between lines. */
+const gaps = { block: 2, line: 1 } as const
+
+function countMarkdown(source: string, max: number): number {
+  return countVisible(markdownToPostHtml(source), max)
 }

@@ -1,6 +1,6 @@
 import type { Part, TextPart } from '@postern/core'
-import { readPostText } from '../html/to-text.ts'
-import type { Cut, PieceLimits } from './cut.ts'
+import { readPostText } from '../html/note-reading.ts'
+import type { Cut, PieceLimits } from './cut-text.ts'
 import { cutPlain } from './cut-text.ts'
 
 interface Packing {

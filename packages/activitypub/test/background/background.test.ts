@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { publicCollection } from '../../src/format/vocabulary.ts'
+import { publicCollection } from '../../src/format/document.ts'
 import { composeActivity, composeDelete, echoActor } from '../activity.ts'
 import { mention, recall, serveChain, servePost, textsOf } from '../conversation.ts'
 import { origin, readText } from '../gateway.ts'

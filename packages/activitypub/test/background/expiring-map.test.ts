@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createExpiringMap } from '../../src/cache/expiring-map.ts'
+import { createExpiringMap } from '../../src/cache/cache.ts'
 
 // The memory of foreign servers, which can make up as many names as they like.
 

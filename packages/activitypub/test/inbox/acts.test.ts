@@ -1,7 +1,7 @@
 import type { Agent } from '@postern/core'
 import { createPublisher } from '@postern/core'
 import { afterEach, expect, test, vi } from 'vitest'
-import { publicCollection } from '../../src/format/vocabulary.ts'
+import { publicCollection } from '../../src/format/document.ts'
 import { composeActivity, echoActor } from '../activity.ts'
 import { readText } from '../gateway.ts'
 import type { PeerAccount } from '../person.ts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { publicCollection } from '../../src/format/vocabulary.ts'
+import { publicCollection } from '../../src/format/document.ts'
 import { origin } from '../gateway.ts'
 import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { publicCollection } from '../../src/format/vocabulary.ts'
+import { publicCollection } from '../../src/format/document.ts'
 import { composeActivity, composeDelete, composeUpdate, echoActor, objectIdOf } from '../activity.ts'
 import { origin } from '../gateway.ts'
 import { composeNote, postActivity, settlePerson } from '../person.ts'

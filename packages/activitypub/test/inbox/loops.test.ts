@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { publicCollection } from '../../src/format/vocabulary.ts'
+import { publicCollection } from '../../src/format/document.ts'
 import { composeUpdate, echoActor } from '../activity.ts'
 import type { PeerAccount } from '../person.ts'
 import { composeNote, postActivity, settlePerson } from '../person.ts'

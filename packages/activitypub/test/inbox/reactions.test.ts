@@ -1,7 +1,7 @@
 import type { Agent } from '@postern/core'
 import { performActions } from '@postern/core'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { publicCollection } from '../../src/format/vocabulary.ts'
+import { publicCollection } from '../../src/format/document.ts'
 import { composeActivity, composeUndo, echoActor } from '../activity.ts'
 import type { PeerAccount } from '../person.ts'
 import { composeNote, postActivity, settlePerson } from '../person.ts'

@@ -1,8 +1,7 @@
-import type { Declaration } from './declarations.ts'
-import { parseDeclarations, splitOutside, withoutComments } from './declarations.ts'
-import { matchesMedia } from './media.ts'
-import type { CompiledSelector } from './selectors.ts'
-import { compileSelector } from './selectors.ts'
+import type { CompiledSelector, MatchBudget, StyledElement } from './selectors.ts'
+import { compileSelector, matchSelector } from './selectors.ts'
+import type { Declaration } from './values.ts'
+import { expandShorthand, parseDeclarations, splitOutside, toPixels, viewport, withoutComments } from './values.ts'
 
 /** One selector of a rule with what the rule declares. */
 export interface StyleRule {
@@ -83,4 +82,109 @@ function isGroup(prelude: string): boolean {
 function holdsGroup(prelude: string): boolean {
   if (transparentRules.test(prelude)) return true
   return /^@media\b/i.test(prelude) && matchesMedia(prelude.slice(6))
+}
+
+/** The winning value of each property that is declared for an element. */
+export type Styles = ReadonlyMap<string, string>
+
+interface CascadedStyles {
+  readonly sure: Styles
+  /** With what a rule declares that may hold for it; absent where there is none. */
+  readonly possible?: Styles
+}
+
+/** What is left of it is shared by all elements of a document. */
+const maxSteps = 500_000
+/** Heavier than any selector. */
+const [inlineWeight, importantWeight] = [1e7, 1e8]
+
+/** What an element says of itself: by its kind and its attributes, and by its `style`. */
+interface ElementStyles {
+  readonly own: readonly Declaration[]
+  readonly inline: readonly Declaration[]
+}
+
+/** Finds what style sheets declare for elements. */
+export function createCascade(rules: readonly StyleRule[]) {
+  const byKey = Map.groupBy(rules, rule => rule.selector.key)
+  const budget: MatchBudget = { steps: maxSteps }
+
+  function listMatches(element: StyledElement) {
+    const keys = ['*', element.name, ...[...element.classes].map(name => `.${name}`), `#${element.id ?? ''}`]
+    return keys
+      .flatMap(key => byKey.get(key) ?? [])
+      .flatMap(rule => {
+        if (budget.steps <= 0) return []
+        budget.steps -= rule.declarations.length
+        const match = matchSelector(rule.selector, element, budget)
+        return match === 'no' ? [] : [{ rule, isSure: match === 'yes' }]
+      })
+  }
+
+  return {
+    stylesOf(element: StyledElement, { own, inline }: ElementStyles): CascadedStyles {
+      const found = byKey.size > 0 && budget.steps > 0 ? listMatches(element) : []
+      const weighed = (isSureOnly: boolean) => [
+        { declarations: own, weight: -1 },
+        ...found.filter(({ isSure }) => isSure || !isSureOnly).map(({ rule }) => weighRule(rule)),
+        { declarations: inline, weight: inlineWeight },
+      ]
+      const sure = pickWinners(weighed(true))
+      return found.every(({ isSure }) => isSure) ? { sure } : { sure, possible: pickWinners(weighed(false)) }
+    },
+    /** True when the sheets cost more than is allowed: what they hide is not known any more. */
+    isExhausted: () => budget.steps <= 0,
+  }
+}
+
+interface Weighed {
+  readonly declarations: readonly Declaration[]
+  readonly weight: number
+}
+
+/** Of equal ones the later wins: a fraction that never reaches the next specificity. */
+function weighRule({ declarations, selector, order }: StyleRule): Weighed {
+  return { declarations, weight: Math.min(selector.specificity, inlineWeight - 2) + order / 10_000 }
+}
+
+/** CSS Cascade 5 §6. */
+function pickWinners(sources: readonly Weighed[]): Styles {
+  const weights = new Map<string, number>()
+  const winners = new Map<string, string>()
+  for (const { declarations, weight } of sources) {
+    for (const { name, value, isImportant } of declarations) {
+      const total = weight + (isImportant ? importantWeight : 0)
+      for (const [property, part] of expandShorthand(name, value)) {
+        if (total < (weights.get(property) ?? Number.NEGATIVE_INFINITY)) continue
+        weights.set(property, total)
+        winners.set(property, part)
+      }
+    }
+  }
+  return winners
+}
+
+/** Does a media query list hold on a screen of ordinary size, in light colours? What is not known does not. */
+export function matchesMedia(query: string): boolean {
+  const text = query.trim().toLowerCase()
+  return text === '' || text.slice(0, 2048).split(',').some(matchesQuery)
+}
+
+function matchesQuery(query: string): boolean {
+  const conditions = query.trim().split(/\s+and\s+/)
+  return conditions.length > 0 && conditions.every(matchesCondition)
+}
+
+function matchesCondition(condition: string): boolean {
+  const text = condition.trim().replace(/^only\s+/, '')
+  const [, name = '', value = ''] = /^\(\s*([a-z-]+)\s*(?::\s*([^()]*?)\s*)?\)$/.exec(text) ?? []
+  return name ? matchesFeature(name, value) : text === 'all' || text === 'screen'
+}
+
+function matchesFeature(name: string, value: string): boolean {
+  const size = name.endsWith('height') ? viewport.height : viewport.width
+  const bound = toPixels(value, { fontPx: 16, wholePx: 0 })
+  if (/^min-(?:device-)?(?:width|height)$/.test(name)) return bound !== undefined && bound <= size
+  if (/^max-(?:device-)?(?:width|height)$/.test(name)) return bound !== undefined && bound >= size
+  return `${name}:${value}` === 'prefers-color-scheme:light' || ['color', 'width', 'height'].includes(name)
 }

@@ -1,12 +1,10 @@
-import type { Styles } from '../css/cascade.ts'
-import type { Colour } from '../css/colours.ts'
-import { blend, fraction, listColours, parseColour, white } from '../css/colours.ts'
-import { toPixels, viewport } from '../css/lengths.ts'
-import { isClippedAway, isCollapsed, isRemoved } from './boxes.ts'
-import { isOffScreen, readShift } from './positions.ts'
-import { readScale } from './transforms.ts'
-import { resolveVariables } from './variables.ts'
-import type { Visual } from './visual.ts'
+import type { Styles } from '../css/style-sheet.ts'
+import type { Declaration } from '../css/values.ts'
+import { parseDeclarations, toPixels, viewport } from '../css/values.ts'
+import type { HtmlAttributes } from '../elements/elements.ts'
+import type { Colour, Visual } from './visual.ts'
+import { blend, fraction, listColours, parseColour, white } from './visual.ts'
+import { isClippedAway, isCollapsed, isOffScreen, isRemoved, readScale, readShift } from './ways-to-hide.ts'
 
 /** Their sizes are the least they have (CSS 2.2 §17.5). */
 const growsWithContent: ReadonlySet<string> = new Set(['td', 'th', 'tr', 'tbody', 'thead', 'tfoot', 'table'])
@@ -115,4 +113,81 @@ function readGrounds(styles: Styles, outer: Visual): Pick<Visual, 'grounds' | 'i
   }
   const isOverPicture = outer.isOverPicture && colours.every(({ alpha }) => alpha < 1)
   return { grounds: colours.map(colour => blend(colour, outer.grounds[0] ?? white)), isOverPicture }
+}
+
+/** Properties that decide whether text is seen. */
+const ofInterest: ReadonlySet<string> = new Set(
+  `display visibility content-visibility opacity filter zoom mso-hide contain white-space font font-size letter-spacing text-indent
+  overflow overflow-x overflow-y width max-width height max-height block-size max-block-size inline-size max-inline-size
+  position inset left right top bottom margin margin-left margin-top margin-right margin-bottom
+  padding padding-left padding-top padding-right padding-bottom
+  transform -webkit-transform -ms-transform scale translate rotate clip clip-path -webkit-clip-path
+  color -webkit-text-fill-color background background-color background-image background-clip -webkit-background-clip`.split(
+    /\s+/,
+  ),
+)
+
+export function hidesByProperty(name: string): boolean {
+  return ofInterest.has(name) || name.startsWith('--')
+}
+
+/** What an element is without any style, as browsers have it (HTML §15.3); a style overrides it. */
+export function listOwnStyles(name: string, attributes: HtmlAttributes): readonly Declaration[] {
+  const declared: (readonly [string, string | undefined])[] = [
+    [
+      'display',
+      attributes.has('hidden') || attributes.has('popover') || isClosedDialog(name, attributes) ? 'none' : undefined,
+    ],
+    ['content-visibility', attributes.get('hidden') === 'until-found' ? 'hidden' : undefined],
+    ['background-color', attributes.get('bgcolor')],
+    ['background-image', attributes.has('background') ? 'url()' : undefined],
+    ['color', name === 'font' ? attributes.get('color') : undefined],
+    ['color', name === 'body' ? attributes.get('text') : undefined],
+    ['color', name === 'a' && attributes.has('href') ? '#0000ee' : undefined],
+    ['white-space', name === 'pre' ? 'pre' : undefined],
+  ]
+  return declared.flatMap(([property, value]) =>
+    value === undefined ? [] : [{ name: property, value: value.toLowerCase(), isImportant: false }],
+  )
+}
+
+function isClosedDialog(name: string, attributes: HtmlAttributes): boolean {
+  return name === 'dialog' && !attributes.has('open')
+}
+
+/** Of the `style` attribute. */
+export function listInlineStyles(attributes: HtmlAttributes): readonly Declaration[] {
+  const style = attributes.get('style')
+  return style ? parseDeclarations(style).filter(({ name }) => hidesByProperty(name)) : []
+}
+
+interface ResolvedStyles {
+  readonly styles: Styles
+  /** Those that the elements within inherit. */
+  readonly variables: ReadonlyMap<string, string>
+}
+
+const [maxVariables, maxValue, maxDepth] = [64, 512, 4]
+const use = /var\(\s*(--[\w-]{1,64})\s*(?:,([^()]{0,200}))?\)/g
+
+/** Puts the values of custom properties where they are used (CSS Variables 1 §3). Bounded: a value may not grow. */
+function resolveVariables(declared: Styles, outer: ReadonlyMap<string, string>): ResolvedStyles {
+  const own = [...declared].filter(([name]) => name.startsWith('--'))
+  const variables = own.length === 0 ? outer : new Map([...outer, ...own].slice(-maxVariables))
+  const uses = [...declared].filter(([, value]) => value.includes('var('))
+  if (uses.length === 0) return { styles: declared, variables }
+  return {
+    styles: new Map([...declared, ...uses.map(([name, value]) => [name, resolve(value, variables)] as const)]),
+    variables,
+  }
+}
+
+function resolve(value: string, variables: ReadonlyMap<string, string>): string {
+  let text = value.slice(0, maxValue)
+  for (let depth = 0; depth < maxDepth && text.includes('var('); depth += 1) {
+    text = text
+      .replace(use, (_, name: string, fallback = '') => variables.get(name) ?? fallback.trim())
+      .slice(0, maxValue)
+  }
+  return text
 }

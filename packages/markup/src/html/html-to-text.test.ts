@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { HtmlTextOptions } from './html-text.ts'
+import type { HtmlTextOptions } from './html-to-text.ts'
 import { htmlToText } from './html-to-text.ts'
 
 const mastodonLink =

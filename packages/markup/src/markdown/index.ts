@@ -1,3 +1,2 @@
-export { alignTables } from './align-tables.ts'
-export { markdownToMailHtml, plainToMailHtml } from './mail-html.ts'
+export { alignTables, markdownToMailHtml, plainToMailHtml } from './mail-markdown.ts'
 export { inlineToPostHtml, markdownToPostHtml } from './post-html.ts'

@@ -1,7 +1,7 @@
-import { idOf } from '../../format/reading.ts'
+import { idOf } from '../../format/document.ts'
+import { findAgentName } from '../../format/own-posts.ts'
+import { draftAct, targetActor, tellEvent, toIntake } from '../../normalize.ts'
 import type { ActivityKind } from '../activity-kind.ts'
-import { inThreadWith, targetActor, tellEvent, toIntake } from '../intake.ts'
-import { findAgentName } from '../own-post.ts'
 import { endRelation } from './follow.ts'
 
 /** A peer blocks an agent. The operator sees it; the agent sends nothing to that peer and does not learn of it. */
@@ -13,11 +13,9 @@ export const block: ActivityKind = {
   read: resolved =>
     resolved.agents.map(agent =>
       toIntake(resolved, {
-        agent,
+        ...draftAct(resolved, agent),
         kind: 'unfollow',
         parts: tellEvent('Blocks you'),
-        ...inThreadWith(resolved),
-        object: resolved.named.activity.id,
         target: { ...targetActor(resolved), event: 'Block' },
         disposition: 'keep',
         flags: ['blocked_by'],

@@ -1,8 +1,7 @@
 import type { KnownMessage } from '@postern/core'
-import { isOnOrigin } from '../../format/iri.ts'
-import { idOf } from '../../format/reading.ts'
+import { idOf, isOnOrigin } from '../../format/document.ts'
+import { inThreadOf, targetActor, tellEvent, toIntake } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
-import { inThreadOf, targetActor, tellEvent, toIntake } from '../intake.ts'
 
 /** A peer withdraws a post, or its whole actor. It cannot delete what is on another host than its own. */
 export const deletion: ActivityKind = {

@@ -1,10 +1,9 @@
 import type { Part } from '@postern/core'
-import { findWebAddress } from '../../format/iri.ts'
-import { idsOf, textOf } from '../../format/reading.ts'
-import { readPostText } from '../../html/to-text.ts'
+import { findWebAddress, idsOf, textOf } from '../../format/document.ts'
+import { findAgentName, parsePostIri } from '../../format/own-posts.ts'
+import { readPostText } from '../../html/note-reading.ts'
+import { draftAct, tellEvent, toIntake } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
-import { inThreadWith, targetActor, tellEvent, toIntake } from '../intake.ts'
-import { findAgentName, parsePostIri } from '../own-post.ts'
 
 /** A complaint of another server about an agent or its posts: for the operator, never for the agent. */
 export const flag: ActivityKind = {
@@ -17,12 +16,9 @@ export const flag: ActivityKind = {
   read: resolved =>
     resolved.agents.map(agent =>
       toIntake(resolved, {
-        agent,
+        ...draftAct(resolved, agent),
         kind: 'message',
         parts: readReport(resolved),
-        ...inThreadWith(resolved),
-        object: resolved.named.activity.id,
-        target: targetActor(resolved),
         disposition: 'keep',
         flags: ['report'],
       }),

@@ -1,13 +1,12 @@
 import type { Intake, Json, PlannedDelivery, RelationEffect } from '@postern/core'
-import type { FollowAnswer } from '../../actors/follow-answer.ts'
-import { composeFollowAnswer } from '../../actors/follow-answer.ts'
+import type { FollowAnswer } from '../../actors/follow-requests.ts'
+import { composeFollowAnswer } from '../../actors/follow-requests.ts'
 import type { ActivityPubConfig } from '../../config.ts'
-import { asObject, idOf } from '../../format/reading.ts'
+import { asObject, idOf } from '../../format/document.ts'
+import { findAgentName } from '../../format/own-posts.ts'
+import { draftAct, targetActor, tellEvent, toIntake } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
-import { inThreadWith, targetActor, tellEvent, toIntake } from '../intake.ts'
-import { findAgentName } from '../own-post.ts'
 
-type FollowPolicy = ActivityPubConfig['follows']
 type Outcome = Pick<Intake, 'disposition' | 'effects' | 'deliveries' | 'flags'>
 
 /** A peer asks for everything that an agent posts to all. A peer that blocks the agent has to lift the block first. */
@@ -27,11 +26,9 @@ export const follow: ActivityKind = {
     const outcomeOf = outcomes[resolved.isFollowing ? 'open' : resolved.gateway.follows]
     return [
       toIntake(resolved, {
-        agent,
+        ...draftAct(resolved, agent),
         kind: 'follow',
         parts: tellEvent('Follows you'),
-        ...inThreadWith(resolved),
-        object: resolved.named.activity.id,
         target: { ...targetActor(resolved), event: 'Follow' },
         ...outcomeOf(resolved, agent, inbox),
       }),
@@ -43,24 +40,25 @@ export const follow: ActivityKind = {
  * The outcome of a request to follow, by policy. A follower that asks again is accepted again: its server has
  * forgotten.
  */
-const outcomes: Readonly<Record<FollowPolicy, (resolved: ResolvedActivity, agent: string, inbox: string) => Outcome>> =
-  {
-    open: (resolved, agent, inbox) => ({
-      disposition: 'answer',
-      effects: [endRelation(resolved, 'pending'), relate(resolved, 'follower', inbox)],
-      deliveries: [answerFollow('Accept', resolved, agent, inbox)],
-    }),
-    manual: (resolved, _, inbox) => ({
-      disposition: 'keep',
-      flags: ['follow_request'],
-      effects: [relate(resolved, 'pending', inbox)],
-    }),
-    closed: (resolved, agent, inbox) => ({
-      disposition: 'keep',
-      flags: ['follow_refused'],
-      deliveries: [answerFollow('Reject', resolved, agent, inbox)],
-    }),
-  }
+const outcomes: Readonly<
+  Record<ActivityPubConfig['follows'], (resolved: ResolvedActivity, agent: string, inbox: string) => Outcome>
+> = {
+  open: (resolved, agent, inbox) => ({
+    disposition: 'answer',
+    effects: [endRelation(resolved, 'pending'), relate(resolved, 'follower', inbox)],
+    deliveries: [answerFollow('Accept', resolved, agent, inbox)],
+  }),
+  manual: (resolved, _, inbox) => ({
+    disposition: 'keep',
+    flags: ['follow_request'],
+    effects: [relate(resolved, 'pending', inbox)],
+  }),
+  closed: (resolved, agent, inbox) => ({
+    disposition: 'keep',
+    flags: ['follow_refused'],
+    deliveries: [answerFollow('Reject', resolved, agent, inbox)],
+  }),
+}
 
 function relate({ named }: ResolvedActivity, relation: 'follower' | 'pending', inbox: string): RelationEffect {
   const { actor, activity, address } = named

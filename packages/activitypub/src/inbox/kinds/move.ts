@@ -1,10 +1,9 @@
 import type { RelationEffect } from '@postern/core'
 import { Undeliverable } from '@postern/core'
-import { parseIri } from '../../format/iri.ts'
-import { idOf } from '../../format/reading.ts'
-import type { RemoteActor } from '../../peers/remote-actor.ts'
+import { idOf, parseIri } from '../../format/document.ts'
+import { draftAct, tellEvent, toIntake } from '../../normalize.ts'
+import type { RemoteActor } from '../../peers/actors.ts'
 import type { ActivityKind, Lookups } from '../activity-kind.ts'
-import { inThreadWith, targetActor, tellEvent, toIntake } from '../intake.ts'
 
 /**
  * An actor moves to another account that claims this one (`alsoKnownAs`). The operator sees it, and a block of an agent
@@ -22,12 +21,9 @@ export const move: ActivityKind = {
   read: resolved =>
     resolved.agents.map(agent =>
       toIntake(resolved, {
-        agent,
+        ...draftAct(resolved, agent),
         kind: 'message',
         parts: tellEvent('Goes on under another account', { url: resolved.movedTo ?? '', title: 'New account' }),
-        ...inThreadWith(resolved),
-        object: resolved.named.activity.id,
-        target: targetActor(resolved),
         disposition: 'keep',
         flags: ['moved'],
         effects: takeBlockAlong(resolved, agent),

@@ -1,9 +1,9 @@
-import type { JsonObject } from '../../format/reading.ts'
-import { idOf, textOf } from '../../format/reading.ts'
-import { cleanName } from '../../format/text-hygiene.ts'
+import type { JsonObject } from '../../format/document.ts'
+import { idOf, textOf } from '../../format/document.ts'
+import { cleanName } from '../../html/note-reading.ts'
+import { inThreadOf, targetActor, tellEvent, toIntake } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
-import { inThreadOf, targetActor, tellEvent, toIntake } from '../intake.ts'
-import { findOwnPost } from '../own-post.ts'
+import { findOwnPost } from '../activity-kind.ts'
 
 /**
  * A reaction to a post of this gateway, which the activity names by id. Whatever else it embeds of the post is never

@@ -1,12 +1,9 @@
 import type { Intake, KnownMessage, RelationEffect, RelationKind } from '@postern/core'
-import { isOnOrigin } from '../../format/iri.ts'
-import { asObject, idOf, onlyOf, typeOf } from '../../format/reading.ts'
-import { readReplyTarget } from '../../format/reply-target.ts'
+import { asObject, idOf, isOnOrigin, onlyOf, typeOf } from '../../format/document.ts'
+import { findAgentName, readReplyTarget } from '../../format/own-posts.ts'
+import { draftAct, inThreadOf, targetActor, tellEvent, toIntake } from '../../normalize.ts'
 import type { ProvenActivity } from '../../proofs/proven-activity.ts'
 import type { ActivityKind, Findings, Lookups, ResolvedActivity } from '../activity-kind.ts'
-import type { IntakeDraft } from '../intake.ts'
-import { inThreadOf, inThreadWith, targetActor, tellEvent, toIntake } from '../intake.ts'
-import { findAgentName } from '../own-post.ts'
 import { endRelation } from './follow.ts'
 
 /**
@@ -22,15 +19,14 @@ export const undo: ActivityKind = {
   read(resolved) {
     const { agents, known, undone } = resolved
     const tell = undone && intakeDrafts.get(undone)
-    return tell
-      ? agents.map(agent =>
-          tell(
-            resolved,
-            agent,
-            known.find(message => message.agent === agent),
-          ),
-        )
-      : []
+    if (!tell) return []
+    return agents.map(agent =>
+      tell(
+        resolved,
+        agent,
+        known.find(message => message.agent === agent),
+      ),
+    )
   },
 }
 
@@ -92,7 +88,7 @@ const intakeDrafts: ReadonlyMap<string, Tell> = new Map([
 
 function tellUnfollow(resolved: ResolvedActivity, agent: string, earlier: KnownMessage | undefined): Intake {
   return toIntake(resolved, {
-    ...tellUndone(resolved, agent),
+    ...draftAct(resolved, agent),
     kind: 'unfollow',
     parts: tellEvent('No longer follows you'),
     effects: [endRelation(resolved, 'follower'), endRelation(resolved, 'pending'), ...reopen(earlier)],
@@ -102,7 +98,7 @@ function tellUnfollow(resolved: ResolvedActivity, agent: string, earlier: KnownM
 
 function tellUnblock(resolved: ResolvedActivity, agent: string, earlier: KnownMessage | undefined): Intake {
   return toIntake(resolved, {
-    ...tellUndone(resolved, agent),
+    ...draftAct(resolved, agent),
     kind: 'message',
     parts: tellEvent('Lifts the block'),
     disposition: 'keep',
@@ -114,17 +110,13 @@ function tellUnblock(resolved: ResolvedActivity, agent: string, earlier: KnownMe
 function tellTakenBack(resolved: ResolvedActivity, agent: string, earlier: KnownMessage | undefined): Intake {
   const post = earlier && readReplyTarget(earlier.target).object
   return toIntake(resolved, {
-    ...tellUndone(resolved, agent),
+    ...draftAct(resolved, agent),
     kind: 'reaction',
     parts: tellEvent('Took back the reaction', post ? { url: post, title: 'Post' } : undefined),
     ...(earlier && post && { in_reply_to: post, ...inThreadOf(earlier, post) }),
     target: targetActor(resolved, post),
     effects: reopen(earlier),
   })
-}
-
-function tellUndone(resolved: ResolvedActivity, agent: string): Omit<IntakeDraft, 'kind' | 'parts'> {
-  return { agent, ...inThreadWith(resolved), object: resolved.named.activity.id, target: targetActor(resolved) }
 }
 
 /** Some servers give the same id to what is done again (Misskey's follows). */

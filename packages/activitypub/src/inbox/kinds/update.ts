@@ -1,9 +1,10 @@
-import type { KnownMessage } from '@postern/core'
-import { isReadable } from '../../format/activity.ts'
-import { asObject, idOf } from '../../format/reading.ts'
-import type { ActivityKind } from '../activity-kind.ts'
-import { findReaddressed, tellReaddressed } from '../readdress.ts'
-import { findAddressed, readPost } from './post.ts'
+import type { Json, KnownMessage, Relation } from '@postern/core'
+import { asObject, idOf, isReadablePost, textOf } from '../../format/document.ts'
+import { draftAct, findAddressed, readPost, tellEvent, toIntake } from '../../normalize.ts'
+import type { RemoteActor } from '../../peers/actors.ts'
+import { asPeersFault } from '../../peers/actors.ts'
+import type { ProvenActivity } from '../../proofs/proven-activity.ts'
+import type { ActivityKind, Findings, Lookups, Readdressed, ResolvedActivity } from '../activity-kind.ts'
 
 /**
  * A changed actor, or a changed post. Agents that received the post get an edit. Agents that it addresses only now get
@@ -16,7 +17,7 @@ export const update: ActivityKind = {
     const post = asObject(activity.json.object)
     const object = idOf(activity.json.object)
     if (object === actor.id) return findReaddressed(proven, lookups)
-    if (!post || !object || !isReadable(activity)) return undefined
+    if (!post || !object || !isReadablePost(post)) return undefined
     const known = await store.findAuthored('activitypub', { author: actor.id, object })
     const told = known.map(({ agent }) => agent)
     return { known, agents: [...new Set([...told, ...findAddressed(activity.json, post, agents)])] }
@@ -29,4 +30,53 @@ export const update: ActivityKind = {
 
 function lastToldTo(agent: string, known: readonly KnownMessage[]): KnownMessage | undefined {
   return known.findLast(message => message.agent === agent)
+}
+
+/**
+ * An actor announces a change. Only its inboxes matter here: a server may have moved them since the followers began to
+ * follow. The current ones come from the actor's own document, not from the activity.
+ * @throws Rejection `rate_limited`, Unavailable
+ */
+async function findReaddressed(
+  { activity, actor }: ProvenActivity,
+  { agents, actors, store, foreignInboxes }: Lookups,
+): Promise<Findings | undefined> {
+  const kinds = ['follower', 'pending'] as const
+  const keys = agents.list().flatMap(({ name }) => kinds.map(relation => ({ agent: name, relation })))
+  const related = await Promise.all(keys.map(key => store.findRelation({ ...key, via: 'activitypub', peer: actor.id })))
+  const relations = related.filter(relation => relation !== undefined)
+  if (relations.length === 0) return undefined
+  const fresh = (await asPeersFault(() => actors.refresh(activity.actor))) ?? actor
+  const moved = relations.filter(relation => isElsewhere(relation, fresh))
+  if (moved.length === 0 || !fresh.inbox) return undefined
+  foreignInboxes.admitFollower(fresh)
+  const readdressed = moved.map(({ agent, relation, target }) => ({
+    agent,
+    effect: { kind: 'relate', relation, peer: actor.id, target: addressTo(fresh, target) } as const,
+  }))
+  return { agents: [...new Set(moved.map(({ agent }) => agent))], readdressed }
+}
+
+function isElsewhere({ target }: Relation, { inbox, sharedInbox }: RemoteActor): boolean {
+  const kept = asObject(target)
+  return textOf(kept?.inbox) !== inbox || textOf(kept?.sharedInbox) !== sharedInbox
+}
+
+function addressTo({ inbox = '', sharedInbox }: RemoteActor, target: Json): Json {
+  const { sharedInbox: _, ...kept } = (target ?? {}) as { readonly [name: string]: Json }
+  return { ...kept, inbox, ...(sharedInbox && { sharedInbox }) }
+}
+
+/** The operator sees it; the agent has nothing to do with it. */
+function tellReaddressed(resolved: ResolvedActivity, readdressed: readonly Readdressed[]) {
+  return resolved.agents.map(agent =>
+    toIntake(resolved, {
+      ...draftAct(resolved, agent),
+      kind: 'message',
+      parts: tellEvent('Is reached elsewhere from now on'),
+      disposition: 'keep',
+      flags: ['readdressed'],
+      effects: readdressed.filter(each => each.agent === agent).map(({ effect }) => effect),
+    }),
+  )
 }

@@ -2,11 +2,16 @@ import { createPublicKey } from 'node:crypto'
 import { Rejection } from '@postern/core'
 import { describe, expect, test } from 'vitest'
 import { readFixture } from '../../../test/fixtures.ts'
-import { readRequestProof } from '../request-proof.ts'
-import type { SignedRequest } from '../signed-request.ts'
-import { checkContentDigest, formatContentDigest } from './content-digest.ts'
-import { checkMessageCoverage, isMessageSignedBy, parseMessageSignature } from './message-signature.ts'
-import { buildSignatureBase } from './signature-base.ts'
+import { readRequestProof } from '../../verify.ts'
+import type { SignedRequest } from '../request-proof.ts'
+import {
+  buildSignatureBase,
+  checkContentDigest,
+  checkMessageCoverage,
+  formatContentDigest,
+  isMessageSignedBy,
+  parseMessageSignature,
+} from './message-signature.ts'
 
 interface Sent {
   readonly method: string

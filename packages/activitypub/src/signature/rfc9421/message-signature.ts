@@ -1,10 +1,16 @@
 import type { KeyObject } from 'node:crypto'
-import { verify } from 'node:crypto'
+import { hash, verify } from 'node:crypto'
 import { Rejection } from '@postern/core'
-import type { SignatureParameters } from '../header.ts'
-import type { SignedRequest } from '../signed-request.ts'
-import { hasContent } from '../signed-request.ts'
-import { buildSignatureBase } from './signature-base.ts'
+import type { RequestProof, SignatureParameters, SignedRequest } from '../request-proof.ts'
+import {
+  checkExpiry,
+  checkSignedTime,
+  digestAlgorithms,
+  hasContent,
+  hostOf,
+  isDigestOf,
+  toMs,
+} from '../request-proof.ts'
 import type { InnerList, Parameters } from './structured-field.ts'
 import { formatInnerList, parseByteSequences, parseInnerLists } from './structured-field.ts'
 
@@ -12,6 +18,25 @@ import { formatInnerList, parseByteSequences, parseInnerLists } from './structur
 interface MessageSignature extends SignatureParameters {
   /** The value of `@signature-params`. */
   readonly parameters: string
+}
+
+/** @throws Rejection `signature_invalid` */
+export function readMessageProof(request: SignedRequest): RequestProof {
+  const signature = parseMessageSignature(request.headers)
+  checkMessageCoverage(signature, request)
+  const { keyId, covered, algorithm, created, expires } = signature
+  return {
+    scheme: 'rfc9421',
+    keyId,
+    covered,
+    algorithm,
+    checkTimes(window) {
+      checkSignedTime(toMs(created), '"created"', window)
+      checkExpiry(expires, window)
+    },
+    checkBody: body => checkContentDigest(request.headers.get('content-digest'), body),
+    isMadeBy: key => isMessageSignedBy(key, signature, request),
+  }
 }
 
 const maxCovered = 32
@@ -123,4 +148,70 @@ export function isMessageSignedBy(key: KeyObject, signature: MessageSignature, r
 
 function invalidSignature(problem: string): Rejection {
   return new Rejection('signature_invalid', `Cannot verify activity: signature is invalid, ${problem}`)
+}
+
+interface SignatureInput {
+  /** Component names in signing order. */
+  readonly covered: readonly string[]
+  /** The value of `@signature-params`: the list of components and the parameters of the signature. */
+  readonly parameters: string
+}
+
+/** The text a signature is made over (RFC 9421 §2.5). @throws Rejection `signature_invalid` */
+export function buildSignatureBase({ covered, parameters }: SignatureInput, request: SignedRequest): string {
+  const lines = covered.map(name => `"${name}": ${componentOf(name, request)}`)
+  return [...lines, `"@signature-params": ${parameters}`].join('\n')
+}
+
+/** Derived components (RFC 9421 §2.2) that a request here can have. */
+const derived: ReadonlyMap<string, (request: SignedRequest) => string> = new Map([
+  ['@method', ({ method }) => method],
+  ['@target-uri', ({ origin, target }) => origin + target],
+  ['@authority', request => hostOf(request)],
+  ['@scheme', ({ origin }) => origin.slice(0, origin.indexOf(':'))],
+  ['@request-target', ({ target }) => target],
+  ['@path', ({ target }) => splitTarget(target).path],
+  ['@query', ({ target }) => splitTarget(target).query],
+  ['host', request => hostOf(request)],
+])
+
+/** Without a query, `@query` is a lone question mark (RFC 9421 §2.2.7). */
+function splitTarget(target: string): { readonly path: string; readonly query: string } {
+  const at = target.indexOf('?')
+  return at < 0 ? { path: target, query: '?' } : { path: target.slice(0, at), query: target.slice(at) }
+}
+
+function componentOf(name: string, request: SignedRequest): string {
+  const value = derived.get(name)?.(request) ?? readField(request.headers, name)
+  if (value !== null) return value
+  const problem = `it covers ${name.slice(0, 64)}, which is not there`
+  throw new Rejection('signature_invalid', `Cannot verify activity: signature is invalid, ${problem}`)
+}
+
+function readField(headers: Headers, name: string): string | null {
+  return /^[a-z0-9-]+$/.test(name) ? headers.get(name) : null
+}
+
+/**
+ * Checks every digest of the `Content-Digest` header whose algorithm we know, and that there is one (RFC 9530 §2).
+ * @throws Rejection `signature_invalid`
+ */
+export function checkContentDigest(header: string | null, body: Uint8Array): void {
+  const known = [...parseByteSequences(header ?? '', 'Content-Digest')].flatMap(([name, value]) => {
+    const algorithm = digestAlgorithms.get(name)
+    return algorithm ? [{ algorithm, value }] : []
+  })
+  if (known.length === 0) throw invalidContent('there is no sha-256 or sha-512 digest of the content')
+  if (!known.every(({ algorithm, value }) => isDigestOf(body, algorithm, Buffer.from(value).toString('base64')))) {
+    throw invalidContent('the digest is not that of the content')
+  }
+}
+
+/** The `Content-Digest` header of a body we send. */
+export function formatContentDigest(body: Uint8Array): string {
+  return `sha-256=:${hash('sha256', body, 'base64')}:`
+}
+
+function invalidContent(problem: string): Rejection {
+  return new Rejection('signature_invalid', `Cannot verify activity: ${problem}`)
 }

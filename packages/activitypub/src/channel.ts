@@ -1,0 +1,174 @@
+import type { Channel, ChannelContext, Delivery, Inbound } from '@postern/core'
+import { createIntakeSteps, createSender, defaultMaxMentions, renderUnsent } from '@postern/core'
+import { createKeyIntroductions } from './actors/key-introductions.ts'
+import { createBackground } from './background/background.ts'
+import { createRemotePosts } from './background/remote-posts.ts'
+import type { ActivityPubConfig } from './config.ts'
+import { parseDuration } from './config.ts'
+import { createFindBytes, deliverActivity } from './deliver.ts'
+import { findHost } from './format/document.ts'
+import { instanceActorIri, previewReplyTarget, readDeliveryTarget, readReferences } from './format/own-posts.ts'
+import type { InboxDeps, ResolvedDelivery } from './inbox/activity-kind.ts'
+import { createDoubleKnock, createKeyRing, createOutgoingProof } from './keys/signing.ts'
+import { normalizeDelivery, readWithdrawals } from './normalize.ts'
+import { createActorCache, createBlocklist } from './peers/actors.ts'
+import { createCreatedPosts, createDocumentFetch, createKeyOwners } from './peers/document-fetch.ts'
+import type { ForeignDelivery } from './peers/foreign-inbox.ts'
+import { createForeignInboxes } from './peers/foreign-inbox.ts'
+import type { PeerLimits } from './peers/host-lookups.ts'
+import { createHandles, createPeerLimits } from './peers/host-lookups.ts'
+import { createDeletedActors, createUnreachableInboxes } from './peers/unreachable-inboxes.ts'
+import { addressAction, expandToFollowers } from './posts/address-action.ts'
+import { addressAnswer } from './posts/address-answer.ts'
+import { createDeliveryRenderer, describeOutgoing } from './posts/render.ts'
+import { createFacts, readFacts, resolveDelivery, withFacts } from './resolve.ts'
+import { restoreRequest } from './signature/request-proof.ts'
+import { activityPubDescriptor } from './speaker.ts'
+import type { InboxRequest } from './verify.ts'
+import { verifyDelivery } from './verify.ts'
+
+export type ChannelDeps = ReturnType<typeof createChannelDeps>
+
+/** Dependencies that both directions of the channel share: keys, blocked hosts, and its memory of peers. */
+export function createChannelDeps(config: ActivityPubConfig, { platform, store, agents }: ChannelContext) {
+  const { origin } = agents
+  const now = () => platform.now()
+  const keys = createKeyRing({ store, origin, now })
+  const send = createDoubleKnock({ fetch: platform.fetch, now })
+  const isListed = createBlocklist(config)
+  // Agents of one gateway speak to each other, whatever the lists hold.
+  const ownHosts: ReadonlySet<string> = new Set([agents.domain, new URL(origin).hostname])
+  const isBlocked = (host: string) => !ownHosts.has(host) && isListed(host)
+  const fetchDocument = createDocumentFetch({
+    platform,
+    send,
+    keys,
+    isBlocked,
+    instanceActor: instanceActorIri(origin),
+  })
+  return {
+    platform,
+    store,
+    send,
+    keys,
+    agents,
+    origin,
+    now,
+    fetchDocument,
+    actors: createActorCache({ fetchDocument, now }),
+    findKeyOwner: createKeyOwners({ fetchDocument, now }),
+    proveOutgoing: createOutgoingProof(config.object_proofs),
+    handles: createHandles({ fetch: platform.fetch, now, isBlocked }),
+    foreignInboxes: createForeignInboxes(store, now),
+    isBlocked,
+    windowMs: parseDuration(config.date_window),
+  }
+}
+
+const hourMs = 3_600_000
+/** No person reads an answer and writes another message in less time. */
+const swiftMs = 3_000
+
+/** The way in: an activity in an inbox becomes messages to agents. */
+export function createInbound(config: ActivityPubConfig, deps: ChannelDeps): Inbound<InboxRequest, ResolvedDelivery> {
+  const { agents, isBlocked, fetchDocument, now } = deps
+  const gateway: InboxDeps = {
+    agents,
+    isBlocked,
+    follows: config.follows,
+    maxMentions: config.max_mentions,
+    quotas: {
+      machines: { turns: config.bot_turns_per_hour, withinMs: hourMs },
+      people: { turns: config.rapid_turns_per_hour, withinMs: hourMs, swiftMs },
+    },
+  }
+  const resolving = { ...deps, gateway, fetchCreatedPost: createCreatedPosts({ fetchDocument, now }) }
+  return {
+    name: 'activitypub',
+    async verify(raw, steps) {
+      const facts = createFacts(deps.store, raw.facts)
+      const verified = await verifyDelivery(raw, deps, steps)
+      const resolved = await resolveDelivery(verified, { ...resolving, store: facts.store }, steps)
+      return withFacts(resolved, facts.found())
+    },
+    normalize: normalizeDelivery,
+    withdrawals: readWithdrawals,
+  }
+}
+
+type Outgoing = ReturnType<typeof createSender> & Pick<Channel, 'addressAction' | 'expand' | 'preview'>
+
+/** The way out: signed posts and activities to the inboxes of peers. */
+export function createOutbound(
+  config: ActivityPubConfig,
+  { fileAddress, showRequirement, maxMentions = defaultMaxMentions }: ChannelContext,
+  deps: ChannelDeps,
+): Outgoing {
+  const { platform, store, agents, origin, now, send, fetchDocument, foreignInboxes } = deps
+  const limits = createPeerLimits({ fetch: platform.fetch, now })
+  const addressing = { origin, postLimitOf: createPostLimits(config.split_posts, limits), showRequirement, maxMentions }
+  const deletedActors = createDeletedActors({ fetchDocument, store, platform })
+  const delivering = {
+    ...deps,
+    limits,
+    introductions: createKeyIntroductions({ agents, platform, send, gateway: { origin, follows: config.follows } }),
+    findBytes: createFindBytes(deps),
+    onGone: createUnreachableInboxes({ store, deletedActors, platform }),
+  }
+  const sender = createSender({
+    descriptor: activityPubDescriptor,
+    address: answered => addressAnswer(answered, addressing),
+    render: createDeliveryRenderer({ origin, fileAddress, showRequirement }, now),
+    describe: describeOutgoing,
+    deliver(wire, delivery) {
+      const post = () => deliverActivity(wire, delivery, delivering)
+      const foreign = findForeignInbox(delivery)
+      return foreign ? foreignInboxes.watchDelivery(foreign, post) : post()
+    },
+  })
+  return {
+    ...sender,
+    preview: ({ turn, response }) =>
+      renderUnsent(sender, { turn: { ...turn, target: previewReplyTarget(turn.content) }, response }),
+    addressAction: action => addressAction(action, addressing),
+    expand: (_, relations) => expandToFollowers(relations),
+  }
+}
+
+/** The delivery with the host of its inbox, when it is another host than that of the inbox's owner. */
+function findForeignInbox(delivery: Delivery): ForeignDelivery | undefined {
+  const target = readDeliveryTarget(delivery)
+  if (!('inbox' in target) || target.peer === undefined) return undefined
+  const host = findHost(target.inbox)
+  if (host === undefined || host === findHost(target.peer)) return undefined
+  return { peer: target.peer, host, isForMany: delivery.broadcast !== undefined }
+}
+
+/** Without splitting, posts may have any length. */
+function createPostLimits(isSplit: boolean, limits: PeerLimits): (inbox: string | undefined) => number {
+  return inbox => (isSplit ? limits.recall((inbox && findHost(inbox)) ?? '') : Number.MAX_SAFE_INTEGER)
+}
+
+/** Looks up what was said before a message. Most messages answer and quote nothing. */
+export function createBackgroundFetch(deps: ChannelDeps): NonNullable<Channel['fetchBackground']> {
+  const fetchBackground = createBackground({ ...deps, posts: createRemotePosts(deps) })
+  return async function fetchIfReferred(turn, signal) {
+    const { parent, quote } = readReferences(turn)
+    return parent || quote ? fetchBackground(turn, signal) : []
+  }
+}
+
+/** Reads a stored activity again, as the request that it came with. */
+export function createActivityReplay(
+  config: ActivityPubConfig,
+  context: ChannelContext,
+): NonNullable<Channel['replay']> {
+  return async ({ agent, arrival, raw }, moment) => {
+    const request = restoreRequest(arrival, raw, context.agents.origin)
+    if (!request) return undefined
+    const inbound = createInbound(config, createChannelDeps(config, { ...context, ...moment }))
+    const steps = createIntakeSteps(moment.platform)
+    const intakes = inbound.normalize(await inbound.verify({ request, facts: readFacts(arrival) }, steps))
+    return intakes.find(intake => intake.agent === agent)
+  }
+}

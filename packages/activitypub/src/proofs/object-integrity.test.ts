@@ -1,0 +1,163 @@
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
+import { canonicalizeJson, decodeBase58, encodeBase58 } from '@postern/core'
+import { measureGrowth } from '@postern/testing/growth'
+import { describe, expect, test } from 'vitest'
+import { readFixture } from '../../test/fixtures.ts'
+import { proveDocument } from '../keys/signing.ts'
+import { formatMultikey, parseMultikey } from '../signature/public-keys.ts'
+import { findAmbiguity, isProofMadeBy } from './object-integrity.ts'
+
+type Document = Record<string, unknown> & { readonly proof: Record<string, unknown> }
+
+function split({ proof, ...unsecured }: Document) {
+  return { unsecured, proof }
+}
+
+describe('RFC 8785', () => {
+  const { cases } = readFixture<{ cases: { name: string; input: string; output: string }[] }>('rfc8785/cases.json')
+
+  test.each(cases)('canonicalizeJson() writes $name as its author does', ({ input, output }) => {
+    expect(canonicalizeJson(JSON.parse(input))).toBe(output)
+  })
+
+  test.each([['\ud800'], [{ '\udfff': 1 }], [Number.NaN], [Number.POSITIVE_INFINITY]])(
+    'canonicalizeJson() refuses what I-JSON cannot say: %j',
+    value => expect(() => canonicalizeJson(value)).toThrow(TypeError),
+  )
+
+  test('canonicalizeJson() keeps a member named __proto__', () => {
+    expect(canonicalizeJson(JSON.parse('{"b":1,"__proto__":2}'))).toBe('{"__proto__":2,"b":1}')
+  })
+})
+
+describe('W3C eddsa-jcs-2022', () => {
+  const vector = readFixture<{
+    keyPair: { publicKeyMultibase: string }
+    signed: Document
+    canonicalDocument: string
+    canonicalProof: string
+    combinedHash: string
+  }>('vc-di-eddsa/eddsa-jcs-2022.json')
+  const key = parseMultikey(vector.keyPair.publicKeyMultibase)!
+  const { unsecured, proof } = split(vector.signed)
+
+  test('canonicalizeJson() gives its canonical forms and hashes', () => {
+    const { proofValue: _, ...options } = proof
+    expect(canonicalizeJson(unsecured)).toBe(vector.canonicalDocument)
+    expect(canonicalizeJson(options)).toBe(vector.canonicalProof)
+    const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+    expect(sha256(vector.canonicalProof) + sha256(vector.canonicalDocument)).toBe(vector.combinedHash)
+  })
+
+  test('isProofMadeBy() accepts the document, and no changed one', () => {
+    expect(isProofMadeBy(key, { unsecured, proof })).toBe(true)
+    expect(isProofMadeBy(key, { unsecured: { ...unsecured, name: 'Other' }, proof })).toBe(false)
+    expect(isProofMadeBy(key, { unsecured, proof: { ...proof, created: '2023-02-24T23:36:39Z' } })).toBe(false)
+    expect(isProofMadeBy(key, { unsecured, proof: { ...proof, challenge: 'x' } })).toBe(false)
+    expect(isProofMadeBy(key, { unsecured, proof: { ...proof, proofValue: 'u1234' } })).toBe(false)
+    expect(isProofMadeBy(key, { unsecured, proof: { ...proof, proofValue: undefined } })).toBe(false)
+  })
+
+  test('a document may add contexts behind the signed ones, but none in front', () => {
+    const context = unsecured['@context'] as string[]
+    const more = (list: string[]) => ({ ...unsecured, '@context': list })
+    expect(isProofMadeBy(key, { unsecured: more([...context, 'https://x.test/']), proof })).toBe(true)
+    expect(isProofMadeBy(key, { unsecured: more(['https://x.test/', ...context]), proof })).toBe(false)
+  })
+})
+
+describe('FEP-8b32', () => {
+  const { publicKeyMultibase, privateKeyJwk, signed } = readFixture<{
+    publicKeyMultibase: string
+    privateKeyJwk: JsonWebKey
+    signed: { name: string; document: Document }[]
+  }>('fep-8b32/vectors.json')
+  const key = parseMultikey(publicKeyMultibase)!
+  const privateKey = createPrivateKey({ key: privateKeyJwk as never, format: 'jwk' })
+
+  test.each(signed)('isProofMadeBy() takes the activity $name', ({ document }) => {
+    expect(isProofMadeBy(key, split(document))).toBe(true)
+    expect(isProofMadeBy(key, split({ ...document, actor: 'https://evil.test/' }))).toBe(false)
+  })
+
+  test('verification takes the hidden context of a proof as its maker meant it', () => {
+    const { unsecured, proof } = split(signed[0]!.document)
+    const { '@context': _, ...hidden } = proof
+    expect(isProofMadeBy(key, { unsecured, proof: hidden })).toBe(true)
+  })
+
+  test('proveDocument() makes the very proof of the example', () => {
+    const { unsecured, proof } = split(signed[0]!.document)
+    const [activityStreams] = unsecured['@context'] as string[]
+    const proven = proveDocument(
+      { ...unsecured, '@context': activityStreams },
+      {
+        verificationMethod: String(proof.verificationMethod),
+        privateKey,
+        createdAt: Date.parse(String(proof.created)),
+      },
+    )
+    expect(proven).toEqual(signed[0]!.document)
+  })
+})
+
+describe('FEP-521a', () => {
+  const { keys } = readFixture<{
+    keys: { name: string; accepted: boolean; publicKeyMultibase: string; x: string }[]
+  }>('fep-521a/multikeys.json')
+
+  test.each(keys)('parseMultikey() of $name: $accepted', ({ publicKeyMultibase, accepted, x }) => {
+    const key = parseMultikey(publicKeyMultibase)
+    expect(key !== undefined).toBe(accepted)
+    if (!key) return
+    expect(key.export({ format: 'jwk' })).toMatchObject({ crv: 'Ed25519', x })
+    expect(formatMultikey(key)).toBe(publicKeyMultibase)
+  })
+
+  test.each(['', 'z', 'zz', 'z0OIl', 'u6Mk', 'z6Mk', `z${'2'.repeat(400)}`])('parseMultikey() refuses "%s"', text =>
+    expect(parseMultikey(text)).toBeUndefined(),
+  )
+
+  test('formatMultikey() writes the public half of a private key', () => {
+    const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+    expect(formatMultikey(createPublicKey(privateKey))).toBe(formatMultikey(publicKey))
+  })
+})
+
+test.each(['', '00', '0000ff', 'ff'.repeat(64), '00010203'])('base58 of %s comes back', hex => {
+  expect(Buffer.from(decodeBase58(encodeBase58(Buffer.from(hex, 'hex')))!).toString('hex')).toBe(hex)
+})
+
+describe('AP-52: findAmbiguity()', () => {
+  test.each([
+    '{}',
+    '[]',
+    '\ufeff{"a":1}',
+    ' { "a" : [ 1 , -1.5 , true , null , "x\\"y:" ] , "b" : { "a" : 1e+21 } } ',
+    '{"a":{"b":1},"c":{"b":1},"d":["a","a"]}',
+  ])('finds nothing in %s', text => {
+    JSON.parse(text.replace('\ufeff', ''))
+    expect(findAmbiguity(text)).toBeUndefined()
+  })
+
+  test.each(['{"a":1,"a":1}', '{"a":1,"\\u0061":2}', '{"x":[{"a":1,"b":{},"a":2}]}', '{"__proto__":1,"__proto__":2}'])(
+    'finds the repeated member of %s',
+    text => expect(findAmbiguity(text)).toBe('a member is repeated'),
+  )
+
+  test.each(['1.0', '1e3', '1E21', '-0', '0.10', '9007199254740993', '100000000000000000000000'])(
+    'finds that %s has another form',
+    number => expect(findAmbiguity(`{"a":${number}}`)).toBe('a number is not in its canonical form'),
+  )
+
+  test.each([
+    ['members', '{"a":1,"b":2},', '[', '1]'],
+    ['escapes', '\\n', '"', '"'],
+    ['letters', 'letters', '"', '"'],
+    ['spaces', '    ', '[', '1]'],
+    ['entries', '1,', '[', '1]'],
+  ])('takes linear time for many %s', (_, piece, before, after) => {
+    const run = (text: string) => expect(findAmbiguity(before + text + after)).toBeUndefined()
+    expect(measureGrowth(run, piece, 1_000_000)).toBeLessThan(24)
+  })
+})

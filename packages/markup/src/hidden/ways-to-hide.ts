@@ -1,0 +1,193 @@
+import type { Styles } from '../css/style-sheet.ts'
+import type { LengthBase } from '../css/values.ts'
+import { splitWords, toPixels, viewport } from '../css/values.ts'
+import type { Visual } from './visual.ts'
+
+/** A line of text needs more. */
+const maxCollapsedPx = 5
+
+/** Not laid out or not drawn at all. */
+export function isRemoved(styles: Styles, fontPx: number): boolean {
+  const spacing = toPixels(styles.get('letter-spacing') ?? '0', { fontPx, wholePx: fontPx }) ?? 0
+  return (
+    styles.get('display') === 'none' ||
+    styles.get('content-visibility') === 'hidden' ||
+    styles.get('mso-hide') === 'all' ||
+    (spacing < 0 && spacing <= -fontPx / 2)
+  )
+}
+
+/** No room for a line of text, in a box that shows nothing of what reaches out of it. */
+export function isCollapsed(styles: Styles, base: LengthBase): boolean {
+  return [
+    'height',
+    'max-height',
+    'block-size',
+    'max-block-size',
+    'width',
+    'max-width',
+    'inline-size',
+    'max-inline-size',
+  ].some(name => {
+    const px = toPixels(styles.get(name) ?? '', base)
+    return px !== undefined && px <= maxCollapsedPx
+  })
+}
+
+/** By `clip` and `clip-path` (CSS Masking 1). */
+export function isClippedAway(styles: Styles, base: LengthBase): boolean {
+  const path = styles.get('clip-path') ?? styles.get('-webkit-clip-path') ?? ''
+  return isEmptyRect(styles.get('clip') ?? '', base) || isEmptyShape(path, base)
+}
+
+function isEmptyRect(clip: string, base: LengthBase): boolean {
+  const inner = /^rect\((.{1,200})\)$/.exec(clip)?.[1]
+  if (inner === undefined) return false
+  const [top, right, bottom, left] = inner
+    .split(/[\s,]+/)
+    .filter(Boolean)
+    .map(side => toPixels(side, base))
+  const isThin = (from: number | undefined, to: number | undefined) =>
+    from !== undefined && to !== undefined && to - from <= maxCollapsedPx
+  return isThin(top, bottom) || isThin(left, right)
+}
+
+/** Sizes as if the box were this large: percentages are what hides. */
+const boxPx = 1000
+
+function isEmptyShape(path: string, { fontPx }: LengthBase): boolean {
+  const [, name = '', inner = ''] = /^([a-z]+)\(([^()]{0,1000})\)/.exec(path) ?? []
+  const base = { fontPx, wholePx: boxPx }
+  const lengthsOf = (text: string) => splitWords(text).flatMap(word => toPixels(word, base) ?? [])
+  if (name === 'inset' || name === 'rect' || name === 'xywh')
+    return isEmptyBox(name, lengthsOf(inner.split('round')[0] ?? ''))
+  if (name === 'circle' || name === 'ellipse')
+    return lengthsOf(inner.split('at')[0] ?? '').some(radius => radius <= maxCollapsedPx)
+  return name === 'polygon' && isFlat(inner.split(',').map(lengthsOf))
+}
+
+function isEmptyBox(name: string, values: readonly number[]): boolean {
+  const [a, b = a, c = a, d = b] = values
+  if (a === undefined || b === undefined || c === undefined || d === undefined) return false
+  if (name === 'xywh') return c <= maxCollapsedPx || d <= maxCollapsedPx
+  if (name === 'rect') return c - a <= maxCollapsedPx || b - d <= maxCollapsedPx
+  return a + c >= boxPx || b + d >= boxPx
+}
+
+/** All corners on one line, up or across, or out of the box. */
+function isFlat(points: readonly (readonly number[])[]): boolean {
+  return [0, 1].some(axis => {
+    const values = points.flatMap(point => point[axis] ?? [])
+    if (values.length < points.length) return false
+    const [least, most] = [Math.min(...values), Math.max(...values)]
+    return most - least <= maxCollapsedPx || most <= 0 || least >= boxPx * 2
+  })
+}
+
+/** Where an element is drawn, against where it would be. */
+interface Placement {
+  readonly shift: Visual['shift']
+  readonly indentPx: number
+}
+
+export function readShift(styles: Styles, outer: Visual, base: LengthBase): Placement {
+  const px = (name: string) => toPixels(styles.get(name) ?? '', base)
+  const moved = isMoved(styles)
+  const translation = readTranslation(styles, base)
+  const across = moved ? (px('left') ?? -(px('right') ?? 0)) : 0
+  const down = moved ? (px('top') ?? -(px('bottom') ?? 0)) : 0
+  const x = outer.shift.x + across + (px('margin-left') ?? 0) + (px('padding-left') ?? 0) + translation.x
+  const y = outer.shift.y + down + (px('margin-top') ?? 0) + translation.y
+  return { shift: { x, y }, indentPx: px('text-indent') ?? outer.indentPx }
+}
+
+/** To the left of a window or above it, or so far on the other side that nobody gets there, in pixels. */
+const [leftPx, rightPx, abovePx, belowPx] = [-200, 3000, -500, 5000]
+/** For an element that leaves the flow, and for the first line of a paragraph. */
+const outsidePx = -100
+
+interface Placed extends Placement {
+  readonly base: LengthBase
+  readonly isClipped: boolean
+}
+
+export function isOffScreen(styles: Styles, { shift, indentPx, base, isClipped }: Placed): boolean {
+  const { x, y } = shift
+  if (x <= leftPx || x >= rightPx || y <= abovePx || y >= belowPx) return true
+  if (isClipped && indentPx >= viewport.width * 0.95) return true
+  if (styles.has('text-indent') && (x + indentPx <= outsidePx || indentPx >= rightPx)) return true
+  return isOut(styles) && ['left', 'right', 'top', 'bottom'].some(side => isBeyond(styles, side, base))
+}
+
+/** `left: 50%; margin-left: -300px` is how a box is put in the middle. */
+function isBeyond(styles: Styles, side: string, base: LengthBase): boolean {
+  const offset = toPixels(styles.get(side) ?? '', base)
+  return offset !== undefined && offset <= outsidePx
+}
+
+function isOut(styles: Styles): boolean {
+  return /^(?:absolute|fixed)$/.test(styles.get('position') ?? '')
+}
+
+function isMoved(styles: Styles): boolean {
+  return /^(?:absolute|fixed|relative|sticky)$/.test(styles.get('position') ?? '')
+}
+
+interface TransformFunction {
+  readonly name: string
+  readonly values: readonly string[]
+}
+
+/** CSS Transforms 1 and 2, of which a few hide text. */
+function listFunctions(styles: Styles): readonly TransformFunction[] {
+  const written = [styles.get('transform'), styles.get('-webkit-transform'), styles.get('-ms-transform')].join(' ')
+  const single = ['scale', 'translate', 'rotate'].flatMap(name => {
+    const value = styles.get(name)
+    return value ? [{ name, values: value.split(/\s+/) }] : []
+  })
+  const found = [...written.slice(0, 1024).matchAll(/([a-z0-9]{1,12})\(([^()]{0,300})\)/g)]
+  return [
+    ...single,
+    ...found.map(([, name = '', inner = '']) => ({ name, values: inner.split(/[\s,]+/).filter(Boolean) })),
+  ]
+}
+
+/** The smaller of the two directions: 0 for what is turned to its edge. */
+export function readScale(styles: Styles): number {
+  return listFunctions(styles).reduce((scale, each) => scale * scaleOf(each), 1)
+}
+
+function scaleOf({ name, values }: TransformFunction): number {
+  const numbers = values.map(value => Number.parseFloat(value) * (value.endsWith('%') ? 0.01 : 1))
+  if (/^scale(?:3d|x|y)?$/.test(name)) return leastOf(numbers.slice(0, 2))
+  if (name === 'matrix')
+    return leastOf([Math.hypot(numbers[0] ?? 1, numbers[1] ?? 0), Math.hypot(numbers[2] ?? 0, numbers[3] ?? 1)])
+  if (name === 'matrix3d') return leastOf([numbers[0] ?? 1, numbers[5] ?? 1])
+  if (name === 'rotatex' || name === 'rotatey') return Math.abs(Math.cos(toRadians(values[0] ?? '0')))
+  return 1
+}
+
+function leastOf(numbers: readonly number[]): number {
+  const sizes = numbers.map(Math.abs).filter(Number.isFinite)
+  return sizes.length > 0 ? Math.min(...sizes) : 1
+}
+
+function toRadians(angle: string): number {
+  const value = Number.parseFloat(angle) || 0
+  if (angle.endsWith('turn')) return value * 2 * Math.PI
+  if (angle.endsWith('rad')) return angle.endsWith('grad') ? (value * Math.PI) / 200 : value
+  return (value * Math.PI) / 180
+}
+
+/** In pixels, to the right and down. */
+function readTranslation(styles: Styles, base: LengthBase): { readonly x: number; readonly y: number } {
+  let [x, y] = [0, 0]
+  for (const { name, values } of listFunctions(styles)) {
+    const [first = 0, second = 0] = values.map(value => toPixels(value, base) ?? 0)
+    if (name === 'translatey') y += first
+    else if (/^translate(?:3d|x)?$/.test(name)) x += first
+    if (name === 'translate' || name === 'translate3d') y += second
+    if (name === 'matrix') [x, y] = [x + (Number(values[4]) || 0), y + (Number(values[5]) || 0)]
+  }
+  return { x, y }
+}
