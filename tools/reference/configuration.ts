@@ -1,6 +1,5 @@
 import { agentKinds } from '@postern/agents'
-import { productionLimits } from '../../apps/gateway/src/config/own-schema.ts'
-import { configSchema } from '../../apps/gateway/src/config/schema.ts'
+import { productionLimits, configSchema } from '../../apps/gateway/src/config/schema.ts'
 import { formatPage } from './markdown.ts'
 import type { Schema } from './schema/bounds.ts'
 import type { KeyComments, SchemaName } from './schema/key-comments.ts'
@@ -8,7 +7,7 @@ import type { SchemaRow } from './schema/rows.ts'
 import { listSchemaRows } from './schema/rows.ts'
 import { formatSchemaTable } from './schema/table.ts'
 
-export const configSource: SchemaName = { file: 'apps/gateway/src/config/own-schema.ts', name: 'ownSchema' }
+export const configSource: SchemaName = { file: 'apps/gateway/src/config/schema.ts', name: 'ownSchema' }
 /** Where each channel writes its member. */
 export const channelSources: Readonly<Record<string, SchemaName>> = {
   activitypub: { file: 'packages/activitypub/src/config.ts', name: 'activityPubConfigSchema' },

@@ -1,6 +1,6 @@
 import { toTerminalLine } from '../terminal/text.ts'
-import type { approvalOperations } from './approvals/operations.ts'
-import type { banOperations } from './bans/operations.ts'
+import type { approvalOperations } from './approvals/route.ts'
+import type { banOperations } from './bans/route.ts'
 import type { ClientOpener } from './client.ts'
 import type { Output } from './context.ts'
 

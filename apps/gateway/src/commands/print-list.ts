@@ -1,3 +1,5 @@
+import type { OperationInput } from '../api/call.ts'
+import type { ApiOperation, OperationAnswer } from '../api/operation.ts'
 import type { ClientOpener, OperatorClient } from './client.ts'
 import type { Output } from './context.ts'
 
@@ -54,4 +56,25 @@ export async function readPages<Item>(
 
 function describeRest({ items, next }: ListPage<unknown>): string {
   return `The list goes on after ${items.length === 1 ? 'this one' : `these ${items.length}`}: the operator's API has the rest (after=${next}).`
+}
+
+interface Asked<Of extends ApiOperation> {
+  readonly operation: Of
+  readonly input: OperationInput<Of>
+}
+
+/** Asks the operator's API one thing and prints it, for people or as JSON. */
+export async function printAnswer<Of extends ApiOperation>(
+  openClient: ClientOpener,
+  output: Output,
+  { operation, input }: Asked<Of>,
+  format: (answer: OperationAnswer<Of>) => string,
+): Promise<void> {
+  const client = await openClient()
+  try {
+    const answer = await client.call(operation, input)
+    output.print(output.json ? JSON.stringify(answer, null, 2) : format(answer))
+  } finally {
+    await client.close()
+  }
 }

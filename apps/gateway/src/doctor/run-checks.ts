@@ -1,9 +1,8 @@
 import { isoTime } from '@postern/core'
 import type { Check, CheckGroup, CheckOutcome, MachineCheck } from './check.ts'
-import { checkGroups, describeError, skip } from './check.ts'
+import { checkGroups, describeError, findMissingNeed, skip } from './check.ts'
 import { installationChecks, machineChecks } from './checks.ts'
 import type { DoctorDeps, MachineDeps } from './deps.ts'
-import { findMissingNeed } from './needs.ts'
 
 /** One line of a report. */
 export interface DoctorFinding extends CheckOutcome {

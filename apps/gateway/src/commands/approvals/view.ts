@@ -1,10 +1,10 @@
 import type { ListedDecision } from '@postern/core'
-import { formatTable } from '../../terminal/table.ts'
+import { formatTable } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
 import { endListed } from '../end-listed.ts'
-import { printAnswer } from '../print-answer.ts'
-import { approvalOperations } from './operations.ts'
+import { printAnswer } from '../print-list.ts'
+import { approvalOperations } from './route.ts'
 
 /** What was decided for later calls, too. */
 export function printRemembered(openClient: ClientOpener, output: Output, agent: string): Promise<void> {

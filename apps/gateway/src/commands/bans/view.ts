@@ -1,9 +1,9 @@
-import { formatTable } from '../../terminal/table.ts'
+import { formatTable } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
 import { endListed } from '../end-listed.ts'
-import { printAnswer } from '../print-answer.ts'
-import { banOperations } from './operations.ts'
+import { printAnswer } from '../print-list.ts'
+import { banOperations } from './route.ts'
 
 /** Whom the policies of a swarm have banned. */
 export function printBans(openClient: ClientOpener, output: Output, agent: string): Promise<void> {

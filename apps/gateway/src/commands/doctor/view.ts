@@ -1,17 +1,12 @@
 import { Rejection } from '@postern/core'
 import type { CheckGroup, CheckOutcome } from '../../doctor/check.ts'
 import type { DoctorFinding, DoctorReport } from '../../doctor/run-checks.ts'
-import type { Screen } from '../../terminal/marked-line.ts'
-import { formatMarkedLine } from '../../terminal/marked-line.ts'
-import type { Style } from '../../terminal/style.ts'
-import { paint } from '../../terminal/style.ts'
-import { toTerminalLine } from '../../terminal/text.ts'
-import { wrapText } from '../../terminal/wrap.ts'
+import type { Screen, Style } from '../../terminal/text.ts'
+import { formatMarkedLine, paint, toTerminalLine, wrapText } from '../../terminal/text.ts'
 import { CommandError } from '../client.ts'
 import { isConfigFault } from '../config-fault.ts'
 import type { CommandContext, ScreenOutput } from '../context.ts'
-import { readCheckGroups } from './groups.ts'
-import { doctorOperations } from './operations.ts'
+import { doctorOperations, readCheckGroups } from './route.ts'
 
 /** Runs the checks; the exit code is 1 where one fails. A warning leaves it at 0. */
 export async function printDoctor(

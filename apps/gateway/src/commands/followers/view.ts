@@ -1,10 +1,9 @@
 import type { Relation, RelationKind } from '@postern/core'
-import { formatTable } from '../../terminal/table.ts'
-import { toTerminalLine } from '../../terminal/text.ts'
+import { formatTable, toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
 import { printList } from '../print-list.ts'
-import { followerOperations } from './operations.ts'
+import { followerOperations } from './route.ts'
 
 /** Who follows an agent, or asks to. */
 export function printFollowers(

@@ -1,8 +1,8 @@
 import type { OperationAnswer } from '../../api/operation.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
-import { printAnswer } from '../print-answer.ts'
-import { keyOperations } from './operations.ts'
+import { printAnswer } from '../print-list.ts'
+import { keyOperations } from './route.ts'
 
 type Keys = OperationAnswer<typeof keyOperations.list>
 

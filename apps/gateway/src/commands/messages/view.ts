@@ -1,18 +1,14 @@
 import type { DeliveryAttempt, DeliveryRecord, MessageSummary, Refusal } from '@postern/core'
-import { formatTable } from '../../terminal/table.ts'
-import { toTerminalLine } from '../../terminal/text.ts'
+import { formatTable, toTerminalLine } from '../../terminal/text.ts'
 import type { Fix } from '../../why/reason.ts'
 import { reasonOfRefusal } from '../../why/rules/refused.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
-import { printAnswer } from '../print-answer.ts'
-import { printList, readPages } from '../print-list.ts'
+import { printAnswer, printList, readPages } from '../print-list.ts'
 import type { DeliveryChange, MessageFilter, RefusalFilter } from './operations.ts'
 import { deliveryOperations, messageOperations, refusalOperations } from './operations.ts'
-import { formatRecord } from './show.ts'
-import { formatInstant } from './stages.ts'
+import { formatDuration, formatInstant, formatRecord } from './show.ts'
 import type { DeliveryState } from './states.ts'
-import { formatDuration } from './waterfall.ts'
 
 /** Messages by a filter, newest first. */
 export async function printMessages(openClient: ClientOpener, output: Output, filter: MessageFilter): Promise<void> {

@@ -1,10 +1,9 @@
-import { formatTable } from '../../terminal/table.ts'
-import { toTerminalLine } from '../../terminal/text.ts'
+import { formatTable, toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
 import { printList } from '../print-list.ts'
-import type { AskedQuestion } from './operations.ts'
-import { questionOperations } from './operations.ts'
+import type { AskedQuestion } from './route.ts'
+import { questionOperations } from './route.ts'
 
 /** Who waits for a human's answer. */
 export function printQuestions(openClient: ClientOpener, output: Output): Promise<void> {

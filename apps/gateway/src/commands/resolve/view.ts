@@ -1,13 +1,10 @@
 import type { ResolvedAddress } from '../../resolve/resolve-address.ts'
 import type { ResolveFinding } from '../../resolve/rows/row.ts'
-import type { Screen } from '../../terminal/marked-line.ts'
-import { formatMarkedLine } from '../../terminal/marked-line.ts'
-import type { Style } from '../../terminal/style.ts'
-import { paint } from '../../terminal/style.ts'
-import { toTerminalLine } from '../../terminal/text.ts'
+import type { Screen, Style } from '../../terminal/text.ts'
+import { formatMarkedLine, paint, toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { ScreenOutput } from '../context.ts'
-import { resolveOperations } from './operations.ts'
+import { resolveOperations } from './route.ts'
 
 const exitCodes: Readonly<Record<ResolvedAddress['outcome'], number>> = { ok: 0, faulty: 1, unresolved: 2 }
 

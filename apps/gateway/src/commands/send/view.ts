@@ -1,12 +1,10 @@
-import type { CatalogueEntry, ExpectedOutcome, SimulationCatalogue } from '@postern/simulation'
+import type { CatalogueEntry, ExpectedOutcome, SendResult, SimulationCatalogue } from '@postern/simulation'
 import type { OperationAnswer } from '../../api/operation.ts'
-import { formatTable } from '../../terminal/table.ts'
-import { toTerminalLine } from '../../terminal/text.ts'
+import { formatTable, toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener, OperatorClient } from '../client.ts'
 import { CommandError } from '../client.ts'
 import type { Output } from '../context.ts'
 import { simulationOperations } from './operations.ts'
-import { isAsExpected } from './outcome.ts'
 
 interface SendWords {
   readonly via?: string | undefined
@@ -123,4 +121,16 @@ function formatSent(
 function requireSimulation({ isRunning, isSimulating }: OperatorClient): void {
   if (!isRunning) throw new CommandError('no gateway is running here; start one with "npm start"')
   if (!isSimulating) throw new CommandError('the gateway that runs here has no simulation; "npm start" has one')
+}
+
+/** Whether a message ended as the catalogue has it, as far as its sender can see. */
+function isAsExpected({ status, refusal }: Pick<SendResult, 'status' | 'refusal'>, expected: ExpectedOutcome) {
+  switch (expected.outcome) {
+    case 'answered':
+      return refusal === undefined && status !== 'no_reply'
+    case 'kept':
+      return refusal === undefined && status === 'no_reply'
+    default:
+      return refusal?.answer === expected.answer
+  }
 }

@@ -1,10 +1,9 @@
 import type { Relation } from '@postern/core'
-import { formatTable } from '../../terminal/table.ts'
-import { toTerminalLine } from '../../terminal/text.ts'
+import { formatTable, toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
 import { printList } from '../print-list.ts'
-import { suppressionOperations } from './operations.ts'
+import { suppressionOperations } from './route.ts'
 
 /** Where an agent's mail did not arrive, or was complained of. */
 export function printSuppressions(openClient: ClientOpener, output: Output, agent: string): Promise<void> {

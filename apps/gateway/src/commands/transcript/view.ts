@@ -4,7 +4,7 @@ import type { OperationInput } from '../../api/call.ts'
 import type { ClientOpener } from '../client.ts'
 import { CommandError } from '../client.ts'
 import type { Output } from '../context.ts'
-import { transcriptOperations } from './operations.ts'
+import { transcriptOperations } from './route.ts'
 
 export interface TranscriptRequest {
   readonly format: string

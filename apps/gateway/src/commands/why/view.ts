@@ -2,7 +2,7 @@ import { toTerminalLine } from '../../terminal/text.ts'
 import type { Explanation, WhyAnswer } from '../../why/explanation.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
-import { whyOperation } from './operations.ts'
+import { whyOperation } from './route.ts'
 
 /** Ends with 1 when nothing is known. */
 export async function printWhy(openClient: ClientOpener, output: Output, id: string): Promise<void> {

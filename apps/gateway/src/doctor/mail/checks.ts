@@ -1,14 +1,12 @@
-import { handleHostOf } from '../../config/handle-host.ts'
+import { handleHostOf } from '../../config/schema.ts'
 import type { Check, CheckOutcome } from '../check.ts'
 import { about, skip } from '../check.ts'
-import { judgeSecret } from '../configuration/secret-strength.ts'
+import { judgeSecret } from '../checks/configuration.ts'
 import type { DoctorDeps } from '../deps.ts'
-import { checkMailRow } from './domain.ts'
+import { checkMailRow, checkMtaSts, checkReverse, checkTlsReports } from './domain.ts'
 import { checkMailLoop } from './loop.ts'
-import { checkMtaSts, checkTlsReports } from './policies.ts'
 import type { PostfixSettings } from './postfix.ts'
 import { judgeBareNewline, judgeSizes, judgeXforward, readPostfix } from './postfix.ts'
-import { checkReverse } from './reverse.ts'
 import {
   checkListener,
   checkMailHost,

@@ -1,6 +1,6 @@
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
-import { handleHostOf } from '../../config/handle-host.ts'
+import { handleHostOf } from '../../config/schema.ts'
 import { isLoopbackHost } from '../../config/trusted-proxies.ts'
 import type { CheckOutcome } from '../check.ts'
 import { about, describeError, skip } from '../check.ts'

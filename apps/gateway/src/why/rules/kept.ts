@@ -1,6 +1,6 @@
 import type { WhyFacts } from '../facts.ts'
 import type { Fix, Reason, Rule } from '../reason.ts'
-import { sayTime } from '../words.ts'
+import { sayTime } from '../reason.ts'
 
 /** Why a message with this flag was given to no agent. */
 interface KeptCase {
