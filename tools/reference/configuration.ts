@@ -1,11 +1,10 @@
 import { agentKinds } from '@postern/agents'
-import { productionLimits, configSchema } from '../../apps/gateway/src/config/schema.ts'
+import { configSchema, productionLimits } from '../../apps/gateway/src/config/schema.ts'
 import { formatPage } from './markdown.ts'
 import type { Schema } from './schema/bounds.ts'
 import type { KeyComments, SchemaName } from './schema/key-comments.ts'
 import type { SchemaRow } from './schema/rows.ts'
-import { listSchemaRows } from './schema/rows.ts'
-import { formatSchemaTable } from './schema/table.ts'
+import { formatSchemaTable, listSchemaRows } from './schema/rows.ts'
 
 export const configSource: SchemaName = { file: 'apps/gateway/src/config/schema.ts', name: 'ownSchema' }
 /** Where each channel writes its member. */

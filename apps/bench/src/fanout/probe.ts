@@ -1,7 +1,6 @@
 import { pairWithEarlier } from '../earlier/rivals.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
-import { settleServer } from '../harness/measure.ts'
-import { median } from '../harness/median.ts'
+import { median, settleServer } from '../harness/measure.ts'
 import type { ServerProcess } from '../servers/process.ts'
 import { startServer } from '../servers/process.ts'
 

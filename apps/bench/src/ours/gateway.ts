@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { serveMeasured } from '../servers/child.ts'
 import { readTurns } from './agents/count.ts'
 import { countListeners } from './count-listeners.ts'
-import type { GatewaySetup } from './describe.ts'
+import type { GatewaySetup } from './open.ts'
 import { openMeasuredGateway } from './open.ts'
 
 // As the program's launcher.
