@@ -1,6 +1,7 @@
 import type { OperationInput } from '../api/call.ts'
 import type { ApiOperation, OperationAnswer } from '../api/operation.ts'
 import type { ClientOpener, OperatorClient } from './client.ts'
+import { withClient } from './client.ts'
 import type { Output } from './context.ts'
 
 interface ListPage<Item> {
@@ -29,14 +30,9 @@ export async function printList<Item>(
   output: Output,
   { readPage, format, most = 1_000 }: PrintedList<Item>,
 ): Promise<void> {
-  const client = await openClient()
-  try {
-    const list = await readPages(most, page => readPage(client, page))
-    if (output.json) output.print(JSON.stringify(list, null, 2))
-    else output.print(list.next === null ? format(list.items) : `${format(list.items)}\n${describeRest(list)}`)
-  } finally {
-    await client.close()
-  }
+  const list = await withClient(openClient, client => readPages(most, page => readPage(client, page)))
+  if (output.json) output.print(JSON.stringify(list, null, 2))
+  else output.print(list.next === null ? format(list.items) : `${format(list.items)}\n${describeRest(list)}`)
 }
 
 export async function readPages<Item>(
@@ -69,12 +65,10 @@ export async function printAnswer<Of extends ApiOperation>(
   output: Output,
   { operation, input }: Asked<Of>,
   format: (answer: OperationAnswer<Of>) => string,
+  /** Gets the answer, however it is printed. */
+  note?: (answer: OperationAnswer<Of>) => void,
 ): Promise<void> {
-  const client = await openClient()
-  try {
-    const answer = await client.call(operation, input)
-    output.print(output.json ? JSON.stringify(answer, null, 2) : format(answer))
-  } finally {
-    await client.close()
-  }
+  const answer = await withClient(openClient, client => client.call(operation, input))
+  output.print(output.json ? JSON.stringify(answer, null, 2) : format(answer))
+  note?.(answer)
 }

@@ -1,7 +1,6 @@
-import { formatTable } from '../../terminal/text.ts'
+import { formatTable, toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
-import { endListed } from '../end-listed.ts'
 import { printAnswer } from '../print-list.ts'
 import { banOperations } from './route.ts'
 
@@ -22,5 +21,6 @@ export function liftBan(
   output: Output,
   named: { readonly agent: string; readonly id: string },
 ): Promise<void> {
-  return endListed(openClient, output, { ...named, operation: banOperations.lift, said: 'lifted' })
+  const asked = { operation: banOperations.lift, input: { parameters: named } }
+  return printAnswer(openClient, output, asked, () => `${toTerminalLine(named.id)}: lifted`)
 }

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import type { ApiOperation } from '../../api/operation.ts'
 import { softwareVersion } from '../../platform/version.ts'
 import type { ClientOpener, OperatorClient } from '../client.ts'
-import { CommandError } from '../client.ts'
+import { CommandError, withClient } from '../client.ts'
 import { doctorOperations } from '../doctor/route.ts'
 import { deliveryOperations, messageOperations, refusalOperations } from '../messages/operations.ts'
 import { replayOperations } from '../replay/operations.ts'
@@ -49,23 +49,14 @@ async function callTool({ name, arguments: given }: ToolCall, openClient: Client
   try {
     const operation = Object.hasOwn(mcpOperations, name) ? mcpOperations[name] : undefined
     if (!operation) throw new CommandError(`Cannot call ${name}: there is no such tool`)
-    const answer = await withClient(openClient, client => callOperationTool(client, operation, given))
+    const answer = await withClient(openClient, client => {
+      // Without one the store would be locked, and nothing could be sent.
+      if (client.isRunning) return callOperationTool(client, operation, given)
+      throw new CommandError('No gateway runs here: start it, or name another with --url and --token')
+    })
     return { content: [{ type: 'text', text: writeAnswer(answer) }] }
   } catch (error) {
     return { content: [{ type: 'text', text: error instanceof Error ? error.message : String(error) }], isError: true }
-  }
-}
-
-/** Opened for each call, so that a gateway that was started again is found. */
-async function withClient<Answer>(openClient: ClientOpener, use: (client: OperatorClient) => Promise<Answer>) {
-  const client = await openClient()
-  try {
-    // Without one the store would be locked, and nothing could be sent.
-    if (!client.isRunning)
-      throw new CommandError('No gateway runs here: start it, or name another with --url and --token')
-    return await use(client)
-  } finally {
-    await client.close()
   }
 }
 

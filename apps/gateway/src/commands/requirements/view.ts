@@ -88,16 +88,9 @@ export async function decideListedRequirement(
   { id, outcome, args, remember }: SaidWord,
 ): Promise<void> {
   const changed = { ...(args !== undefined && { arguments: readArguments(args) }), ...(remember && { remember }) }
-  const client = await openClient()
-  try {
-    const decided = await client.call(requirementOperations.decide, {
-      parameters: { id },
-      body: { outcome, ...changed },
-    })
-    output.print(output.json ? JSON.stringify(decided, null, 2) : `${toTerminalLine(id)}: ${outcome}`)
-  } finally {
-    await client.close()
-  }
+  const input = { parameters: { id }, body: { outcome, ...changed } }
+  const asked = { operation: requirementOperations.decide, input }
+  await printAnswer(openClient, output, asked, () => `${toTerminalLine(id)}: ${outcome}`)
 }
 
 function readArguments(text: string): Json {

@@ -3,6 +3,7 @@ import type { ResolveFinding } from '../../resolve/rows/row.ts'
 import type { Screen, Style } from '../../terminal/text.ts'
 import { formatMarkedLine, paint, toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
+import { withClient } from '../client.ts'
 import type { ScreenOutput } from '../context.ts'
 import { resolveOperations } from './route.ts'
 
@@ -16,15 +17,11 @@ const marks: Readonly<Record<ResolveFinding['severity'], readonly [mark: string,
 
 /** Prints what a peer would find behind an address; the exit code tells how it came out. */
 export async function printResolved(openClient: ClientOpener, output: ScreenOutput, address: string): Promise<void> {
-  const client = await openClient()
-  try {
-    const resolved = await client.call(resolveOperations.resolve, { query: { address } })
-    if (output.json) output.print(JSON.stringify(resolved, null, 2))
-    else output.printStyled(formatResolved(resolved, output))
-    if (resolved.outcome !== 'ok') process.exitCode = exitCodes[resolved.outcome]
-  } finally {
-    await client.close()
-  }
+  const query = { address }
+  const resolved = await withClient(openClient, client => client.call(resolveOperations.resolve, { query }))
+  if (output.json) output.print(JSON.stringify(resolved, null, 2))
+  else output.printStyled(formatResolved(resolved, output))
+  if (resolved.outcome !== 'ok') process.exitCode = exitCodes[resolved.outcome]
 }
 
 export function formatResolved({ asked, address, found, findings }: ResolvedAddress, screen: Screen): string {

@@ -2,7 +2,7 @@ import type { Relation } from '@postern/core'
 import { formatTable, toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
-import { printList } from '../print-list.ts'
+import { printAnswer, printList } from '../print-list.ts'
 import { suppressionOperations } from './route.ts'
 
 /** Where an agent's mail did not arrive, or was complained of. */
@@ -21,16 +21,11 @@ function formatSuppressions(suppressions: readonly Relation[]): string {
 }
 
 /** The agent may write there again. */
-export async function liftSuppression(
+export function liftSuppression(
   openClient: ClientOpener,
   output: Output,
   lift: { readonly agent: string; readonly peer: string },
 ): Promise<void> {
-  const client = await openClient()
-  try {
-    await client.call(suppressionOperations.lift, { body: lift })
-    output.print(`${toTerminalLine(lift.peer)}: may be written to again`)
-  } finally {
-    await client.close()
-  }
+  const asked = { operation: suppressionOperations.lift, input: { body: lift } }
+  return printAnswer(openClient, output, asked, () => `${toTerminalLine(lift.peer)}: may be written to again`)
 }
