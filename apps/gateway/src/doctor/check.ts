@@ -34,7 +34,6 @@ type Outcomes = CheckOutcome | readonly CheckOutcome[]
 interface CheckText {
   /** Its group, a dot, and one name. Stable. */
   readonly id: `${CheckGroup}.${string}`
-  readonly group: CheckGroup
   /** What is asked, for the reference. */
   readonly what: string
   /** How it is mended, in general. */
@@ -46,14 +45,18 @@ interface CheckText {
 /** One question about an installation. */
 export interface Check extends CheckText {
   /** Without one of them it is skipped. */
-  readonly needs: readonly Need[]
+  readonly needs?: readonly Need[] | undefined
   run(deps: DoctorDeps): Promise<Outcomes> | Outcomes
 }
 
 /** One that also makes sense where the configuration cannot be read. */
 export interface MachineCheck extends CheckText {
-  readonly needs: readonly []
+  readonly needs?: undefined
   run(deps: MachineDeps): Promise<Outcomes> | Outcomes
+}
+
+export function groupOf({ id }: Pick<CheckText, 'id'>): CheckGroup {
+  return id.slice(0, id.indexOf('.')) as CheckGroup
 }
 
 const verdicts = { ok: 'ok', warning: 'warning', error: 'failure' } as const
@@ -97,7 +100,10 @@ const reasons = {
 type Need = keyof typeof reasons
 
 /** What is missing for a check, as a reason to skip it: the first one that is. */
-export async function findMissingNeed(needs: readonly Need[], deps: DoctorDeps): Promise<string | undefined> {
+export async function findMissingNeed(
+  { needs = [] }: Pick<Check, 'needs'>,
+  deps: DoctorDeps,
+): Promise<string | undefined> {
   for (const need of needs) {
     const reason = await reasons[need](deps)
     if (reason !== undefined) return reason

@@ -36,7 +36,6 @@ export interface CataloguePersona {
 }
 
 const notHad = refused(401, 'signature_invalid')
-
 const byPolicy = refused(550, 'forbidden')
 
 type Row = Omit<CataloguePersona, 'via'>

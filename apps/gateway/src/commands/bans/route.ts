@@ -36,9 +36,7 @@ export const banOperations = {
 } as const
 
 const kind = 'swarm-ban'
-
 const ownerOf = (agent: string) => `agent:${agent}`
-
 const mostListed = 1_000
 
 /** Whom policies of swarms have banned; lifted by the operator alone. */

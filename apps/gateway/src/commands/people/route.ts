@@ -8,7 +8,6 @@ import { containsText, filterPage, isWithin, listFilters, pageOf, pageParameters
 import { readOwner } from '../owner.ts'
 
 const { agent, channel, sender, since, until } = listFilters
-
 const count = z.int()
 
 const personAddressSchema: z.ZodType<PersonAddress> = z.object({

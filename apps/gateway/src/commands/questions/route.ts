@@ -98,10 +98,8 @@ interface OperatorQuestionDeps {
 }
 
 const [kind, owner] = ['operator-question', 'operator']
-
 /** Whose process died asks no more, ms. */
 const longestMs = 24 * 3_600_000
-
 /** A notice is a hint that may be lost: the record is looked at this often, ms. */
 const lookMs = 2_000
 

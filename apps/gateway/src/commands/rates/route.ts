@@ -64,9 +64,7 @@ export function createRateRoutes({ store, channels, now }: RateRouteOptions): re
 }
 
 const spanMs = 5 * 60_000
-
 const spanCount = 12
-
 /** What is measured, ms. */
 const measuredMs = spanMs * spanCount
 

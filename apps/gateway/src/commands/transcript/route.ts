@@ -30,11 +30,8 @@ const place = {
 }
 
 const unknownThread = { no_recipient: 'There is no such conversation.' }
-
 const viewNames = ['conversation', 'agent', 'global', 'team'] as const
-
 const count = z.int().min(0).max(1_000_000).optional()
-
 const exported = z.looseObject({})
 
 export const transcriptOperations = {

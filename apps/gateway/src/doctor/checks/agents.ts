@@ -6,6 +6,51 @@ import type { Check, CheckOutcome } from '../check.ts'
 import { about, describeError, skip } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 
+const startIt = 'Start the server there, or correct the URL in `agents`.'
+
+/** What agents, and those who call them, depend on. */
+export const agentChecks: readonly Check[] = [
+  {
+    id: 'agents.webhooks',
+    what: 'The URL of each webhook agent answers (HEAD). The check sends no message.',
+    fix: startIt,
+    run: deps => checkEndpoints(deps, 'webhooks'),
+  },
+  {
+    id: 'agents.models',
+    what: 'The endpoint of each model answers (HEAD). The check asks the model nothing.',
+    fix: startIt,
+    run: deps => checkEndpoints(deps, 'models'),
+  },
+  {
+    id: 'agents.remotes',
+    what: 'The gateway reaches remote agents (A2A, AG-UI) that answer under one of our names.',
+    fix: startIt,
+    run: deps => checkEndpoints(deps, 'remotes'),
+  },
+  {
+    id: 'agents.tools',
+    what: 'The gateway reaches the MCP servers of agents.',
+    fix: startIt,
+    run: deps => checkEndpoints(deps, 'tools'),
+  },
+  {
+    id: 'agents.trusted_issuers',
+    what: 'The gateway can read the keys of `identity.trusted_issuers`.',
+    fix: 'Ask the issuer; until then its evidence does not count.',
+    needs: ['outside'],
+    timeoutMs: 20_000,
+    run: checkTrustedIssuers,
+  },
+  {
+    id: 'agents.token_issuers',
+    what: 'The gateway can read the key sets (JWKS) of `a2a.auth.issuers` and `web.auth.issuers`.',
+    fix: 'Correct `jwks` of the issuer.',
+    needs: ['outside'],
+    run: checkTokenIssuers,
+  },
+]
+
 /** Third parties whose word about senders counts (`identity.trusted_issuers`). */
 async function checkTrustedIssuers({ config, outside, now }: DoctorDeps): Promise<readonly CheckOutcome[]> {
   const issuers = [...new Set(config.identity.trusted_issuers.map(({ issuer }) => issuer))]
@@ -40,62 +85,6 @@ async function judgeKeySetUrl(url: string, { fetch }: DoctorDeps['outside']): Pr
     return failure(`the key set ${url} cannot be read: ${describeError(error)}`, fix)
   }
 }
-
-const group = 'agents'
-const startIt = 'Start the server there, or correct the URL in `agents`.'
-
-/** What agents, and those who call them, depend on. */
-export const agentChecks: readonly Check[] = [
-  {
-    id: 'agents.webhooks',
-    group,
-    what: 'The URL of each webhook agent answers (HEAD). The check sends no message.',
-    fix: startIt,
-    needs: [],
-    run: deps => checkEndpoints(deps, 'webhooks'),
-  },
-  {
-    id: 'agents.models',
-    group,
-    what: 'The endpoint of each model answers (HEAD). The check asks the model nothing.',
-    fix: startIt,
-    needs: [],
-    run: deps => checkEndpoints(deps, 'models'),
-  },
-  {
-    id: 'agents.remotes',
-    group,
-    what: 'The gateway reaches remote agents (A2A, AG-UI) that answer under one of our names.',
-    fix: startIt,
-    needs: [],
-    run: deps => checkEndpoints(deps, 'remotes'),
-  },
-  {
-    id: 'agents.tools',
-    group,
-    what: 'The gateway reaches the MCP servers of agents.',
-    fix: startIt,
-    needs: [],
-    run: deps => checkEndpoints(deps, 'tools'),
-  },
-  {
-    id: 'agents.trusted_issuers',
-    group,
-    what: 'The gateway can read the keys of `identity.trusted_issuers`.',
-    fix: 'Ask the issuer; until then its evidence does not count.',
-    needs: ['outside'],
-    timeoutMs: 20_000,
-    run: checkTrustedIssuers,
-  },
-  {
-    id: 'agents.token_issuers',
-    group,
-    what: 'The gateway can read the key sets (JWKS) of `a2a.auth.issuers` and `web.auth.issuers`.',
-    fix: 'Correct `jwks` of the issuer.',
-    needs: ['outside'],
-    run: checkTokenIssuers,
-  },
-]
 
 /** A URL that an agent of ours depends on. */
 interface Endpoint {

@@ -6,6 +6,41 @@ import { about, describeError, skip } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { requireOpened } from '../deps.ts'
 
+const timeoutMs = 20_000
+
+/** Whether each way in takes what is proven, and refuses what is not. That by mail is `mail.loop`. */
+export const channelChecks: readonly Check[] = [
+  {
+    id: 'channels.inbox',
+    what: 'An activity of an agent of ours reaches its inbox by the public address, and the gateway refuses a forged one. It has no effect.',
+    fix: 'Let the proxy pass body, `Signature`, `Digest`, `Date` and `Host` on as they are.',
+    needs: ['gateway', 'peers'],
+    timeoutMs,
+    run: deps => checkRehearsal(deps, 'activitypub'),
+  },
+  {
+    id: 'channels.calls',
+    what: 'A call (`GetTask`) with our token gets an answer at the public address, and a forged one does not. It has no effect.',
+    fix: 'Let the proxy pass body and `Authorization` on as they are.',
+    needs: ['gateway', 'peers'],
+    timeoutMs,
+    run: deps => checkRehearsal(deps, 'a2a'),
+  },
+  {
+    id: 'channels.chat_origins',
+    what: 'Pages of `web.origins` may call the chat (CORS), and pages of other origins may not.',
+    fix: 'Let the proxy leave `Access-Control-…` fields to the gateway.',
+    needs: ['gateway', 'outside', 'peers'],
+    run: checkChatOrigins,
+  },
+  {
+    id: 'channels.chat_access',
+    what: 'Where the chat is on, there are issuers or tokens that let people in.',
+    fix: 'Name issuers or tokens in `web.auth`, or set `web.enabled` to false.',
+    run: checkChatAccess,
+  },
+]
+
 const strangeOrigin = 'https://stranger.invalid'
 const notEnabled = 'the chat is off (web.enabled)'
 
@@ -53,47 +88,6 @@ function checkChatAccess({ config }: DoctorDeps): CheckOutcome {
       )
     : about(subject, warning('the chat is on, and nobody may use it', 'Name issuers or tokens in web.auth.'))
 }
-
-const group = 'channels'
-const timeoutMs = 20_000
-
-/** Whether each way in takes what is proven, and refuses what is not. That by mail is `mail.loop`. */
-export const channelChecks: readonly Check[] = [
-  {
-    id: 'channels.inbox',
-    group,
-    what: 'An activity of an agent of ours reaches its inbox by the public address, and the gateway refuses a forged one. It has no effect.',
-    fix: 'Let the proxy pass body, `Signature`, `Digest`, `Date` and `Host` on as they are.',
-    needs: ['gateway', 'peers'],
-    timeoutMs,
-    run: deps => checkRehearsal(deps, 'activitypub'),
-  },
-  {
-    id: 'channels.calls',
-    group,
-    what: 'A call (`GetTask`) with our token gets an answer at the public address, and a forged one does not. It has no effect.',
-    fix: 'Let the proxy pass body and `Authorization` on as they are.',
-    needs: ['gateway', 'peers'],
-    timeoutMs,
-    run: deps => checkRehearsal(deps, 'a2a'),
-  },
-  {
-    id: 'channels.chat_origins',
-    group,
-    what: 'Pages of `web.origins` may call the chat (CORS), and pages of other origins may not.',
-    fix: 'Let the proxy leave `Access-Control-…` fields to the gateway.',
-    needs: ['gateway', 'outside', 'peers'],
-    run: checkChatOrigins,
-  },
-  {
-    id: 'channels.chat_access',
-    group,
-    what: 'Where the chat is on, there are issuers or tokens that let people in.',
-    fix: 'Name issuers or tokens in `web.auth`, or set `web.enabled` to false.',
-    needs: [],
-    run: checkChatAccess,
-  },
-]
 
 /** Calls the default agent as a peer does, by its public address, with what has no effect: once proven, once forged. */
 async function checkRehearsal(deps: DoctorDeps, via: ChannelName): Promise<CheckOutcome> {

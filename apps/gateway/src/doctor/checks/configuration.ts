@@ -9,6 +9,77 @@ import { about, skip, toFailure } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { requireOpened } from '../deps.ts'
 
+/** What is told of a configuration that cannot be used. */
+export const configurationFaultChecks: readonly MachineCheck[] = [
+  {
+    id: 'configuration.valid',
+    what: 'The gateway can read the configuration, and knows every value in it.',
+    fix: 'Correct what is named; `docs/reference/configuration.md` lists every key.',
+    run: ({ configFaults, configPath }) =>
+      configFaults.length === 0
+        ? about(configPath ?? 'configuration', ok('the configuration can be read'))
+        : configFaults.map(toFailure),
+  },
+]
+
+/** How safe and how complete the settings are. */
+export const configurationChecks: readonly Check[] = [
+  {
+    id: 'configuration.safe',
+    what: 'No setting is unsafe in production, as `postern start` asks.',
+    fix: 'Change the setting that is named.',
+    run: checkSafety,
+  },
+  {
+    id: 'configuration.file_permissions',
+    what: 'Nobody else on the machine may change the configuration, or read a token that stands in it.',
+    fix: 'Run `chmod 600` on the configuration file.',
+    run: checkConfigFile,
+  },
+  {
+    id: 'configuration.operator_token',
+    what: 'Nobody can guess the operator token.',
+    fix: 'Set `operator_token` to 24 or more random characters.',
+    needs: ['gateway'],
+    run: deps =>
+      about(
+        'operator_token',
+        judgeSecret(requireOpened(deps).operatorToken, {
+          what: 'the operator token',
+          risk: 'whoever has it reads and decides everything',
+        }),
+      ),
+  },
+  {
+    id: 'configuration.agent_secrets',
+    what: 'Nobody can guess the secrets that sign calls of webhook agents.',
+    fix: 'Use `openssl rand -base64 32`, on both sides.',
+    run: checkAgentSecrets,
+  },
+  {
+    id: 'configuration.default_agent',
+    what: '`default_agent`, which answers for the host, is one of the agents.',
+    fix: 'Set `default_agent` to the name of an agent.',
+    run: ({ config: { default_agent, agents } }) =>
+      about(
+        'default_agent',
+        default_agent === undefined || Object.hasOwn(agents, default_agent)
+          ? ok(`${default_agent ?? Object.keys(agents)[0]} answers for the host`)
+          : warning(`there is no agent "${default_agent}"`, `Use one of: ${Object.keys(agents).join(', ')}.`),
+      ),
+  },
+  {
+    id: 'configuration.keys',
+    what: 'The keys that sign are no older than a year.',
+    fix: 'Run `postern keys rotate`, and publish the new DNS records.',
+    needs: ['gateway'],
+    async run(deps) {
+      const keys = await Promise.all(requireOpened(deps).channels.map(channel => channel.publishedKeys()))
+      return about('keys', judgeKeyAge(keys.flat(), deps.now()))
+    },
+  },
+]
+
 /** Whoever can change the file can run code as the gateway; whoever can read it has the secrets that stand in it. */
 function checkConfigFile({ configPath, config }: Pick<DoctorDeps, 'configPath' | 'config'>): CheckOutcome {
   if (configPath === undefined) return skip('configuration file', 'there is none: all comes from the environment')
@@ -24,89 +95,6 @@ function checkConfigFile({ configPath, config }: Pick<DoctorDeps, 'configPath' |
   const fix = `chmod 600 ${configPath}, or take the token from the environment: { "env": "OPERATOR_TOKEN" }`
   return about(configPath, warning('others on this machine may read the operator token in the configuration', fix))
 }
-
-/** What is told of a configuration that cannot be used. */
-export const configurationFaultChecks: readonly MachineCheck[] = [
-  {
-    id: 'configuration.valid',
-    group: 'configuration',
-    what: 'The gateway can read the configuration, and knows every value in it.',
-    fix: 'Correct what is named; `docs/reference/configuration.md` lists every key.',
-    needs: [],
-    run: ({ configFaults, configPath }) =>
-      configFaults.length === 0
-        ? about(configPath ?? 'configuration', ok('the configuration can be read'))
-        : configFaults.map(toFailure),
-  },
-]
-
-/** How safe and how complete the settings are. */
-export const configurationChecks: readonly Check[] = [
-  {
-    id: 'configuration.safe',
-    group: 'configuration',
-    what: 'No setting is unsafe in production, as `postern start` asks.',
-    fix: 'Change the setting that is named.',
-    needs: [],
-    run: checkSafety,
-  },
-  {
-    id: 'configuration.file_permissions',
-    group: 'configuration',
-    what: 'Nobody else on the machine may change the configuration, or read a token that stands in it.',
-    fix: 'Run `chmod 600` on the configuration file.',
-    needs: [],
-    run: checkConfigFile,
-  },
-  {
-    id: 'configuration.operator_token',
-    group: 'configuration',
-    what: 'Nobody can guess the operator token.',
-    fix: 'Set `operator_token` to 24 or more random characters.',
-    needs: ['gateway'],
-    run: deps =>
-      about(
-        'operator_token',
-        judgeSecret(requireOpened(deps).operatorToken, {
-          what: 'the operator token',
-          risk: 'whoever has it reads and decides everything',
-        }),
-      ),
-  },
-  {
-    id: 'configuration.agent_secrets',
-    group: 'configuration',
-    what: 'Nobody can guess the secrets that sign calls of webhook agents.',
-    fix: 'Use `openssl rand -base64 32`, on both sides.',
-    needs: [],
-    run: checkAgentSecrets,
-  },
-  {
-    id: 'configuration.default_agent',
-    group: 'configuration',
-    what: '`default_agent`, which answers for the host, is one of the agents.',
-    fix: 'Set `default_agent` to the name of an agent.',
-    needs: [],
-    run: ({ config: { default_agent, agents } }) =>
-      about(
-        'default_agent',
-        default_agent === undefined || Object.hasOwn(agents, default_agent)
-          ? ok(`${default_agent ?? Object.keys(agents)[0]} answers for the host`)
-          : warning(`there is no agent "${default_agent}"`, `Use one of: ${Object.keys(agents).join(', ')}.`),
-      ),
-  },
-  {
-    id: 'configuration.keys',
-    group: 'configuration',
-    what: 'The keys that sign are no older than a year.',
-    fix: 'Run `postern keys rotate`, and publish the new DNS records.',
-    needs: ['gateway'],
-    async run(deps) {
-      const keys = await Promise.all(requireOpened(deps).channels.map(channel => channel.publishedKeys()))
-      return about('keys', judgeKeyAge(keys.flat(), deps.now()))
-    },
-  },
-]
 
 function checkSafety({ config }: DoctorDeps): readonly CheckOutcome[] {
   const unsafe = findUnsafeSettings(config)

@@ -7,6 +7,59 @@ import { about, describeError, skip, toFailure } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { requireOpened } from '../deps.ts'
 
+/** What is told where there is no gateway to ask. */
+export const gatewayOpenChecks: readonly MachineCheck[] = [
+  {
+    id: 'gateway.opens',
+    what: 'The gateway opens: its store, its agents and its channels.',
+    fix: 'Follow the message; until then most other checks do not run.',
+    run: ({ configFaults, openFaults }) => {
+      if (configFaults.length > 0) return skip('gateway', 'the configuration has faults; see configuration.valid')
+      return openFaults.length === 0 ? about('gateway', ok('the gateway can be opened')) : openFaults.map(toFailure)
+    },
+  },
+]
+
+/** Whether it runs, takes work, and knows its clients. */
+export const gatewayChecks: readonly Check[] = [
+  {
+    id: 'gateway.running',
+    what: 'A gateway is running on the data folder.',
+    fix: 'Start it with `postern start`, or with `npm start` for dev mode.',
+    run: ({ isRunning }) =>
+      about(
+        'gateway',
+        isRunning
+          ? ok('the gateway is running')
+          : warning(
+              'no gateway is running on this data directory',
+              'Start it with "postern start" (or "npm start" for dev mode).',
+            ),
+      ),
+  },
+  {
+    id: 'gateway.writes',
+    what: 'The store takes writes.',
+    fix: 'Free space on the disk, or look after the database server.',
+    needs: ['gateway'],
+    run: async deps => about('store', await judgeWrites(deps)),
+  },
+  {
+    id: 'gateway.operator_api',
+    what: 'The gateway answers at its port, and its operator API asks for the token.',
+    fix: 'Let nothing else listen on the port, and no proxy add the token.',
+    needs: ['gateway', 'running'],
+    run: checkOperatorApi,
+  },
+  {
+    id: 'gateway.proxies',
+    what: 'The proxy that ends TLS is one of `network.trusted_proxies`, so that the gateway can tell its clients apart.',
+    fix: 'Add the address of the proxy to `network.trusted_proxies`.',
+    needs: ['gateway'],
+    run: deps => about('network.trusted_proxies', judgeProxies(deps)),
+  },
+]
+
 const path = '/operator/api/keys'
 
 /** Whether the API that reads and decides everything asks for the token, and takes it. */
@@ -42,66 +95,6 @@ async function askStatus(url: string, headers: Readonly<Record<string, string>>)
   await answer.body?.cancel()
   return answer.status
 }
-
-/** What is told where there is no gateway to ask. */
-export const gatewayOpenChecks: readonly MachineCheck[] = [
-  {
-    id: 'gateway.opens',
-    group: 'gateway',
-    what: 'The gateway opens: its store, its agents and its channels.',
-    fix: 'Follow the message; until then most other checks do not run.',
-    needs: [],
-    run: ({ configFaults, openFaults }) => {
-      if (configFaults.length > 0) return skip('gateway', 'the configuration has faults; see configuration.valid')
-      return openFaults.length === 0 ? about('gateway', ok('the gateway can be opened')) : openFaults.map(toFailure)
-    },
-  },
-]
-
-/** Whether it runs, takes work, and knows its clients. */
-export const gatewayChecks: readonly Check[] = [
-  {
-    id: 'gateway.running',
-    group: 'gateway',
-    what: 'A gateway is running on the data folder.',
-    fix: 'Start it with `postern start`, or with `npm start` for dev mode.',
-    needs: [],
-    run: ({ isRunning }) =>
-      about(
-        'gateway',
-        isRunning
-          ? ok('the gateway is running')
-          : warning(
-              'no gateway is running on this data directory',
-              'Start it with "postern start" (or "npm start" for dev mode).',
-            ),
-      ),
-  },
-  {
-    id: 'gateway.writes',
-    group: 'gateway',
-    what: 'The store takes writes.',
-    fix: 'Free space on the disk, or look after the database server.',
-    needs: ['gateway'],
-    run: async deps => about('store', await judgeWrites(deps)),
-  },
-  {
-    id: 'gateway.operator_api',
-    group: 'gateway',
-    what: 'The gateway answers at its port, and its operator API asks for the token.',
-    fix: 'Let nothing else listen on the port, and no proxy add the token.',
-    needs: ['gateway', 'running'],
-    run: checkOperatorApi,
-  },
-  {
-    id: 'gateway.proxies',
-    group: 'gateway',
-    what: 'The proxy that ends TLS is one of `network.trusted_proxies`, so that the gateway can tell its clients apart.',
-    fix: 'Add the address of the proxy to `network.trusted_proxies`.',
-    needs: ['gateway'],
-    run: deps => about('network.trusted_proxies', judgeProxies(deps)),
-  },
-]
 
 async function judgeWrites(deps: DoctorDeps): Promise<Verdict> {
   try {

@@ -10,6 +10,48 @@ import { about, skip } from '../check.ts'
 import type { MachineDeps } from '../deps.ts'
 import type { DiskFacts, MemoryFacts } from '../machine-facts.ts'
 
+const keepTime = 'Let the machine keep its time by NTP (systemd-timesyncd or chrony).'
+
+/** What the gateway stands on. */
+export const machineOnlyChecks: readonly MachineCheck[] = [
+  {
+    id: 'machine.node',
+    what: 'The version of Node is one that the gateway runs on, with long-term support.',
+    fix: 'Install a supported version of Node.',
+    run: ({ facts }) => about('Node', judgeNode(facts.nodeVersion)),
+  },
+  {
+    id: 'machine.memory',
+    what: 'There is enough memory, and Node does not expect more than there is.',
+    fix: 'Give the machine or the container 512 MiB or more.',
+    run: ({ facts }) => about('memory', judgeMemory(facts.readMemory())),
+  },
+  {
+    id: 'machine.disk',
+    what: 'The disk of the data folder has space for bytes and files.',
+    fix: 'Free space on the disk, or move `data` to a larger one.',
+    run: ({ facts, directory }) => about(directory, judgeDisk(facts.readDisk(directory))),
+  },
+  {
+    id: 'machine.permissions',
+    what: 'Nobody else on the machine may read the keys in the data folder, or put files there.',
+    fix: 'Run `chmod 700` on the data folder.',
+    run: checkDataPermissions,
+  },
+  {
+    id: 'machine.clock',
+    what: 'The clock agrees with the `Date` header of several web sites, to a minute.',
+    fix: keepTime,
+    run: checkHttpClock,
+  },
+  {
+    id: 'machine.time_server',
+    what: 'The clock agrees with a time server (NTP), to a minute.',
+    fix: keepTime,
+    run: checkNtpClock,
+  },
+]
+
 /** They hold the private keys and the operator's token. */
 const secretFiles = ['postern.db', 'operator-token'] as const
 
@@ -77,60 +119,6 @@ function judgeClock(offset: number, by: string): Verdict {
   const direction = offset > 0 ? 'fast' : 'slow'
   return failure(`the clock is ${seconds} s ${direction} by ${by}: receivers refuse our signatures`, fix)
 }
-
-const keepTime = 'Let the machine keep its time by NTP (systemd-timesyncd or chrony).'
-
-/** What the gateway stands on. */
-export const machineOnlyChecks: readonly MachineCheck[] = [
-  {
-    id: 'machine.node',
-    group: 'machine',
-    what: 'The version of Node is one that the gateway runs on, with long-term support.',
-    fix: 'Install a supported version of Node.',
-    needs: [],
-    run: ({ facts }) => about('Node', judgeNode(facts.nodeVersion)),
-  },
-  {
-    id: 'machine.memory',
-    group: 'machine',
-    what: 'There is enough memory, and Node does not expect more than there is.',
-    fix: 'Give the machine or the container 512 MiB or more.',
-    needs: [],
-    run: ({ facts }) => about('memory', judgeMemory(facts.readMemory())),
-  },
-  {
-    id: 'machine.disk',
-    group: 'machine',
-    what: 'The disk of the data folder has space for bytes and files.',
-    fix: 'Free space on the disk, or move `data` to a larger one.',
-    needs: [],
-    run: ({ facts, directory }) => about(directory, judgeDisk(facts.readDisk(directory))),
-  },
-  {
-    id: 'machine.permissions',
-    group: 'machine',
-    what: 'Nobody else on the machine may read the keys in the data folder, or put files there.',
-    fix: 'Run `chmod 700` on the data folder.',
-    needs: [],
-    run: checkDataPermissions,
-  },
-  {
-    id: 'machine.clock',
-    group: 'machine',
-    what: 'The clock agrees with the `Date` header of several web sites, to a minute.',
-    fix: keepTime,
-    needs: [],
-    run: checkHttpClock,
-  },
-  {
-    id: 'machine.time_server',
-    group: 'machine',
-    what: 'The clock agrees with a time server (NTP), to a minute.',
-    fix: keepTime,
-    needs: [],
-    run: checkNtpClock,
-  },
-]
 
 const patienceMs = 3_000
 /** Seconds between 1900, where NTP counts from, and 1970. */

@@ -7,14 +7,10 @@ import type { Handshake } from '../network/handshake.ts'
 import { shakeHands } from '../network/handshake.ts'
 import { listOwnHosts } from '../network/hosts.ts'
 
-const group = 'tls'
-const dayMs = 86_400_000
-
 /** What peers see of the certificates. */
 export const tlsChecks: readonly Check[] = [
   {
     id: 'tls.chain',
-    group,
     what: 'The certificate is for the host, and its chain leads to an authority that everybody knows.',
     fix: 'Serve the whole chain (`fullchain.pem`) of a certificate for the host, such as from Let’s Encrypt.',
     needs: ['outside'],
@@ -22,7 +18,6 @@ export const tlsChecks: readonly Check[] = [
   },
   {
     id: 'tls.expiry',
-    group,
     what: 'The certificate is valid for two more weeks.',
     fix: 'Renew it, and let the program that renews it run by itself.',
     needs: ['outside'],
@@ -30,13 +25,14 @@ export const tlsChecks: readonly Check[] = [
   },
   {
     id: 'tls.versions',
-    group,
     what: 'The server speaks TLS 1.2 or 1.3, and nothing older (RFC 8996).',
     fix: 'In nginx: `ssl_protocols TLSv1.2 TLSv1.3;`.',
     needs: ['outside'],
     run: deps => eachHost(deps, (host, handshake) => judgeVersions(host, handshake, deps)),
   },
 ]
+
+const dayMs = 86_400_000
 
 type Judge = (host: string, handshake: Handshake) => Promise<Verdict> | Verdict
 

@@ -5,15 +5,10 @@ import { about } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { requireOpened } from '../deps.ts'
 
-const group = 'work'
-/** Of more suppressions than these only the number is "more than". */
-const mostCounted = 500
-
 /** What has come to a standstill. */
 export const workChecks: readonly Check[] = [
   {
     id: 'work.dead_letters',
-    group,
     what: 'The gateway has given up no delivery.',
     fix: 'See `postern deliveries list --state dead`, then retry or dismiss each.',
     needs: ['gateway'],
@@ -21,7 +16,6 @@ export const workChecks: readonly Check[] = [
   },
   {
     id: 'work.overdue',
-    group,
     what: 'No turn or delivery waits that nobody takes up.',
     fix: 'Look into the log of the gateway, and start more gateways where there is too much to do.',
     needs: ['gateway', 'running'],
@@ -29,7 +23,6 @@ export const workChecks: readonly Check[] = [
   },
   {
     id: 'work.hosts',
-    group,
     what: 'The circuit breaker of no host is open.',
     fix: 'The gateway tries again by itself; retry a delivery to try it at once.',
     needs: ['gateway', 'running'],
@@ -44,13 +37,15 @@ export const workChecks: readonly Check[] = [
   },
   {
     id: 'work.suppressions',
-    group,
     what: 'No address has a suppression because mail to it bounced.',
     fix: 'Correct the address; `postern suppressions lift` sends to it again.',
     needs: ['gateway'],
     run: async deps => about('suppressions', await judgeSuppressions(deps)),
   },
 ]
+
+/** Of more suppressions than these only the number is "more than". */
+const mostCounted = 500
 
 async function judgeDeadLetters(deps: DoctorDeps): Promise<Verdict> {
   const { deliveries } = await requireOpened(deps).store.count()

@@ -19,7 +19,7 @@ export const allChecks = [...machineChecks, ...installationChecks]
 export async function examine(id: string, deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
   const check = allChecks.find(each => each.id === id)
   if (!check) throw new Error(`there is no check ${id}`)
-  expect(await findMissingNeed(check.needs, deps)).toBeUndefined()
+  expect(await findMissingNeed(check, deps)).toBeUndefined()
   const found = await check.run(deps)
   return 'verdict' in found ? [found] : found
 }
