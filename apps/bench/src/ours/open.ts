@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseConfig } from 'postern/config'
 import type { Gateway } from 'postern/gateway'
@@ -36,6 +39,17 @@ export function openMeasuredGateway({ directory, tree }: MeasuredGatewayOptions)
   })
   const log = createLog({ level: config.log.level, readable: false })
   return openGateway(config, { baseDir: directory, log, operatorToken: 'bench-operator-token' })
+}
+
+/** The same on data of its own, which go when it ends. */
+export async function openTemporaryGateway(tree: MeasuredGatewayOptions['tree']) {
+  const directory = mkdtempSync(join(tmpdir(), 'postern-bench-'))
+  const gateway = await openMeasuredGateway({ directory, tree })
+  const close = async () => {
+    await gateway.stop()
+    rmSync(directory, { recursive: true, force: true })
+  }
+  return { gateway, close }
 }
 
 export function findAgentModule(name: string): string {
