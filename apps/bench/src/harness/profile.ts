@@ -121,11 +121,6 @@ function shortenPath(url: string): string {
   return url.replace(/^.*\/(?=(packages|apps|node_modules)\/)/, '')
 }
 
-interface ProfileOptions {
-  readonly directory: string
-  readonly seconds: number
-}
-
 const warmUpCount = 4_000
 const top = 25
 
@@ -136,7 +131,7 @@ const top = 25
 export async function profileContender(
   benchCase: BenchCase,
   contender: Contender,
-  { directory, seconds }: ProfileOptions,
+  { directory, seconds }: { readonly directory: string; readonly seconds: number },
 ): Promise<ProfileSummary> {
   const own = join(directory, `${benchCase.name} ${contender.name}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'))
   mkdirSync(own, { recursive: true })

@@ -150,10 +150,6 @@ export function stripBrackets(messageId: string): string {
   return messageId.trim().replace(/^<|>$/g, '')
 }
 
-interface FaultyMail {
-  readonly oversizedBytes: number
-}
-
 /** What a faulty mail does otherwise than an honest one. */
 interface MailFault {
   /** Who is in `From`, when it must be somebody certain. */
@@ -171,7 +167,7 @@ interface MailFault {
   readonly twice?: boolean
   readonly unknownRecipient?: boolean
   /** Before signing. */
-  shape?(octets: Buffer, faulty: FaultyMail): Buffer
+  shape?(octets: Buffer, faulty: { readonly oversizedBytes: number }): Buffer
   /** After signing. */
   alter?(octets: Buffer): Buffer
 }

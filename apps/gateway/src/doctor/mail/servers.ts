@@ -173,15 +173,10 @@ async function judgeMailHost(session: SmtpSession, host: string, { outside }: Do
     : warning(`${host} answers, and its certificate does not hold: ${fault}`, fix)
 }
 
-interface ServerText {
-  readonly place: string
-  readonly fix: string
-}
-
 async function judgeServer(
   server: SmtpServerAddress,
   name: string,
-  { place, fix }: ServerText,
+  { place, fix }: { readonly place: string; readonly fix: string },
   judge: (session: SmtpSession) => Promise<Verdict> | Verdict,
 ): Promise<Verdict> {
   try {
