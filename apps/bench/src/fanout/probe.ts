@@ -1,13 +1,13 @@
 import { pairWithEarlier } from '../earlier/rivals.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
-import type { Sender } from '../harness/senders.ts'
+import type { SendingServer } from '../harness/senders.ts'
 import { raceSenders } from '../harness/senders.ts'
 
 const inboxes = 1_000
 const maxRounds = 3
 
 /** Ours comes first. */
-const peers: readonly Sender[] = [
+const peers: readonly SendingServer[] = [
   {
     name: 'Postern',
     note: 'a post of an agent to all who follow it: from its turn to the last delivery settled in the store; the document with its own proof',

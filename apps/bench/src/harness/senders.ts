@@ -4,7 +4,7 @@ import type { Figure, ProbeOptions } from './figure.ts'
 import { median, settleServer } from './measure.ts'
 
 /** A server that sends when it is ordered to. */
-export interface Sender {
+export interface SendingServer {
   readonly name: string
   readonly note: string
   readonly entry: URL
@@ -21,7 +21,7 @@ interface SenderRace {
   /** What is sent: `mails`. */
   readonly what: string
   /** Ours comes first. */
-  readonly senders: readonly Sender[]
+  readonly senders: readonly SendingServer[]
   /** The file of the server that takes all that is sent, in a process of its own on loopback. */
   readonly sink: URL
   /** Of every sender, beside the port of the sink. */
@@ -86,7 +86,7 @@ async function sendOrder(
 
 function toFigure(
   { title, what }: SenderRace,
-  { name, note, aim }: Sender,
+  { name, note, aim }: SendingServer,
   costs: readonly Cost[],
   ours: readonly Cost[] | undefined,
 ): Figure {

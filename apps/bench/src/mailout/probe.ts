@@ -1,12 +1,12 @@
 import { pairWithEarlier } from '../earlier/rivals.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
-import type { Sender } from '../harness/senders.ts'
+import type { SendingServer } from '../harness/senders.ts'
 import { raceSenders } from '../harness/senders.ts'
 
 const nodemailer = new URL('./nodemailer.ts', import.meta.url)
 
 /** Ours comes first. */
-const peers: readonly Sender[] = [
+const peers: readonly SendingServer[] = [
   {
     name: 'Postern',
     note: "stored mail answered: from the agent's turn to the delivery settled in the store; text and HTML, signed twice, an envelope sender of its own",
