@@ -1,12 +1,13 @@
 import { agentKinds } from '@postern/agents'
-import { configSchema, productionLimits } from '../../apps/gateway/src/config/schema.ts'
+import { productionLimits } from '../../apps/gateway/src/config/own-schema.ts'
+import { configSchema } from '../../apps/gateway/src/config/schema.ts'
 import { formatPage } from './markdown.ts'
 import type { Schema } from './schema/bounds.ts'
 import type { KeyComments, SchemaName } from './schema/key-comments.ts'
 import type { SchemaRow } from './schema/rows.ts'
 import { formatSchemaTable, listSchemaRows } from './schema/rows.ts'
 
-export const configSource: SchemaName = { file: 'apps/gateway/src/config/schema.ts', name: 'ownSchema' }
+export const configSource: SchemaName = { file: 'apps/gateway/src/config/own-schema.ts', name: 'ownSchema' }
 /** Where each channel writes its member. */
 export const channelSources: Readonly<Record<string, SchemaName>> = {
   activitypub: { file: 'packages/activitypub/src/config.ts', name: 'activityPubConfigSchema' },

@@ -1,6 +1,6 @@
 import type { Intake } from '@postern/core'
 import { expect, test } from 'vitest'
-import { limitsConfigSchema } from '../config/schema.ts'
+import { limitsConfigSchema } from '../config/own-schema.ts'
 import { createLimits } from '../http/limits.ts'
 import { listAdmissionRules } from './foundation.ts'
 

@@ -1,6 +1,6 @@
 import type { AgentSettings } from '@postern/agents'
 import type { ChannelSettings } from '../channel-settings.ts'
-import type { OwnSettings } from './schema.ts'
+import type { OwnSettings } from './own-schema.ts'
 
 /** A text that stands elsewhere: in an environment variable, or in a file beside the configuration. */
 type Reference = { readonly env: string } | { readonly file: string }

@@ -3,8 +3,8 @@ import type { AdmissionRule, Intake } from '@postern/core'
 import { networkOf } from '@postern/http'
 import type { RateLimit } from '@postern/limits'
 import { createRateLimit } from '@postern/limits'
+import { productionLimits } from '../config/own-schema.ts'
 import type { Config } from '../config/schema.ts'
-import { productionLimits } from '../config/schema.ts'
 
 export interface Limits {
   /** Counts one request of a network address. @throws Rejection `rate_limited` */
