@@ -5,8 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { checkLinks } from './links/check-links.ts'
 import { listRepositoryFiles, readMarkdownPages } from './pages.ts'
-import { checkProse } from './prose/check-prose.ts'
-import { proseRules } from './prose/rules.ts'
+import { checkProse, proseRules } from './prose/check-prose.ts'
 import { findOrphans } from './site/sections.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

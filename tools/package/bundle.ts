@@ -1,11 +1,10 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
-import { join } from 'node:path'
-import type { CodeSplittingGroup, OutputChunk, OutputOptions, RolldownBuild, RolldownOutput } from 'rolldown'
+import { basename, dirname, join, resolve } from 'node:path'
+import type { CodeSplittingGroup, OutputChunk, OutputOptions, Plugin, RolldownBuild, RolldownOutput } from 'rolldown'
 import { rolldown } from 'rolldown'
 import { minifySync } from 'rolldown/utils'
 import { isExternal, packageOf } from './libraries.ts'
-import { bundleWorkerFiles, isThread } from './worker-files.ts'
 
 interface BundleOptions {
   readonly root: string
@@ -100,4 +99,39 @@ function listRequired(code: string): readonly string[] {
 
 function listContained(chunks: readonly OutputChunk[]): readonly string[] {
   return chunks.flatMap(({ moduleIds }) => moduleIds.filter(id => id.includes('/node_modules/')))
+}
+
+/** How the source names the file of a thread: `new URL('./worker.ts', import.meta.url)`. */
+const fileReference = /new URL\(\s*'(\.{1,2}\/[^']+\.(?:ts|mjs))'\s*,\s*import\.meta\.url\s*\)/g
+
+/**
+ * Bundles the program of each thread as a file of its own, and lets the source name that file. All files of the bundle lie in one
+ * folder, so a name beside the file that uses it is right wherever the code ends up.
+ */
+function bundleWorkerFiles(): Plugin {
+  const names = new Map<string, string>()
+  return {
+    name: 'worker-files',
+    transform(code, id) {
+      if (!fileReference.test(code)) return null
+      const replaced = code.replace(fileReference, (whole, path: string) => {
+        const file = resolve(dirname(id), path)
+        if (!existsSync(file)) throw new Error(`Cannot bundle ${id}: it names ${file}, which does not exist`)
+        const name = names.get(file) ?? nameFile(file, names.size)
+        if (!names.has(file)) this.emitFile({ type: 'chunk', id: file, fileName: name })
+        names.set(file, name)
+        return whole.replace(path, `./${name}`)
+      })
+      return { code: replaced }
+    },
+  }
+}
+
+function nameFile(file: string, index: number): string {
+  return `thread-${index}-${basename(file).replace(/\.\w+$/, '')}.js`
+}
+
+/** Whether a file is the program of a thread, or all that such a program imports. */
+function isThread(id: string): boolean {
+  return /(?:worker|thread)\.(?:ts|mjs)$/.test(id)
 }

@@ -5,8 +5,7 @@ import { formatPage } from './markdown.ts'
 import type { Schema } from './schema/bounds.ts'
 import type { KeyComments, SchemaName } from './schema/key-comments.ts'
 import type { SchemaRow } from './schema/rows.ts'
-import { listSchemaRows } from './schema/rows.ts'
-import { formatSchemaTable } from './schema/table.ts'
+import { formatSchemaTable, listSchemaRows } from './schema/rows.ts'
 
 export const configSource: SchemaName = { file: 'apps/gateway/src/config/own-schema.ts', name: 'ownSchema' }
 /** Where each channel writes its member. */

@@ -3,8 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { findDifferences } from './differences.ts'
-import { describeReference } from './documents.ts'
+import { describeReference, findDifferences } from './documents.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const { values } = parseArgs({ options: { write: { type: 'boolean', default: false } } })

@@ -8,11 +8,10 @@ import { policyResolutionSchema } from '../../packages/core/src/message/policy/p
 import { normalizedResponseSchema, partialResponseSchema } from '../../packages/core/src/message/response.ts'
 import { tokenUsageSchema } from '../../packages/core/src/message/token-usage.ts'
 import { formatInlineCode, formatMarkdownTable, formatPage } from './markdown.ts'
-import { messageFacts } from './message-facts.ts'
 import type { Schema } from './schema/bounds.ts'
 import type { KeyComments } from './schema/key-comments.ts'
 import type { NamedSchemas } from './schema/rows.ts'
-import { formatSchemaTable } from './schema/table.ts'
+import { formatSchemaTable } from './schema/rows.ts'
 
 const folder = 'packages/core/src/message'
 const historySchema = normalizedMessageSchema.shape.history.unwrap().element
@@ -103,3 +102,56 @@ function describeChannels(): string {
 }
 
 const listCodes = (words: readonly string[]) => words.map(formatInlineCode).join(', ')
+
+/** What the code does with the members of a message, where no schema says it. Keep each sentence as true as the code it is about. */
+const messageFacts = {
+  intro: `
+This page has everything that an agent reads, by the schemas in \`packages/core/src/message\`. The names are those of NormalizedMessage v0.1 of [Mentionable](https://mentionable.dev). But
+\`kind\`, \`merged\`, \`phase_id\`, \`previous_phase_id\`, the channel \`web\`, the part \`policy\` and the shape of the response are Postern's own. [The guides](../guides/README.md) have examples,
+[identity](../explanation/identity/overview.md) explains who is speaking, and [transcripts](../explanation/transcripts/formats.md) the formats of a conversation.
+`,
+  rules: `
+- \`auth_method\` \`none\` goes with \`verified: false\`. A verified sender has at least one identity with \`proof.type\` \`transport\`.
+- \`profile\` is context and never authorization. Authorization reads \`sender.identities\`, after \`identity.trusted_issuers\` has said which evidence counts.
+- The gateway keeps parts of an unknown kind as they are.
+- The gateway stores inbound bytes once by their digest. It hands them on as \`content_addressed\` with a signed address, and checks the digest at each fetch.
+- The gateway trims \`history\` (\`agents.*.history\`). It takes the view, keeps the head byte for byte, and adds the newest turns that fit. It merges neighbours of one role.
+- The gateway does not trust the \`agent_chain\` of a peer. It limits \`max_hops\` to \`limits.loop.max_hops\`, computes \`is_final\` anew, and refuses a longer chain with \`forbidden\`.
+- The gateway removes credentials before it stores anything.
+- An answer that mentions \`@x@domain\` brings them in by \`mention_relay\`. On ActivityPub that is \`to\` or \`cc\`, a \`Mention\` tag and the text; by mail it is To or Cc of the answer.
+- With \`none\` the gateway asks the mentioned agents over A2A and writes one joint answer.
+`,
+  wires: `
+| | ActivityPub | A2A | email | web |
+| --- | --- | --- | --- | --- |
+| \`id\` | IRI of the activity | \`messageId\` | Message-ID without brackets; \`sha256:…\` if no proof covers it | id of the message |
+| \`thread_id\` | \`context\`, else \`conversation\`, else what it replies to, else the post | \`contextId\`, else the id of the task | first of References, else In-Reply-To, else the message itself | \`threadId\` |
+| same message again | same activity | same caller and \`messageId\` | same recipient and signed id or hash of the body | same owner and \`runId\` |
+| \`sender.address\` | name and host of the verified actor | from the authenticated principal | the one From mailbox | from the token's subject and issuer |
+| \`raw\` | JSON-LD | the request, without credentials | the mail as it came | the request, without tokens |
+
+- Ids of the same message on ActivityPub (activity and post) name the same message.
+- The same A2A \`messageId\` with other words is a conflict, which the gateway refuses.
+- Mail also finds its thread by Outlook's \`Thread-Index\`. Only header fields that a proof covers count.
+- An agent gets a duplicate only once, and the peer gets the first answer again. The gateway knows a duplicate as long as it keeps the message.
+`,
+  response: `
+A response with the status \`completed\` has at least one part.
+
+An agent returns a string, an object of the second table, a part, nothing, or an async iterable of these. A string is one text part in Markdown. Nothing means silence. An
+iterable streams: A2A and web see it as it comes, email and ActivityPub get one message at the end.
+
+An error of an agent becomes a response with the status \`failed\`, neutral words and a correlation id. The error itself is in the log.
+`,
+  evidence: `
+Each channel makes evidence with \`proof.type\` \`transport\` for what it verified ([identity](../explanation/identity/overview.md) has subject, issuer and method of each). Mail has the assurance \`address\` if DMARC
+passes by a signature, else \`domain\`.
+
+The gateway checks evidence of a connector (A2A \`metadata.mentionable.identity_evidence\`, and
+credentials in \`verifiable_credentials\`) in this order: structure, trusted issuer, audience, time, key, signature, replay. It fetches nothing before the
+issuer is known to be trusted. It leaves out and logs evidence that fails, and takes the message all the same.
+`,
+  policy: `
+A \`policy\` part says what the agent requires, or why it refuses. The gateway keeps each requirement with its agent, thread, sender, kind and expiry. Somebody decides it once; the gateway refuses whatever does not fit. A decision counts only from somebody with the right to it. [A guide](../guides/consent-and-payment.md) explains it.
+`,
+} as const

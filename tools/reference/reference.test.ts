@@ -6,13 +6,11 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { keptCases } from '../../apps/gateway/src/why/rules/kept.ts'
 import { noticedFlags } from './answers/flags.ts'
-import { findDifferences } from './differences.ts'
-import { describeReference } from './documents.ts'
+import { describeReference, findDifferences } from './documents.ts'
 import { checkPurposes, listRoutes } from './routes.ts'
 import { formatNumber } from './schema/bounds.ts'
 import { takeSentence } from './schema/key-comments.ts'
-import { listSchemaRows } from './schema/rows.ts'
-import { formatSchemaTable } from './schema/table.ts'
+import { formatSchemaTable, listSchemaRows } from './schema/rows.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -107,7 +105,7 @@ test('the error for a key without a doc comment says where to write one', () => 
 
 test('a route whose callers nobody has named is an error', () => {
   const app = new Hono().get('/unknown', context => context.text(''))
-  expect(() => listRoutes({ app, channels: [] })).toThrow('add a row to tools/reference/callers.ts')
+  expect(() => listRoutes({ app, channels: [] })).toThrow('add a row to tools/reference/routes.ts')
 })
 
 test('a route without a purpose, and a purpose without a route, is an error', () => {

@@ -1,15 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { DeliveryRecord, MessageRecord } from '@postern/core'
 import type { Simulation } from '@postern/simulation'
 import { parseConfig } from '../../apps/gateway/src/config/read-config.ts'
 import { createSimulationRoutes } from '../../apps/gateway/src/dev/simulation.ts'
 import type { Gateway } from '../../apps/gateway/src/gateway.ts'
 import { openGateway } from '../../apps/gateway/src/gateway.ts'
 import { createLog } from '../../apps/gateway/src/observe/log.ts'
-import { callerRows } from './callers.ts'
 import { formatInlineCode, formatMarkdownTable, formatPage } from './markdown.ts'
-import { describeRecord } from './record-members.ts'
 import { routePurposes } from './route-purposes.ts'
 
 const intro = `
@@ -152,7 +151,7 @@ export function listRoutes({ app, channels }: Pick<Gateway, 'app' | 'channels'>)
   const paths = [...new Set(answering.map(({ path }) => path))].filter(path => !(path.endsWith('/') && path !== '/'))
   return paths.map(path => {
     const row = callerRows.find(each => each.path.test(path))
-    if (!row) throw new Error(`Cannot say who may call ${path}: add a row to tools/reference/callers.ts`)
+    if (!row) throw new Error(`Cannot say who may call ${path}: add a row to tools/reference/routes.ts`)
     const methods = answering.filter(route => route.path === path).map(({ method }) => method)
     const serving = channels.filter(({ routes: own }) =>
       own.routes.some(route => route.method !== 'ALL' && route.path === path),
@@ -169,4 +168,117 @@ export function listRoutes({ app, channels }: Pick<Gateway, 'app' | 'channels'>)
 /** Whether a guard of `pattern` stands before `path`. */
 function covers(pattern: string, path: string): boolean {
   return pattern === path || (pattern.endsWith('/*') && `${path}/`.startsWith(pattern.slice(0, -1)))
+}
+
+/** Paths that one sentence about callers holds for. */
+interface CallerRow {
+  /** Fits the beginning of a path. */
+  readonly path: RegExp
+  /** Which part serves them, if it is no channel. */
+  readonly part: string
+  /** Who may call. */
+  readonly callers: string
+}
+
+const signer = 'a peer that signs its request (HTTP signature)'
+const chatter = 'bearer of a token of `web.auth`'
+const mailer = 'the provider, by its own signature or password'
+
+/** Who may call which route; the first row that fits a path counts. */
+const callerRows: readonly CallerRow[] = [
+  { path: /^\/(healthz|readyz|metrics)$/, part: 'server', callers: 'anybody; keep `/metrics` behind your proxy' },
+  { path: /^\/schemas\//, part: 'discovery', callers: 'anybody' },
+  { path: /^\/operator\/api\//, part: 'operator', callers: 'bearer of the operator token' },
+  {
+    path: /^\/operator\/session$/,
+    part: 'operator',
+    callers: 'the console’s own page, with the operator token or a one-time code',
+  },
+  {
+    path: /^\/operator\/chat/,
+    part: 'operator',
+    callers: 'bearer of the operator token, or a session of the console',
+  },
+  { path: /^\/postern-chat\.js$/, part: 'discovery', callers: 'anybody' },
+  { path: /^\/operator/, part: 'operator', callers: 'anybody; the pages show nothing without a session' },
+  { path: /^\/api\/v1\/operator\//, part: 'web', callers: 'bearer of the operator token, or one of `web.operators`' },
+  { path: /^\/storage\/v1\/object\/sign\//, part: 'web', callers: 'whoever has the signed address, until it expires' },
+  { path: /^\/(api\/v1|v1)\//, part: 'web', callers: chatter },
+  { path: /^\/(agents\/:agent\/)?inbox$/, part: 'activitypub', callers: signer },
+  {
+    path: /^\/email\/inbound$/,
+    part: 'email',
+    callers: 'whoever proves `email.intake.secret`, as bearer or by a webhook signature',
+  },
+  { path: /^\/email\/inbound\//, part: 'email', callers: mailer },
+  { path: /^\/email\/unsubscribe\//, part: 'email', callers: 'whoever has the address from a mail' },
+  {
+    path: /^\/(agents\/:agent\/)?a2a(\/|$)/,
+    part: 'a2a',
+    callers: 'a caller that `a2a.auth` knows, by token or API key',
+  },
+  { path: /^\/attachments\//, part: 'attachments', callers: 'whoever has the signed address, until it expires' },
+  { path: /^\/actions\//, part: 'requirements', callers: 'whoever has the address' },
+  {
+    path: /^\/payments\/callback$/,
+    part: 'requirements',
+    callers: 'whoever has a receipt that `payments.issuer` signed',
+  },
+  {
+    path: /^\/agents\/:agent(\/(posts|outbox|followers|following|featured|feed\.atom|tags)(\/|$)|$)/,
+    part: 'discovery',
+    callers: 'anybody; ActivityPub documents only by signed requests where `activitypub.require_signed_fetch` is set',
+  },
+  { path: /^\/(actor|nodeinfo|\.well-known|agents|favicon)|^\/$/, part: 'discovery', callers: 'anybody' },
+]
+
+/** What the operator is told of one message; a member without a phrase does not compile. */
+const messageMembers: Readonly<Record<keyof MessageRecord, string>> = {
+  number: 'the gateway’s number of it',
+  thread: 'number of its conversation',
+  message: '[NormalizedMessage](message.md#normalizedmessage)',
+  proofs: 'each check of the transport’s proof: `kind`, `verdict`, `reason?`, `key_id?` and details',
+  state: '`received`, `working`, `answered`, `failed` or `ignored`',
+  flags: 'why no agent got it, or what is odd about it',
+  error: 'why it failed',
+  response: '[NormalizedResponse](response.md), or `null`',
+  deliveries: 'each delivery, as below',
+  duplicates: 'how often the peer sent it again',
+  correlation_id: 'the word that its lines in the log share',
+  merged_into: 'number of the later message whose answer is for both',
+  namesakes: 'numbers of further messages with the same id',
+  trace:
+    'its intake: `received_at`, `admitted_at` and `steps`, each with `kind`, `verdict`, `key_id?`, `key_from?`, `key_digest?`, `after`, `ms`',
+  turn: '`attempts`, `due_at?`, `is_leased` and `ended_at?`; each attempt with its times, input, tools, tokens, error',
+}
+
+const deliveryMembers: Readonly<Record<keyof DeliveryRecord, string>> = {
+  id: 'id of the delivery',
+  via: 'channel',
+  to: 'where it goes',
+  state: '`queued`, `sent`, `later`, `dead` or `dismissed`',
+  attempts: 'how many attempts it had',
+  last_error: 'why the last attempt failed',
+  next_attempt_at: 'time of the next attempt, ISO 8601',
+  queued_at: 'since when it waits, ISO 8601',
+  ended_at: 'when it was over, ISO 8601',
+  attempt_log: 'each attempt: `attempt`, `at`, `ms`, `outcome`, `status?`, `reply_line?`, `error?`, `next_at?`',
+  message_id: 'id of the message that it answers',
+  wire: 'what the gateway sends, without signatures and secrets',
+}
+
+/** The answer of `GET /operator/api/messages/{id}`. */
+function describeRecord(): readonly string[] {
+  return [
+    '### Record of a message',
+    '`GET /operator/api/messages/{id}` answers an object with these members.',
+    formatMembers(messageMembers),
+    'Each of `deliveries`:',
+    formatMembers(deliveryMembers),
+  ]
+}
+
+function formatMembers(members: Readonly<Record<string, string>>): string {
+  const rows = Object.entries(members).map(([name, what]) => [formatInlineCode(name), what])
+  return formatMarkdownTable(['member', 'what'], rows)
 }

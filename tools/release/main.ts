@@ -8,8 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { CommitText } from './changelog.ts'
-import { formatRelease, insertRelease } from './changelog.ts'
-import { replaceVersion, versionPattern } from './versions.ts'
+import { formatRelease, insertRelease, replaceVersion, versionPattern } from './changelog.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const versioned = ['package.json', '{apps,packages}/*/package.json', 'clients/*/pyproject.toml']

@@ -2,12 +2,10 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { createBom } from './bom.ts'
-import { formatRelease, insertRelease, readChange } from './changelog.ts'
+import { formatRelease, insertRelease, readChange, readVersion, replaceVersion, versionPattern } from './changelog.ts'
 import type { Lock } from './licences.ts'
-import { describeLicences, isAccepted, listDependencies, readLock } from './licences.ts'
+import { createBom, describeLicences, isAccepted, listDependencies, readLock } from './licences.ts'
 import { readAudit } from './read-audit.ts'
-import { readVersion, replaceVersion, versionPattern } from './versions.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const commit = (subject: string, body = '') => ({ subject, body })

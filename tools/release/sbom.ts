@@ -2,9 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createBom } from './bom.ts'
-import { readLock } from './licences.ts'
-import { readVersion } from './versions.ts'
+import { readVersion } from './changelog.ts'
+import { createBom, readLock } from './licences.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const version = readVersion('package.json', readFileSync(join(root, 'package.json'), 'utf8')) ?? ''

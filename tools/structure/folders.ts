@@ -1,4 +1,6 @@
 import { posix } from 'node:path'
+import type { SourceFile } from './source-files.ts'
+import { isTestFile } from './source-files.ts'
 
 const maxFiles = 15
 /** Rows of a table in files of their own, what others wrote, and pages, which a README lists in groups. */
@@ -15,4 +17,83 @@ export function findLargeFolders(paths: readonly string[]): readonly string[] {
     .filter(([folder, count]) => count > maxFiles && !isExempt(folder))
     .sort(([, left], [, right]) => right - left)
     .map(([folder, count]) => `${folder} has ${count} files; at most ${maxFiles}`)
+}
+
+type Graph = ReadonlyMap<string, readonly string[]>
+
+/** Groups of files that import each other in a circle, types included; each group sorted, the largest first. */
+export function findCycles(files: readonly SourceFile[]): readonly (readonly string[])[] {
+  const graph = peel(readGraph(files))
+  const reached = new Map([...graph.keys()].map(path => [path, reach(path, graph)]))
+  const groups = new Map<string, readonly string[]>()
+  for (const [path, targets] of reached) {
+    if (!targets.has(path)) continue
+    const group = [...targets].filter(target => reached.get(target)?.has(path)).sort()
+    groups.set(group.join(), group)
+  }
+  return [...groups.values()].sort((left, right) => right.length - left.length)
+}
+
+function readGraph(files: readonly SourceFile[]): Graph {
+  const known = new Set(files.map(({ path }) => path))
+  const targetsOf = ({ imports }: SourceFile) => imports.flatMap(({ target }) => target ?? [])
+  return new Map(files.map(file => [file.path, targetsOf(file).filter(target => known.has(target))]))
+}
+
+/** Without the files that import nothing which is left: they are in no circle, and few files stay. */
+function peel(graph: Graph): Graph {
+  const left = new Map([...graph].filter(([, targets]) => targets.some(target => graph.has(target))))
+  return left.size === graph.size ? left : peel(left)
+}
+
+/** Every file that one file leads to, itself only by a circle. */
+function reach(start: string, graph: Graph): ReadonlySet<string> {
+  const reached = new Set<string>()
+  const waiting = [start]
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    for (const target of graph.get(path) ?? []) {
+      if (reached.has(target) || !graph.has(target)) continue
+      reached.add(target)
+      waiting.push(target)
+    }
+  }
+  return reached
+}
+
+/** The folders of a package's `src`, lowest first, by the package's path. A file imports from its own folder and lower ones. */
+type Layers = Readonly<Record<string, readonly string[]>>
+
+/** Imports that go up, and folders that have no place in the order. Loose files of `src` are above all folders, but for those that the order names; tests may import anything. */
+export function findLayerFaults(files: readonly SourceFile[], layers: Layers): readonly string[] {
+  return files.filter(({ path }) => !isTestFile(path)).flatMap(file => faultsOf(file, layers))
+}
+
+function faultsOf({ path, imports }: SourceFile, layers: Layers): readonly string[] {
+  const own = findLayer(path, layers)
+  if (!own) return []
+  if (own.rank < 0) return [`${path}: its folder is not in the order of ${own.name}`]
+  return imports.flatMap(({ target }) => {
+    const other = target === undefined ? undefined : findLayer(target, layers)
+    const isUp = other?.name === own.name && other.rank > own.rank
+    return isUp ? [`${path} imports ${target}, which is higher in the order of ${own.name}`] : []
+  })
+}
+
+interface Layer {
+  /** The package's path. */
+  readonly name: string
+  /** Position in the order; -1 for a folder that is not in it. */
+  readonly rank: number
+}
+
+function findLayer(path: string, layers: Layers): Layer | undefined {
+  const name = Object.keys(layers).find(each => path.startsWith(`${each}/src/`))
+  if (name === undefined) return undefined
+  const [file = '', ...inner] = path.slice(`${name}/src/`.length).split('/').reverse()
+  const folders = inner.reverse()
+  const order = layers[name] ?? []
+  if (folders.length === 0) return { name, rank: order.includes(file) ? order.indexOf(file) : order.length }
+  const named = folders.map((_, index) => folders.slice(0, folders.length - index).join('/'))
+  const found = named.find(folder => order.includes(folder))
+  return { name, rank: found === undefined ? -1 : order.indexOf(found) }
 }

@@ -2,17 +2,13 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { findSubjectFaults } from './commit-subjects.ts'
-import { findCycles } from './cycles.ts'
 import { findDuplicateNames, findStarExports, findUnusedNames } from './exported-names.ts'
-import { findLargeFolders } from './folders.ts'
+import { findCycles, findLargeFolders, findLayerFaults } from './folders.ts'
 import layers from './layers.json' with { type: 'json' }
-import { findLayerFaults } from './layers.ts'
 import { findLongFunctions } from './long-functions.ts'
-import { findPrivateWords } from './private-words.ts'
 import { findProtocolNames } from './protocol-names.ts'
 import { readSourceFiles } from './source-files.ts'
-import { findTitleFaults } from './titles.ts'
+import { findPrivateWords, findSubjectFaults, findTitleFaults } from './wording.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 /** Earlier commits are as they are. */

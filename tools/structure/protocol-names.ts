@@ -9,7 +9,7 @@ const neutral = /^(packages\/(core|store)|apps\/gateway)\/src\//
  * named so; what a mail server on the same machine is asked.
  */
 const mayName =
-  /^apps\/gateway\/src\/(channels\.ts$|channel-settings\.ts$|resolve\/|doctor\/(agents|channels|mail)\/|checks\/mail-dns)|^packages\/store\/src\/schema\//
+  /^apps\/gateway\/src\/(channels\.ts$|channel-settings\.ts$|resolve\/|doctor\/(mail\/|checks\/(agents|channels)\.ts)|checks\/mail-dns)|^packages\/store\/src\/schema\//
 
 const names =
   /'(?:activitypub|a2a|email|web)'|'@postern\/(?:activitypub|a2a|email|web)(?:\/[^']*)?'|(?<!\bz|\bsimulation)\.(?:activitypub|a2a|email)\b/g

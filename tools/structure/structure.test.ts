@@ -1,14 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { findSubjectFaults } from './commit-subjects.ts'
-import { findCycles } from './cycles.ts'
 import { findDuplicateNames, findStarExports, findUnusedNames } from './exported-names.ts'
-import { findLargeFolders } from './folders.ts'
-import { findLayerFaults } from './layers.ts'
+import { findCycles, findLargeFolders, findLayerFaults } from './folders.ts'
 import { findLongFunctions } from './long-functions.ts'
-import { findPrivateWords } from './private-words.ts'
 import { findProtocolNames } from './protocol-names.ts'
 import { parseSourceFile } from './source-files.ts'
-import { findTitleFaults } from './titles.ts'
+import { findPrivateWords, findSubjectFaults, findTitleFaults } from './wording.ts'
 
 const parse = (tree: Readonly<Record<string, string>>) =>
   Object.entries(tree).map(([path, text]) => parseSourceFile(path, text))

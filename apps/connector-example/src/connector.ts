@@ -1,26 +1,27 @@
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import type { Log } from '@postern/core'
-import { createGuardedFetch, toProblem } from '@postern/http'
+import { createGuardedFetch, peerAddress, toProblem } from '@postern/http'
+import { createRateLimit } from '@postern/limits'
 import { Hono } from 'hono'
 import { createAgentLine } from './agents/agent-line.ts'
-import { createCallbackRoutes } from './agents/callback.ts'
+import type { Dispatch } from './agents/dispatch.ts'
 import { createDispatch } from './agents/dispatch.ts'
+import type { TaskSeats } from './agents/task-book.ts'
 import { createTaskSeats } from './agents/task-book.ts'
 import type { ConnectorConfig } from './config.ts'
 import { checkConfig } from './config.ts'
-import { createDocumentRoutes } from './issuer/documents.ts'
 import type { ConnectorKeyRing } from './issuer/key-ring.ts'
-import { openKeyRing } from './issuer/key-ring.ts'
+import { callbackPath, createDocumentRoutes, openKeyRing } from './issuer/key-ring.ts'
 import { createLobbyRoutes } from './pages/lobby-routes.ts'
 import { pageHeaders, renderProblem } from './pages/page.ts'
 import { createRoomRoutes } from './pages/room-routes.ts'
 import { createOpenRequirements } from './rooms/requirements.ts'
 import { createRooms } from './rooms/rooms.ts'
 import { createSessions } from './rooms/session.ts'
-import { createStaticRoutes } from './static-routes.ts'
 
 interface ConnectorOptions {
   readonly log: Log
@@ -121,4 +122,46 @@ async function showProblem(status: number, words: string, retryAfter: string | n
 
 async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   await delay(ms, undefined, signal && { signal }).catch(() => undefined)
+}
+
+const files = { 'room.js': 'text/javascript; charset=UTF-8', 'chat.css': 'text/css; charset=UTF-8' } as const
+
+/** The script and the style of the pages, read once. */
+function createStaticRoutes(): Hono {
+  const routes = new Hono()
+  for (const [name, type] of Object.entries(files)) {
+    const text = readFileSync(new URL(`./static/${name}`, import.meta.url), 'utf8')
+    const headers = {
+      'content-type': type,
+      'cache-control': 'public, max-age=300',
+      'x-content-type-options': 'nosniff',
+    }
+    routes.get(`/static/${name}`, context => context.body(text, 200, headers))
+  }
+  return routes
+}
+
+interface CallbackDeps {
+  readonly tasks: TaskSeats
+  readonly dispatch: Dispatch
+  readonly log: Log
+  now(): number
+}
+
+/**
+ * Where an agent's host tells us that a task has gone on, as after a payment elsewhere (A2A push notifications). That it
+ * tells us is all we take from it: what it has to say we ask the agent itself.
+ */
+function createCallbackRoutes({ tasks, dispatch, log, now }: CallbackDeps): Hono {
+  const rate = createRateLimit({ perMinute: 600 }, now)
+  return new Hono().post(callbackPath, async context => {
+    rate.take(peerAddress(context.env))
+    const seat = tasks.find(context.req.header('x-a2a-notification-token') ?? '')
+    await context.req.raw.body?.cancel()
+    // The same answer for everybody: of what is busy or over we know all that there is.
+    if (seat && !seat.isBusy) {
+      void dispatch.refresh(seat).catch(err => log.info({ err }, 'a task could not be read again'))
+    }
+    return context.body(null, 202)
+  })
 }

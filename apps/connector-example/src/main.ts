@@ -1,7 +1,17 @@
+import type { Log, LogFields } from '@postern/core'
 import { ConfigError } from '@postern/core'
 import { readFlags } from './config.ts'
 import { openConnector } from './connector.ts'
-import { createLineLog } from './line-log.ts'
+
+/** One line for each thing worth knowing; of errors their words only. */
+function createLineLog(print: (line: string) => void): Log {
+  const write = (level: string) => (fields: LogFields, text: string) => {
+    const { err, ...others } = fields
+    const problem = err instanceof Error ? ` (${err.message})` : ''
+    print(`${level} ${text}${problem} ${JSON.stringify(others)}`)
+  }
+  return { debug: () => undefined, info: write('info'), warn: write('warn'), error: write('ERROR') }
+}
 
 const print = (text: string) => process.stdout.write(`${text}\n`)
 

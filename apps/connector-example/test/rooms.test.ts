@@ -1,6 +1,6 @@
 import { Rejection } from '@postern/core'
 import { expect, test } from 'vitest'
-import { dropOwnName, findMentions } from '../src/agents/find-mentions.ts'
+import { dropOwnName, findMentions } from '../src/agents/turn.ts'
 import { defaultLimits } from '../src/config.ts'
 import { createRooms } from '../src/rooms/rooms.ts'
 

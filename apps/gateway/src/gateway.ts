@@ -18,7 +18,7 @@ import { createMetrics } from './observe/metrics.ts'
 import { openStages } from './observe/telemetry/open-stages.ts'
 import { createTokenMeter } from './observe/token-meter.ts'
 import type { GatewayPlatform } from './platform/platform.ts'
-import { createSignInCodes } from './sign-in/codes.ts'
+import { createSignInCodes } from './sign-in/sessions.ts'
 import { startRunNotes } from './work/run-notes.ts'
 
 export interface Gateway {

@@ -5,11 +5,13 @@ import { openSimDns } from './dns/dns.ts'
 import type { SimFediverse } from './fediverse/fediverse.ts'
 import { openSimFediverse } from './fediverse/fediverse.ts'
 import type { GatewayLink, SimGateway } from './gateway-link.ts'
-import { openHandleHost } from './handle-host.ts'
+import { requireGateway } from './gateway-link.ts'
 import type { SimMail } from './mail/mail.ts'
 import { openSimMail } from './mail/mail.ts'
 import type { LoopbackFetch } from './net/loopback-fetch.ts'
 import { createLoopbackFetch } from './net/loopback-fetch.ts'
+import type { LoopbackServer } from './net/loopback-server.ts'
+import { openLoopbackServer } from './net/loopback-server.ts'
 import type { SendRequest, SendResult } from './send.ts'
 import { sendVia } from './send.ts'
 
@@ -80,4 +82,15 @@ export async function openSimulation({ gateway, now = Date.now }: SimulationOpti
   }
   if (gateway) simulation.connectGateway(gateway)
   return simulation
+}
+
+const redirected: ReadonlySet<string> = new Set(['/.well-known/webfinger', '/.well-known/host-meta'])
+
+/** The site of a domain whose agents live on another host: nothing of it is known but where to ask for them. */
+function openHandleHost(link: GatewayLink): Promise<LoopbackServer> {
+  return openLoopbackServer(async ({ path, target }) =>
+    redirected.has(path)
+      ? { status: 302, headers: { location: `${requireGateway(link).origin}${target}` } }
+      : { status: 404 },
+  )
 }

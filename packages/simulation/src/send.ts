@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { SimA2a } from './a2a/a2a.ts'
-import { describeSendRequest } from './a2a/message.ts'
-import { readSendResult } from './a2a/read-result.ts'
+import { describeSendRequest, readSendResult } from './a2a/peer.ts'
 import type { Fault, TokenOnlyFault } from './fault.ts'
 import { faults } from './fault.ts'
 import type { NoteVisibility } from './fediverse/actors/note.ts'
@@ -9,7 +8,6 @@ import type { SimFediverse } from './fediverse/fediverse.ts'
 import { bareAddress } from './fediverse/post.ts'
 import type { GatewayLink } from './gateway-link.ts'
 import { requireGateway } from './gateway-link.ts'
-import { readHtmlText } from './html.ts'
 import type { SimMail } from './mail/mail.ts'
 
 export type SendFault = Fault | TokenOnlyFault
@@ -153,4 +151,25 @@ function fullAddress(to: string, link: GatewayLink): string {
 /** Silence is an answer too. */
 function orNothing<Value>(waiting: Promise<Value>): Promise<Value | undefined> {
   return waiting.catch(() => undefined)
+}
+
+const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' }
+
+/** What a person reads of a small piece of HTML: tags gone, paragraphs and breaks as lines. */
+function readHtmlText(html: string): string {
+  return html
+    .replace(/<br\s*\/?>/gi, '\n')
+    .replace(/<\/(p|div|li|h[1-6]|pre|blockquote)>\s*/gi, '\n\n')
+    .replace(/<[^>]*>/g, '')
+    .replace(/&(?:#(\d+)|#x([0-9a-f]+)|([a-z]+));/gi, (whole, decimal, hex, name) =>
+      readEntity(whole, decimal, hex, name),
+    )
+    .replace(/\n{3,}/g, '\n\n')
+    .trim()
+}
+
+function readEntity(whole: string, decimal?: string, hex?: string, name?: string): string {
+  if (decimal) return String.fromCodePoint(Number(decimal))
+  if (hex) return String.fromCodePoint(Number.parseInt(hex, 16))
+  return entities[name ?? ''] ?? whole
 }

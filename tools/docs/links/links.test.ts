@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { checkLinks } from './check-links.ts'
-import { listAnchors, slugify } from './headings.ts'
+import { checkLinks, listAnchors, slugify } from './check-links.ts'
 
 const page = (path: string, text: string) => ({ path, text })
 

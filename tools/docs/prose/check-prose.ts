@@ -1,5 +1,8 @@
 import type { MarkdownPage } from '../pages.ts'
-import { findProseFaults } from './rules.ts'
+import { blankFrontMatter, readPassages, restoreCodes } from './passages.ts'
+import type { Sentence } from './sentences.ts'
+import { countWords, findPassive, splitSentences } from './sentences.ts'
+import { dropQuotations, findBannedWord } from './words.ts'
 
 /**
  * Faults of all pages, one text each: `file:line  rule  words  (fix)`, and the sentence below it.
@@ -26,4 +29,89 @@ export function checkProse(pages: readonly MarkdownPage[], exempt: readonly stri
 /** Other Markdown files are given to programs, such as the prompt of a model. */
 function isProse({ path }: MarkdownPage): boolean {
   return /^docs\/|^[^/]+$|(^|\/)README\.md$/.test(path)
+}
+
+/** What is wrong at one place of a page. */
+interface ProseFault {
+  readonly line: number
+  readonly rule: ProseRule
+  /** The words in question. */
+  readonly found: string
+  readonly fix: string
+  /** The sentence, the cell, or nothing for a whole page. */
+  readonly shown: string
+}
+
+type ProseRule = keyof typeof proseRules
+
+const maxWords = 25
+const maxPageWords = 800
+
+/** Each rule in a sentence, for `--help`. */
+export const proseRules = {
+  'long-sentence': `a sentence has at most ${maxWords} words; a code span is one word`,
+  'long-cell': `a cell of a table has at most ${maxWords} words`,
+  'long-page': `a page of docs/guides has at most ${maxPageWords} words, without its code`,
+  word: 'no metaphors, no former names (tools/docs/prose/words.ts), no "he"',
+  passive: 'active voice: somebody does something (tools/docs/prose/sentences.ts says what it finds)',
+  tag: 'no tag that HTML does not have: `<name>` is code, or the page loses it',
+  'clause-first': 'no sentence begins with "Who …", "What …" or "Of those …"; questions and headings may',
+}
+
+/** Everything that a page says against the rules, in the order of its lines. */
+export function findProseFaults(path: string, markdown: string): readonly ProseFault[] {
+  const passages = readPassages(markdown)
+  const cells = passages
+    .filter(({ kind, text }) => kind === 'cell' && countWords(text) > maxWords)
+    .map(({ line, text, codes }) => ({
+      line,
+      rule: 'long-cell' as const,
+      found: `${countWords(text)} words`,
+      fix: 'move it into a paragraph below the table',
+      shown: restoreCodes(text, codes),
+    }))
+  const tags = passages.flatMap(({ line, text, codes, tags: found }) =>
+    found
+      .filter(tag => !knownTag.test(tag))
+      .map(tag => ({
+        line,
+        rule: 'tag' as const,
+        found: tag,
+        fix: 'write it as code',
+        shown: restoreCodes(text, codes),
+      })),
+  )
+  const sentences = passages.flatMap(splitSentences).flatMap(findSentenceFaults)
+  return [
+    ...findLongPage(path, markdown),
+    ...[...cells, ...tags, ...sentences].sort((one, other) => one.line - other.line),
+  ]
+}
+
+const knownTag = /^<(?:!--|\/?(?:a|br|code|details|div|em|img|kbd|p|picture|source|span|strong|sub|summary|sup)\b)/i
+
+function findSentenceFaults(sentence: Sentence): readonly ProseFault[] {
+  const { kind, line, text, shown } = sentence
+  const faults: ProseFault[] = []
+  const add = (rule: ProseRule, found: string, fix: string) => faults.push({ line, rule, found, fix, shown })
+  const count = countWords(text)
+  if (kind !== 'cell' && count > maxWords) add('long-sentence', `${count} words`, 'make two sentences of it')
+  const banned = findBannedWord(text)
+  if (banned) add('word', banned.found, banned.fix)
+  if (kind === 'heading') return faults
+  const passive = findPassive(dropQuotations(text))
+  if (passive) add('passive', passive, 'say who does it: subject, verb, object')
+  const [clause] = kind === 'text' && !text.endsWith('?') ? (clauseFirst.exec(text) ?? []) : []
+  if (clause) add('clause-first', clause, 'begin with who does something')
+  return faults
+}
+
+const clauseFirst =
+  /^(?:Who|Whoever|Whom|What|Whatever|Whichever|Of (?:all|each|several|such|the|these|this|those|two|what|which))\b/
+
+function findLongPage(path: string, markdown: string): readonly ProseFault[] {
+  if (!path.startsWith('docs/guides/')) return []
+  const count = countWords(blankFrontMatter(markdown).replace(/^(```+|~~~+)[\s\S]*?^\1/gm, ''))
+  if (count <= maxPageWords) return []
+  return [{ line: 1, rule: 'long-page', found: `${count} words`, fix: 'make two pages, one task each', shown: '' }]
 }

@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { checkProse } from './check-prose.ts'
+import { checkProse, findProseFaults } from './check-prose.ts'
 import { readPassages } from './passages.ts'
-import { findPassive } from './passive.ts'
-import { findProseFaults } from './rules.ts'
-import { splitSentences } from './sentences.ts'
+import { findPassive, splitSentences } from './sentences.ts'
 import { findBannedWord } from './words.ts'
 
 const words = (count: number) => Array.from({ length: count }, (_, index) => `word${index}`).join(' ')

@@ -48,3 +48,50 @@ function joinAbbreviations(pieces: readonly string[]): readonly string[] {
   }
   return joined
 }
+
+/**
+ * Finds passive voice: a form of `be` or `get`, up to three adverbs, and a past participle: "is sent", "has been
+ * quietly dropped", "were not found". It finds no passive without such a verb ("a message sent by Ann"), and none
+ * that a noun divides ("Is the mail sent?").
+ *
+ * Participles of `states` say how something is, not what somebody does to it: "the sender is verified". They pass,
+ * unless the sentence goes on with who did it: "is verified by the gateway".
+ */
+export function findPassive(text: string): string | undefined {
+  for (const [found, participle = '', rest = ''] of text.matchAll(passive)) {
+    const word = participle.toLowerCase()
+    if (!isParticiple(word)) continue
+    if (states.has(word) && !agentPhrase.test(rest)) continue
+    return found.slice(0, found.length - rest.length).trim()
+  }
+  return undefined
+}
+
+const passive =
+  /\b(?:is|are|was|were|be|been|being|isn['’]t|aren['’]t|wasn['’]t|weren['’]t|gets?|got|getting)\s+(?:(?:not|never|always|only|also|already|then|still|now|just|once|first|last|often|both|all|again|therefore|even|either|thus|nowhere|too|well|\p{L}+ly)\s+){0,3}(\p{L}+)(?![\p{L}-])((?:\s+by\s+\S+)?)/giu
+/** "by default" and "by hand" name nobody. */
+const agentPhrase = /\s+by\s+(?!default\b|hand\b|mail\b|name\b|id\b|design\b|itself\b|\d)/i
+
+/** How something is, as the field says it. */
+const states = new Set(
+  `allowed authenticated authorized based bound closed complicated configured connected deprecated detailed disabled done embedded empty
+  enabled encrypted exposed expired finished fixed forbidden formed hidden installed interested known limited linked listed lost malformed named
+  needed nested permitted prepared proven related required reserved set shared signed supported supposed trusted undefined unset unsigned
+  unsupported untrusted unused unverified verified`.split(/\s+/),
+)
+
+/** Regular verbs end in `ed`; these words do, too. */
+const noVerbs = new Set('indeed red hundred need speed seed feed bed naked sacred biased ahead'.split(' '))
+
+const irregular = new Set(
+  `begun bound bought broken brought built cast caught chosen cut done drawn driven eaten fed felt fallen forbidden forgiven forgotten
+  found frozen given grown held heard hidden hit kept known laid led left lent let lost made meant met mistaken overridden overwritten
+  paid proven put read rebuilt redone reset rewritten run said seen sent set shaken shown shut sold sought spent split spoken spread
+  stolen struck sworn taken taught thought thrown told torn undone understood unset withdrawn withheld woken won worn wound woven written`.split(
+    /\s+/,
+  ),
+)
+
+function isParticiple(word: string): boolean {
+  return irregular.has(word) || (word.endsWith('ed') && !noVerbs.has(word))
+}

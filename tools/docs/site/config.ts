@@ -1,9 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import type { DefaultTheme, UserConfig } from 'vitepress'
-import { slugify } from '../links/headings.ts'
+import { slugify } from '../links/check-links.ts'
 import { writeExtraFiles } from './extra-files.ts'
-import { useRepositoryLinks } from './links.ts'
-import { readRepositoryUrl } from './repository.ts'
+import { readRepositoryUrl, useRepositoryLinks } from './links.ts'
 import type { Section } from './sections.ts'
 import { readSections } from './sections.ts'
 

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import type { Token } from 'markdown-it'
 
@@ -66,4 +66,20 @@ function rewriteLink(token: Token, page: string, options: LinkOptions): boolean 
 function relate(page: string, folder: string): string {
   const path = posix.relative(posix.dirname(page), folder)
   return path.startsWith('.') ? path : `./${path}`.replace(/\/$/, '')
+}
+
+/** Where the repository can be read in a browser, by `repository` of package.json; absent as long as that does not say it. */
+export function readRepositoryUrl(root: string): string | undefined {
+  const { repository } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    readonly repository?: string | { readonly url?: string }
+  }
+  const url = typeof repository === 'string' ? repository : repository?.url
+  if (url === undefined) return undefined
+  const short = /^(?:github:)?([\w.-]+\/[\w.-]+)$/.exec(url)?.[1]
+  return short === undefined
+    ? url
+        .replace(/^git\+/, '')
+        .replace(/^git@([^:]+):/, 'https://$1/')
+        .replace(/\.git$/, '')
+    : `https://github.com/${short}`
 }

@@ -4,8 +4,7 @@ import { dirname, join } from 'node:path'
 import MarkdownIt from 'markdown-it'
 import { afterAll, describe, expect, test } from 'vitest'
 import { joinForModels, listForModels } from './extra-files.ts'
-import { useRepositoryLinks } from './links.ts'
-import { readRepositoryUrl } from './repository.ts'
+import { readRepositoryUrl, useRepositoryLinks } from './links.ts'
 import { findOrphans, readSections } from './sections.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'postern-site-'))

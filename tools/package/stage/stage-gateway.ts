@@ -1,11 +1,11 @@
 import { chmodSync, copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { CodeSplittingGroup, OutputChunk } from 'rolldown'
 import { writeBundle } from '../bundle.ts'
 import { copyDocuments, writeLicences } from '../documents.ts'
-import { groupByStart } from '../files-of-start.ts'
-import { packageOf, readLibraries } from '../libraries.ts'
+import { optionalLibraries, packageOf, readLibraries } from '../libraries.ts'
 import { writeDeclarations } from '../types/declarations.ts'
-import { describeGatewayPackage } from './describe-gateway-package.ts'
+import { readPublication } from './publication.ts'
 
 export interface StageOptions {
   readonly root: string
@@ -46,4 +46,94 @@ function copyProgram(root: string, folder: string): void {
   cpSync(join(root, 'apps/gateway/schemas'), join(folder, 'schemas'), { recursive: true })
   cpSync(join(root, 'packages/console/public'), join(folder, 'console'), { recursive: true })
   chmodSync(join(folder, 'bin/postern.mjs'), 0o755)
+}
+
+interface ManifestOptions {
+  readonly root: string
+  /** Names of the libraries that the package imports, in code or in types. */
+  readonly imported: readonly string[]
+  /** Exact versions by names. */
+  readonly libraries: ReadonlyMap<string, string>
+}
+
+const types = './types/apps/gateway/src'
+
+/** The manifest of `postern`. */
+function describeGatewayPackage({ root, imported, libraries }: ManifestOptions): object {
+  const names = imported.toSorted()
+  const isOptional = (name: string) => Object.hasOwn(optionalLibraries, name)
+  const versionOf = (name: string) => libraries.get(name) ?? fail(name)
+  return {
+    name: 'postern',
+    ...readPublication(root),
+    keywords: ['agent', 'gateway', 'activitypub', 'fediverse', 'a2a', 'email', 'ag-ui'],
+    type: 'module',
+    bin: { postern: 'bin/postern.mjs' },
+    exports: {
+      '.': { types: `${types}/index.d.ts`, default: './dist/index.js' },
+      './testing': { types: `${types}/testing/index.d.ts`, default: './dist/testing.js' },
+      './schemas/*': './schemas/*',
+      './package.json': './package.json',
+    },
+    sideEffects: false,
+    dependencies: Object.fromEntries(names.filter(name => !isOptional(name)).map(name => [name, versionOf(name)])),
+    // A range, so that npm can install the newest one beside the package.
+    peerDependencies: Object.fromEntries(names.filter(isOptional).map(name => [name, `^${versionOf(name)}`])),
+    peerDependenciesMeta: Object.fromEntries(names.filter(isOptional).map(name => [name, { optional: true }])),
+  }
+}
+
+function fail(name: string): never {
+  throw new Error(`Cannot describe the package: it imports "${name}", which no manifest of ours depends on`)
+}
+
+/** What loads a part of what a start loads, and shall load no more than that. The threads of the bundle do so too. */
+const sources = {
+  program: 'apps/gateway/src/main.ts',
+  library: 'apps/gateway/src/index.ts',
+  config: 'apps/gateway/src/config/read-config.ts',
+  start: 'apps/gateway/src/running/run.ts',
+}
+
+/**
+ * Joins what a start loads to few files: finding and linking one costs more than running it. Without groups there are a hundred, one for
+ * each set of commands that share modules. `chunks`: of a build without groups, which know what is used.
+ */
+function groupByStart(chunks: readonly OutputChunk[], root: string): CodeSplittingGroup[] {
+  const loaders = new Map<string, string>()
+  const note = (loader: string, ids: readonly string[]) => {
+    for (const id of ids) loaders.set(id, [...(loaders.get(id)?.split(' ') ?? []), loader].join(' '))
+  }
+  for (const [name, source] of Object.entries(sources)) note(name, listModules(findChunk(source), chunks))
+  const needed = new Set(loaders.keys())
+  for (const chunk of chunks.filter(({ fileName }) => fileName.startsWith('thread-')))
+    note(
+      chunk.name,
+      listModules(chunk, chunks, ({ imports, dynamicImports }) => [...imports, ...dynamicImports]),
+    )
+  const sets = new Set([...needed].map(id => loaders.get(id) ?? ''))
+  return [...sets].map((set, index) => ({
+    name: set.includes(' ') ? `shared-${index}` : set,
+    test: id => needed.has(id) && loaders.get(id) === set,
+  }))
+
+  function findChunk(source: string): OutputChunk {
+    const chunk = chunks.find(({ moduleIds }) => moduleIds.includes(join(root, source)))
+    if (!chunk) throw new Error(`Cannot bundle: no chunk holds ${source}`)
+    return chunk
+  }
+}
+
+/** Of a chunk and of all that it imports, by default before it runs. */
+function listModules(
+  first: OutputChunk,
+  chunks: readonly OutputChunk[],
+  listImports = ({ imports }: OutputChunk): readonly string[] => imports,
+): readonly string[] {
+  const reached = new Set([first])
+  for (const chunk of reached) {
+    const imports = listImports(chunk)
+    for (const other of chunks) if (imports.includes(other.fileName)) reached.add(other)
+  }
+  return [...reached].flatMap(({ moduleIds }) => moduleIds)
 }

@@ -1,10 +1,10 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { isOwn } from '../libraries.ts'
-import { compileDeclarations } from './compile.ts'
 import type { FindDeclaration } from './declared-names.ts'
 import { createFindDeclaration, splitNames, toDeclaration, toSpecifier } from './declared-names.ts'
-import { readOwnEntries } from './own-packages.ts'
 
 interface DeclarationOptions {
   readonly root: string
@@ -101,4 +101,56 @@ function createReach({ made, packages, find }: ReachDeps): Reach {
 
 function fail(specifier: string, from: string): never {
   throw new Error(`Cannot write the declarations of ${from}: there is no entry ${specifier}`)
+}
+
+interface CompiledDeclarations {
+  readonly folder: string
+  /** What TypeScript says, by the source that it says it of. */
+  readonly faults: readonly { readonly file: string; readonly line: string }[]
+}
+
+/** Lets TypeScript write the declarations of all that the entries import, each at its source's path. */
+function compileDeclarations(root: string, entries: readonly string[]): CompiledDeclarations {
+  const folder = mkdtempSync(join(tmpdir(), 'postern-types-'))
+  // TypeScript looks for libraries from the place of the project file, so it lies in the tree.
+  const project = join(root, `tsconfig.declarations-${process.pid}.json`)
+  const config = {
+    extends: './tsconfig.base.json',
+    compilerOptions: {
+      ...{ noEmit: false, declaration: true, emitDeclarationOnly: true, rootDir: '.', outDir: folder },
+      // What is found in node_modules counts as a library, of which nothing is written.
+      paths: Object.fromEntries([...readOwnEntries(root)].map(([name, { source }]) => [name, [`./${source}`]])),
+    },
+    files: [...entries, ...globSync('packages/*/src/**/*.d.ts', { cwd: root })],
+  }
+  writeFileSync(project, JSON.stringify(config))
+  try {
+    const { stdout } = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', project], { cwd: root, encoding: 'utf8' })
+    const faults = [...stdout.matchAll(/^(\S[^(\n]*)\(\d+,\d+\): error .*$/gm)]
+    return { folder, faults: faults.map(([line, file = '']) => ({ file, line })) }
+  } finally {
+    rmSync(project)
+  }
+}
+
+interface PackageManifest {
+  readonly name: string
+  readonly exports?: Readonly<Record<string, string>>
+}
+
+interface OwnEntry {
+  readonly source: string
+  readonly declaration: string
+}
+
+/** The entries of our packages by what the source imports: `@postern/core` is `packages/core/src/index.ts`. */
+function readOwnEntries(root: string): ReadonlyMap<string, OwnEntry> {
+  const entries = globSync('packages/*/package.json', { cwd: root }).flatMap(path => {
+    const { name, exports = {} } = JSON.parse(readFileSync(join(root, path), 'utf8')) as PackageManifest
+    return Object.entries(exports).map(([entry, file]) => {
+      const source = join(dirname(path), file)
+      return [join(name, entry), { source, declaration: toDeclaration(source) }] as const
+    })
+  })
+  return new Map(entries)
 }

@@ -1,5 +1,5 @@
 import type { Check } from '../../../apps/gateway/src/doctor/check.ts'
-import { checkGroups } from '../../../apps/gateway/src/doctor/check.ts'
+import { checkGroups, groupOf } from '../../../apps/gateway/src/doctor/check.ts'
 import { installationChecks, machineChecks } from '../../../apps/gateway/src/doctor/checks.ts'
 import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
 
@@ -19,7 +19,7 @@ export function describeDoctor(): string {
   const checks = [...machineChecks, ...installationChecks]
   const sections = checkGroups.flatMap(group => [
     `## \`${group}\``,
-    formatChecks(checks.filter(check => check.group === group)),
+    formatChecks(checks.filter(check => groupOf(check) === group)),
   ])
   return formatPage('Checks of an installation', [intro, ...sections])
 }

@@ -1,5 +1,7 @@
+import { formatInlineCode, formatMarkdownTable } from '../markdown.ts'
 import type { Schema, SchemaDefinition } from './bounds.ts'
-import { listBounds } from './bounds.ts'
+import { formatNumber, listBounds } from './bounds.ts'
+import type { KeyComments, SchemaName } from './key-comments.ts'
 
 /** One key of a schema, as a table shows it. */
 export interface SchemaRow {
@@ -162,4 +164,59 @@ function describeType(schema: Schema, named: NamedSchemas): string {
 export function isWhole(definition: SchemaDefinition): boolean {
   const checks = (definition.checks ?? []).map(check => check._zod.def as { readonly check?: string })
   return [definition as { readonly check?: string }, ...checks].some(({ check }) => check === 'number_format')
+}
+
+interface SchemaTableOptions {
+  readonly comments: Pick<KeyComments, 'find'>
+  /** Where the source declares the schema. */
+  readonly source: SchemaName
+  readonly named?: NamedSchemas
+  /** Which keys; default: all. */
+  readonly filter?: (row: SchemaRow) => boolean
+  /** Defaults that another part of the program gives, by key. */
+  readonly defaults?: Readonly<Record<string, string>>
+}
+
+/** The keys of a schema, a row each. @throws Error when a key has no sentence */
+export function formatSchemaTable(schema: Schema, options: SchemaTableOptions): string {
+  const { comments, source, named, filter = () => true, defaults = {} } = options
+  const rows = listSchemaRows(schema, named).filter(filter)
+  const described = rows.map(row => ({ row, sentence: comments.find(source, row.path) }))
+  const silent = described.filter(({ row, sentence }) => sentence === '' && !row.hasKeys)
+  if (silent.length > 0) {
+    const keys = silent.map(({ row }) => formatPath(row.path)).join(', ')
+    throw new Error(
+      `Cannot describe ${keys} of ${source.name}: write a doc comment at each in ${source.file} or where it takes them from`,
+    )
+  }
+  return formatMarkdownTable(
+    ['key', 'value', 'meaning'],
+    described
+      .filter(({ sentence }) => sentence !== '')
+      .map(({ row, sentence }) => [
+        formatInlineCode(formatPath(row.path)),
+        [formatType(row.type), describeDefault(defaults[formatPath(row.path)] ?? showDefault(row)), ...row.bounds]
+          .filter(Boolean)
+          .join('; '),
+        sentence,
+      ]),
+  )
+}
+
+function describeDefault(text: string): string {
+  return text === '' || text === 'required' ? text : `default ${text}`
+}
+
+/** `*` is any name, and `[]` follows what is a list. */
+function formatPath(path: readonly string[]): string {
+  return path.join('.').replaceAll('.[]', '[]')
+}
+
+function formatType(type: string): string {
+  return type.replace(/"[^"]*"/g, word => formatInlineCode(word))
+}
+
+function showDefault({ default: value, isRequired }: SchemaRow): string {
+  if (value === undefined) return isRequired ? 'required' : ''
+  return /^\d+$/.test(value) ? formatNumber(Number(value)) : formatInlineCode(value)
 }

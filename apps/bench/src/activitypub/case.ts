@@ -1,7 +1,7 @@
-import type { BenchCase, Contender } from '../harness/case.ts'
-import { describeBenchGateway, gatewayHost } from '../ours/describe.ts'
+import type { BenchCase, Contender } from '../harness/rounds.ts'
+import { describeBenchGateway, gatewayHost } from '../ours/open.ts'
 import type { Fediverse } from './fediverse.ts'
-import { formatPem } from './senders.ts'
+import { formatPem } from './fediverse.ts'
 import { openTraffic } from './traffic.ts'
 
 /** The other scheme of signing; draft-cavage-12 is what most still send. */

@@ -1,8 +1,8 @@
+import type { KeyObject } from 'node:crypto'
+import { generateKeyPair } from 'node:crypto'
+import { promisify } from 'node:util'
 import type { Site, SiteDocument } from '../servers/site.ts'
 import { openSite } from '../servers/site.ts'
-import { encodeEd25519Key } from './multikey.ts'
-import type { TrafficSender } from './senders.ts'
-import { formatPem } from './senders.ts'
 
 /** The servers the senders live on: their actors and their WebFinger. */
 export interface Fediverse extends Site {
@@ -46,4 +46,53 @@ function formatActor({ host, user, actorId, keyId, publicKey }: TrafficSender): 
           ],
         }),
   })
+}
+
+const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
+
+/** An Ed25519 public key as a Multikey names it: base58btc of its multicodec prefix and its 32 bytes (FEP-521a). */
+function encodeEd25519Key(key: KeyObject): string {
+  const { x = '' } = key.export({ format: 'jwk' })
+  const bytes = Buffer.concat([Buffer.from([0xed, 0x01]), Buffer.from(x, 'base64url')])
+  let rest = BigInt(`0x${bytes.toString('hex')}`)
+  let text = ''
+  for (; rest > 0n; rest /= 58n) text = `${alphabet[Number(rest % 58n)]}${text}`
+  return `z${text}`
+}
+
+/** Somebody on a Mastodon-like server. */
+export interface TrafficSender {
+  readonly host: string
+  readonly user: string
+  readonly actorId: string
+  readonly keyId: string
+  readonly privateKey: KeyObject
+  readonly publicKey: KeyObject
+}
+
+type KeyKind = 'rsa' | 'ed25519'
+
+/** `ed25519` for cases that need very many requests and do not measure what a signature costs: signing is seventeen times cheaper. */
+const generateKeys: Readonly<
+  Record<KeyKind, () => Promise<{ readonly privateKey: KeyObject; readonly publicKey: KeyObject }>>
+> = {
+  rsa: () => promisify(generateKeyPair)('rsa', { modulusLength: 2048 }),
+  ed25519: () => promisify(generateKeyPair)('ed25519'),
+}
+
+/** `count` people, spread over half as many servers, each with a key. */
+export function createSenders(count: number, kind: KeyKind = 'rsa'): Promise<readonly TrafficSender[]> {
+  return Promise.all(
+    Array.from({ length: count }, (_, index) => createSender(`user${index}`, `social-${index >> 1}.test`, kind)),
+  )
+}
+
+async function createSender(user: string, host: string, kind: KeyKind): Promise<TrafficSender> {
+  const { privateKey, publicKey } = await generateKeys[kind]()
+  const actorId = `https://${host}/users/${user}`
+  return { host, user, actorId, keyId: `${actorId}#main-key`, privateKey, publicKey }
+}
+
+export function formatPem(key: KeyObject): string {
+  return key.export({ type: 'spki', format: 'pem' }).toString()
 }

@@ -1,12 +1,12 @@
 import { hash, sign } from 'node:crypto'
 import { promisify } from 'node:util'
-import { formatRequest } from '../http/message.ts'
-import type { TrafficSender } from './senders.ts'
+import { formatRequest } from '../http/load.ts'
+import type { TrafficSender } from './fediverse.ts'
 
 /** In the thread pool, so that preparing a round uses what cores there are. */
 const signInPool = promisify(sign)
 
-export interface SignedDeliveryTarget {
+interface SignedDeliveryTarget {
   readonly host: string
   readonly path: string
 }
@@ -32,4 +32,41 @@ export async function signDelivery(
   const names = ['(request-target)', ...Object.keys(signed)].join(' ')
   const signature = `keyId="${sender.keyId}",algorithm="rsa-sha256",headers="${names}",signature="${value.toString('base64')}"`
   return formatRequest(path, { ...signed, accept: '*/*', 'user-agent': 'Mastodon/4.5 (bench)', signature }, body)
+}
+
+/** By type of key: the name on the wire, and how node:crypto calls the digest. */
+const algorithms: Readonly<Record<string, { readonly name: string; readonly digest: string | null }>> = {
+  rsa: { name: 'rsa-v1_5-sha256', digest: 'sha256' },
+  ed25519: { name: 'ed25519', digest: null },
+}
+
+/** A POST signed as Mastodon signs by RFC 9421: method, whole target and content. */
+export async function signMessageDelivery(
+  { keyId, privateKey }: TrafficSender,
+  { host, path }: SignedDeliveryTarget,
+  json: string,
+): Promise<Uint8Array> {
+  const body = Buffer.from(json)
+  const { name, digest } = algorithms[privateKey.asymmetricKeyType ?? ''] ?? { name: '', digest: null }
+  const contentDigest = `sha-256=:${hash('sha256', body, 'base64')}:`
+  const created = Math.floor(Date.now() / 1000)
+  const parameters = `("@method" "@target-uri" "content-digest");created=${created};keyid="${keyId}";alg="${name}"`
+  const lines = [
+    '"@method": POST',
+    `"@target-uri": https://${host}${path}`,
+    `"content-digest": ${contentDigest}`,
+    `"@signature-params": ${parameters}`,
+  ]
+  const value = await signInPool(digest, Buffer.from(lines.join('\n')), privateKey)
+  const headers = {
+    host,
+    date: new Date().toUTCString(),
+    'content-type': 'application/activity+json',
+    'content-digest': contentDigest,
+    accept: '*/*',
+    'user-agent': 'Mastodon/4.5 (bench)',
+    'signature-input': `sig1=${parameters}`,
+    signature: `sig1=:${value.toString('base64')}:`,
+  }
+  return formatRequest(path, headers, body)
 }

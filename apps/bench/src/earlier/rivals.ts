@@ -1,4 +1,6 @@
 import type { EarlierTree } from '../harness/earlier-tree.ts'
+import type { BenchCase } from '../harness/rounds.ts'
+import { isOurs } from '../ours/open.ts'
 
 /** A server under measurement whose file the earlier commit may have, too. */
 interface Rivalled {
@@ -24,4 +26,9 @@ export function pairWithEarlier<Server extends Rivalled>(
     const name = `${server.name}, ${earlier.commit}`
     return [server, { ...server, name, note: `the same at ${earlier.commit}`, entry, against: server.name, aim }]
   })
+}
+
+/** The case with our own servers only, each beside the one of the earlier commit; without contenders when it has none of them. */
+export function rivalCase(benchCase: BenchCase, earlier: EarlierTree): BenchCase {
+  return { ...benchCase, contenders: pairWithEarlier(benchCase.contenders.filter(isOurs), earlier) }
 }

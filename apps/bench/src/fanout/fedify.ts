@@ -9,7 +9,7 @@ import {
 import { Create, Note, PUBLIC_COLLECTION, Service } from '@fedify/vocab'
 import type { FanoutOrder, FanoutSetup } from '../orders/fanout.ts'
 import { said } from '../orders/fanout.ts'
-import { gatewayHost } from '../ours/describe.ts'
+import { gatewayHost } from '../ours/open.ts'
 import { serveMeasured } from '../servers/child.ts'
 
 const author = 'herald'

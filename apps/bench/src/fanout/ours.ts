@@ -1,20 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { RelationEffect, Store } from '@postern/core'
-import { makeIntake } from '../growth/conversation.ts'
+import { makeIntake } from '../growth/stock.ts'
 import type { FanoutOrder, FanoutSetup } from '../orders/fanout.ts'
 import { inboxHost } from '../orders/fanout.ts'
-import { openMeasuredGateway } from '../ours/open.ts'
+import { openTemporaryGateway } from '../ours/open.ts'
 import { serveMeasured } from '../servers/child.ts'
 
 const agent = 'herald'
 
 /** The gateway, and an agent that posts to all who follow it whenever somebody wakes it. */
 await serveMeasured<FanoutSetup>(async ({ port, count }) => {
-  const directory = mkdtempSync(join(tmpdir(), 'postern-bench-'))
   const loopback = Object.fromEntries(Array.from({ length: count }, (_, index) => [inboxHost(index), port]))
-  const gateway = await openMeasuredGateway({ directory, tree: { network: { loopback } } })
+  const { gateway, close } = await openTemporaryGateway({ network: { loopback } })
   await addFollowers(gateway.store, count)
   await gateway.start()
   const countSent = async () => (await gateway.store.count()).deliveries.sent
@@ -27,10 +23,7 @@ await serveMeasured<FanoutSetup>(async ({ port, count }) => {
       await gateway.store.admit(makeIntake(Number(serial), agent), `bench-${serial}`)
       while ((await countSent()) < before + count) await new Promise(resolve => setTimeout(resolve, 10))
     },
-    close: async () => {
-      await gateway.stop()
-      rmSync(directory, { recursive: true, force: true })
-    },
+    close,
   }
 })
 

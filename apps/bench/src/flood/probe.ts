@@ -1,14 +1,13 @@
 import type { Traffic } from '../activitypub/traffic.ts'
 import { openTraffic } from '../activitypub/traffic.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
-import { median, quantile } from '../harness/median.ts'
+import { median, quantile } from '../harness/measure.ts'
 import { paceServer, saturateServer } from '../http/load.ts'
-import { describeBenchGateway } from '../ours/describe.ts'
+import { describeBenchGateway } from '../ours/open.ts'
 import type { ServerProcess } from '../servers/process.ts'
 import { startServer } from '../servers/process.ts'
-import type { Flooded, FloodOrder } from './flooder.ts'
-import type { FloodKind } from './forge.ts'
-import { forgedHosts } from './forge.ts'
+import type { Flooded, FloodKind, FloodOrder } from './flooder.ts'
+import { forgedHosts } from './flooder.ts'
 
 const title = 'Flood'
 const connections = 24

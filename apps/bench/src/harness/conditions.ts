@@ -1,5 +1,5 @@
 import { cpus, loadavg, totalmem } from 'node:os'
-import type { Cores } from '../servers/pinning.ts'
+import type { Cores } from '../servers/process.ts'
 
 /** Under what circumstances the figures were taken; belongs under every table. */
 export function describeConditions(

@@ -1,4 +1,4 @@
-import type { Cores } from '../servers/pinning.ts'
+import type { Cores } from '../servers/process.ts'
 import type { EarlierTree } from './earlier-tree.ts'
 import { formatColumns } from './report.ts'
 

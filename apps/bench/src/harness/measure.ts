@@ -1,8 +1,6 @@
 import type { HttpLoad } from '../http/load.ts'
 import { paceServer, saturateServer } from '../http/load.ts'
-import type { ServerProcess } from '../servers/process.ts'
-import type { Sample } from '../servers/protocol.ts'
-import { quantile } from './median.ts'
+import type { Sample, ServerProcess } from '../servers/process.ts'
 
 /** What one round at one server gave. */
 export interface RoundResult {
@@ -86,4 +84,18 @@ async function sampleUntil(
     last = sample
   }
   return last
+}
+
+/** The value at `share` (0–1) of the sorted values; NaN of none. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+}
+
+/** The middle value; the mean of the two middle ones of an even count. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length / 2
+  const [low, high] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]]
+  return low === undefined || high === undefined ? Number.NaN : (low + high) / 2
 }

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Contender } from './case.ts'
 import type { RoundResult } from './measure.ts'
-import { formatReport } from './report.ts'
-import { summarizeCase } from './summary.ts'
+import { formatReport, summarizeCase } from './report.ts'
+import type { Contender } from './rounds.ts'
 
 const entry = new URL('file:///server.ts')
 const contender = (name: string, aim?: number): Contender => ({ name, note: `about ${name}`, entry, setup: {}, aim })

@@ -5,7 +5,7 @@ import MailComposer from 'nodemailer/lib/mail-composer/index.js'
 import { said } from '../orders/fanout.ts'
 import type { MailOrder, MailOutSetup } from '../orders/mailout.ts'
 import { personOf } from '../orders/mailout.ts'
-import { gatewayHost } from '../ours/describe.ts'
+import { gatewayHost } from '../ours/open.ts'
 import { serveMeasured } from '../servers/child.ts'
 
 interface Setup extends MailOutSetup {

@@ -1,20 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Intake } from '@postern/core'
 import type { MailOrder, MailOutSetup } from '../orders/mailout.ts'
 import { personOf } from '../orders/mailout.ts'
-import { gatewayHost } from '../ours/describe.ts'
-import { openMeasuredGateway } from '../ours/open.ts'
+import { gatewayHost, openTemporaryGateway } from '../ours/open.ts'
 import { serveMeasured } from '../servers/child.ts'
 
 const agent = 'scribe'
 
 /** The gateway, with mail in its store that its agent answers. */
 await serveMeasured<MailOutSetup>(async ({ port }) => {
-  const directory = mkdtempSync(join(tmpdir(), 'postern-bench-'))
   const tree = { email: { submit: { host: '127.0.0.1', port } } }
-  const gateway = await openMeasuredGateway({ directory, tree })
+  const { gateway, close } = await openTemporaryGateway(tree)
   await gateway.start()
   const countSent = async () => (await gateway.store.count()).deliveries.sent
   return {
@@ -27,10 +22,7 @@ await serveMeasured<MailOutSetup>(async ({ port }) => {
       await Promise.all(numbers.map(number => gateway.store.admit(makeMail(number), `bench-${number}`)))
       while ((await countSent()) < before + count) await new Promise(resolve => setTimeout(resolve, 10))
     },
-    close: async () => {
-      await gateway.stop()
-      rmSync(directory, { recursive: true, force: true })
-    },
+    close,
   }
 })
 

@@ -1,7 +1,8 @@
+import { setTimeout as rest } from 'node:timers/promises'
 import { openTraffic } from '../activitypub/traffic.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
 import { saturateServer } from '../http/load.ts'
-import { describeBenchGateway } from '../ours/describe.ts'
+import { describeBenchGateway } from '../ours/open.ts'
 import type { ServerProcess } from '../servers/process.ts'
 import { startServer } from '../servers/process.ts'
 
@@ -45,10 +46,6 @@ async function readResident(gateway: ServerProcess, expected: number): Promise<n
   while ((await gateway.sample()).handled < expected) await rest(50)
   await rest(restMs)
   return (await gateway.sample()).rss
-}
-
-function rest(ms: number): Promise<void> {
-  return new Promise(resolve => setTimeout(resolve, ms))
 }
 
 function toFigure(count: number, bytes: number, first: number): Figure {

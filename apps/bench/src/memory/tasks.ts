@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { createCallMaker } from '../a2a/case.ts'
-import { openAgentIssuer } from '../a2a/issuer.ts'
+import { setTimeout as rest } from 'node:timers/promises'
+import { createCallMaker, openAgentIssuer } from '../a2a/case.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
 import { saturateServer } from '../http/load.ts'
-import { describeBenchGateway } from '../ours/describe.ts'
+import { describeBenchGateway } from '../ours/open.ts'
 import type { ServerProcess } from '../servers/process.ts'
 import { startServer } from '../servers/process.ts'
 
@@ -80,10 +80,6 @@ async function waitUntilExpired(data: string): Promise<void> {
 
 function fileOf(data: string): string {
   return join(data, 'postern.db')
-}
-
-function rest(ms: number): Promise<void> {
-  return new Promise(resolve => setTimeout(resolve, ms))
 }
 
 type Readings = Readonly<Record<'first' | 'full' | 'expired' | 'again', Reading>>

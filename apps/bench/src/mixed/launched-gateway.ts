@@ -4,7 +4,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { rest } from './rest.ts'
 
 const program = fileURLToPath(new URL('../../../gateway/bin/postern.mjs', import.meta.url))
 const report = new URL('./memory-report.mjs', import.meta.url).href
@@ -97,4 +96,9 @@ function readResident(pid: number): Resident {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const read = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) * 1024
   return { now: read('VmRSS'), peak: read('VmHWM') }
+}
+
+/** Not at all when there is no time left. */
+export function rest(ms: number): Promise<void> | undefined {
+  return ms > 0 ? new Promise(resolve => setTimeout(resolve, ms)) : undefined
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { gatewayHost } from '../ours/describe.ts'
+import { gatewayHost } from '../ours/open.ts'
 
 /** Header fields that say how the body is put together, and the body. */
 interface OddMail {

@@ -1,11 +1,9 @@
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
-import type { Drive, Driven } from './drive.ts'
-import { driveGateway } from './drive.ts'
+import { openConnection } from '../http/load.ts'
 import type { LaunchedGateway, MemoryReport } from './launched-gateway.ts'
-import { launchGateway } from './launched-gateway.ts'
+import { launchGateway, rest } from './launched-gateway.ts'
 import type { Mix } from './mix.ts'
 import { openMix } from './mix.ts'
-import { rest } from './rest.ts'
 
 const title = 'Memory under mixed load'
 const aimBytes = 200e6
@@ -110,4 +108,40 @@ function toFigures(load: string, { plateau, peak, last, perSecond, statuses }: R
       ...compare(peak),
     },
   ]
+}
+
+const lanes = 16
+
+interface Drive {
+  readonly port: number
+  readonly seconds: number
+  /** Requests; absent: as many as it takes. */
+  readonly perSecond?: number | undefined
+  /** One request that was never made before. */
+  make(): Promise<Uint8Array>
+}
+
+interface Driven {
+  readonly perSecond: number
+  /** How often each status came. */
+  readonly statuses: ReadonlyMap<number, number>
+}
+
+/** Sends over some connections until the seconds are over. */
+async function driveGateway({ port, seconds, perSecond = Number.POSITIVE_INFINITY, make }: Drive): Promise<Driven> {
+  const begun = performance.now()
+  const statuses = new Map<number, number>()
+  let sent = 0
+  async function runLane(): Promise<void> {
+    const connection = await openConnection(port)
+    while (performance.now() - begun < seconds * 1000) {
+      await rest(begun + (sent++ / perSecond) * 1000 - performance.now())
+      const { status } = await connection.exchange(await make())
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    }
+    connection.close()
+  }
+  await Promise.all(Array.from({ length: lanes }, runLane))
+  const answered = [...statuses.values()].reduce((sum, count) => sum + count, 0)
+  return { perSecond: answered / ((performance.now() - begun) / 1000), statuses }
 }

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
+import type { NoticeStore } from '@postern/core'
 import { serveMeasured } from '../servers/child.ts'
 import { readTurns } from './agents/count.ts'
-import { countListeners } from './count-listeners.ts'
-import type { GatewaySetup } from './describe.ts'
+import type { GatewaySetup } from './open.ts'
 import { openMeasuredGateway } from './open.ts'
 
 // As the program's launcher.
@@ -33,3 +33,21 @@ await serveMeasured<GatewaySetup>(async ({ tree, data, counts = 'turns' }) => {
     },
   }
 })
+
+/** How many listen to messages of this store, from now on. */
+export function countListeners(store: NoticeStore): () => number {
+  const { listen } = store
+  let count = 0
+  store.listen = (topic, listener) => {
+    const isCounted = topic.startsWith('message:')
+    const unlisten = listen(topic, listener)
+    let isOver = !isCounted
+    if (isCounted) count += 1
+    return () => {
+      if (!isOver) count -= 1
+      isOver = true
+      unlisten()
+    }
+  }
+  return () => count
+}

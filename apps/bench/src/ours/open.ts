@@ -1,9 +1,12 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseConfig } from 'postern/config'
 import type { Gateway } from 'postern/gateway'
 import { openGateway } from 'postern/gateway'
 import { createLog } from 'postern/log'
-import { gatewayHost } from './describe.ts'
+import type { Contender } from '../harness/rounds.ts'
 
 const agents = ['silent', 'brief', 'pieces', 'herald', 'patient', 'scribe']
 /** Counted as in production, but never reached: a load generator is one single, very busy peer. */
@@ -38,6 +41,50 @@ export function openMeasuredGateway({ directory, tree }: MeasuredGatewayOptions)
   return openGateway(config, { baseDir: directory, log, operatorToken: 'bench-operator-token' })
 }
 
+/** The same on data of its own, which go when it ends. */
+export async function openTemporaryGateway(tree: MeasuredGatewayOptions['tree']) {
+  const directory = mkdtempSync(join(tmpdir(), 'postern-bench-'))
+  const gateway = await openMeasuredGateway({ directory, tree })
+  const close = async () => {
+    await gateway.stop()
+    rmSync(directory, { recursive: true, force: true })
+  }
+  return { gateway, close }
+}
+
 export function findAgentModule(name: string): string {
   return fileURLToPath(new URL(`./agents/${name}.ts`, import.meta.url))
+}
+
+/** Host of every agent in the bench. */
+export const gatewayHost = 'agents.test'
+
+/** The setup of our own gateway: `tree` is laid over the configuration that `ours/open.ts` starts from. */
+export interface GatewaySetup {
+  readonly tree: Readonly<Record<string, unknown>>
+  /** A directory with data of earlier; default: a fresh one. */
+  readonly data?: string | undefined
+  /**
+   * What has gone the whole way: turns of an agent (default), deliveries of what it said, or messages that are stored, each with its turn
+   * queued, which nobody takes up.
+   */
+  readonly counts?: 'turns' | 'deliveries' | 'messages' | undefined
+}
+
+const entry = new URL('./gateway.ts', import.meta.url)
+
+/** As the first line of the program's launcher has them. */
+const startFlags = ['--max-semi-space-size=8']
+
+export function isOurs(contender: Contender): boolean {
+  return contender.entry.href === entry.href
+}
+
+/** The real gateway, with what a case adds to its configuration. */
+export function describeBenchGateway(
+  tree: GatewaySetup['tree'],
+  more: Omit<GatewaySetup, 'tree'> = {},
+): Pick<Contender, 'entry' | 'setup' | 'nodeFlags'> {
+  const setup: GatewaySetup = { ...more, tree }
+  return { entry, setup, nodeFlags: startFlags }
 }

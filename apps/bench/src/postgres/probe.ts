@@ -1,14 +1,12 @@
 import type { Cluster } from '@postern/testing/postgres-cluster'
 import { createCluster, findPostgres, password } from '@postern/testing/postgres-cluster'
-import { createCallMaker } from '../a2a/case.ts'
-import { openAgentIssuer } from '../a2a/issuer.ts'
+import { createCallMaker, openAgentIssuer } from '../a2a/case.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
-import { median } from '../harness/median.ts'
+import { median } from '../harness/measure.ts'
 import { saturateServer } from '../http/load.ts'
-import { describeBenchGateway } from '../ours/describe.ts'
-import { freeThisThread } from '../servers/pinning.ts'
+import { describeBenchGateway } from '../ours/open.ts'
 import type { ServerProcess } from '../servers/process.ts'
-import { startServer } from '../servers/process.ts'
+import { freeThisThread, startServer } from '../servers/process.ts'
 
 const title = 'PostgreSQL'
 /** Calls under way at a time, spread over the gateways. */

@@ -1,5 +1,5 @@
-import type { FromServer, ToServer } from './protocol.ts'
-import { setupVariable } from './protocol.ts'
+import type { FromServer, ToServer } from './process.ts'
+import { setupVariable } from './process.ts'
 
 /** A server under measurement, as its own process sees it. */
 interface OpenServer {

@@ -1,8 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { pinCommand } from './pinning.ts'
-import type { FromServer, Sample } from './protocol.ts'
-import { setupVariable } from './protocol.ts'
+import { availableParallelism, cpus } from 'node:os'
 
 interface ServerOptions {
   /** The file that calls `serveMeasured`. */
@@ -84,4 +83,71 @@ function nextMessage(child: ChildProcess): Promise<FromServer> {
       resolve(message as FromServer)
     })
   })
+}
+
+/** What a measured server says once it listens. */
+export interface Ready {
+  readonly kind: 'ready'
+  readonly port: number
+}
+
+/** How much a measured server has used and done so far. */
+export interface Sample {
+  /** CPU time of the whole process with all its threads, µs. */
+  readonly cpu: number
+  /** Resident memory, bytes. */
+  readonly rss: number
+  /** Messages that went the whole way: stored, and through the agent where there is one. */
+  readonly handled: number
+}
+
+export interface Failed {
+  readonly kind: 'failed'
+  readonly error: string
+}
+
+interface SampleAnswer extends Sample {
+  readonly kind: 'sample'
+}
+
+/** An order is done. */
+interface Worked {
+  readonly kind: 'worked'
+  readonly result: unknown
+}
+
+export type FromServer = Ready | Failed | SampleAnswer | Worked
+export type ToServer =
+  | { readonly kind: 'sample' }
+  | { readonly kind: 'work'; readonly order: unknown }
+  | { readonly kind: 'stop' }
+
+/** Where a server child finds its setup, as JSON. */
+export const setupVariable = 'BENCH_SETUP'
+
+/** Which core the measured server gets to itself, and which one everything else keeps to. */
+export interface Cores {
+  readonly server: number
+  readonly load: number
+}
+
+/** Undefined where there is no `taskset` or only one core: the operating system then decides. */
+export function findCores(): Cores | undefined {
+  const hasTaskset = spawnSync('taskset', ['--version']).status === 0
+  return hasTaskset && availableParallelism() > 1 ? { server: 0, load: 1 } : undefined
+}
+
+/** The command, kept to one core with all its threads. */
+function pinCommand(command: readonly string[], core: number | undefined): readonly string[] {
+  return core === undefined ? command : ['taskset', '-c', String(core), ...command]
+}
+
+/** Keeps the main thread of this process to one core. Its thread pool stays free: it signs between the rounds. */
+export function pinThisThread(core: number): void {
+  spawnSync('taskset', ['-pc', String(core), String(process.pid)])
+}
+
+/** Lets it go where it likes again, and with it what it starts from now on. */
+export function freeThisThread(): void {
+  spawnSync('taskset', ['-pc', `0-${cpus().length - 1}`, String(process.pid)])
 }

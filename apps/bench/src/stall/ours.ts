@@ -1,19 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import type { StallOrder, StallSetup } from '../orders/stall.ts'
 import { agents, stallIntakeSecret } from '../orders/stall.ts'
 import { readTurns } from '../ours/agents/count.ts'
-import { openMeasuredGateway } from '../ours/open.ts'
+import { openTemporaryGateway } from '../ours/open.ts'
 import { serveMeasured } from '../servers/child.ts'
 
 const silent = fileURLToPath(new URL('../ours/agents/silent.ts', import.meta.url))
 
 /** The gateway, and a watch that says for how long nothing else could happen in it. */
 await serveMeasured<StallSetup>(async ({ dns }) => {
-  const directory = mkdtempSync(join(tmpdir(), 'postern-bench-'))
   const tree = {
     agents: Object.fromEntries(agents.map(name => [name, { use: silent }])),
     default_agent: agents[0],
@@ -23,7 +19,7 @@ await serveMeasured<StallSetup>(async ({ dns }) => {
       ['per_address', 'per_host', 'per_identity', 'per_unverified', 'per_agent'].map(name => [name, 1e9]),
     ),
   }
-  const gateway = await openMeasuredGateway({ directory, tree })
+  const { gateway, close } = await openTemporaryGateway(tree)
   const [http] = await gateway.start()
   const watch = monitorEventLoopDelay({ resolution: 1 })
   return {
@@ -39,9 +35,6 @@ await serveMeasured<StallSetup>(async ({ dns }) => {
       watch.enable()
       return undefined
     },
-    close: async () => {
-      await gateway.stop()
-      rmSync(directory, { recursive: true, force: true })
-    },
+    close,
   }
 })

@@ -1,7 +1,7 @@
 import type { EarlierTree } from '../harness/earlier-tree.ts'
-import { median } from '../harness/median.ts'
+import { median } from '../harness/measure.ts'
 import { formatColumns } from '../harness/report.ts'
-import type { Launched } from './launch.ts'
+import type { Launched } from './starters.ts'
 import { listStarters } from './starters.ts'
 
 /** Medians over the rounds. */

@@ -7,7 +7,7 @@ import { sketchedChannels } from '@postern/testing'
 import type { EntryBody, FormatName, ThreadKey, TranscriptStore } from '@postern/transcript'
 import { codecs, contentOfText, formatNames } from '@postern/transcript'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
-import { median } from '../harness/median.ts'
+import { median } from '../harness/measure.ts'
 
 const title = 'Transcript'
 const marks = {

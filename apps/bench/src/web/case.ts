@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
-import type { BenchCase, Contender } from '../harness/case.ts'
-import { formatRequest } from '../http/message.ts'
-import { describeBenchGateway, gatewayHost } from '../ours/describe.ts'
+import type { BenchCase, Contender } from '../harness/rounds.ts'
+import { formatRequest } from '../http/load.ts'
+import { describeBenchGateway, gatewayHost } from '../ours/open.ts'
 
 const token = 'bench-web-token-of-somebody'
 const never = 1_000_000_000

@@ -6,15 +6,13 @@ import type { HeldRequirement, OpenRequirements } from '../rooms/requirements.ts
 import type { Room, Rooms } from '../rooms/rooms.ts'
 import type { RoomPerson } from '../rooms/session.ts'
 import type { AgentLine, LinePlatform } from './agent-line.ts'
+import { createPace } from './agent-line.ts'
 import type { TakeSlots } from './agent-slots.ts'
 import { createAgentSlots } from './agent-slots.ts'
-import { findMentions } from './find-mentions.ts'
-import { createPace } from './pace.ts'
-import { readAnswer } from './read-answer.ts'
-import { closeRequirements, settleRequirement, showAnswer } from './show-answer.ts'
+import { closeRequirements, readAnswer, settleRequirement, showAnswer } from './show-answer.ts'
 import type { TaskSeat, TaskSeats } from './task-book.ts'
 import type { RoomTurn } from './turn.ts'
-import { renderMessage } from './turn.ts'
+import { findMentions, renderMessage } from './turn.ts'
 
 interface DispatchDeps {
   readonly config: ConnectorConfig

@@ -1,10 +1,9 @@
 import type { FinishedAnswer } from '@postern/a2a'
-import type { Policy } from '@postern/core'
-import { isRequirementKind } from '@postern/core'
+import type { Part, Policy } from '@postern/core'
+import { isRequirementKind, parseJsonText, policySchema } from '@postern/core'
 import type { ConnectorConfig } from '../config.ts'
 import type { HeldRequirement, OpenRequirements, ShownRequirement } from '../rooms/requirements.ts'
 import type { Room, Rooms } from '../rooms/rooms.ts'
-import { cleanAnswerText, readAnswer } from './read-answer.ts'
 import type { TaskSeat, TaskSeats } from './task-book.ts'
 
 /** Where an answer is shown, and what it answers. */
@@ -98,4 +97,51 @@ export function closeRequirements(room: Room, entryId: string | undefined): void
     requirement.status === 'open' ? { ...requirement, status: 'over' as const } : requirement,
   )
   room.change(entry.id, { requirements: closed })
+}
+
+/** What an agent has said, as a room can show it. */
+interface ReadAnswer {
+  readonly text: string
+  readonly policies: readonly Policy[]
+}
+
+/** Longest text that is shown of one answer, characters. */
+const maxText = 16_000
+const maxPolicies = 5
+/** What turns the reading of a line around, or does not show at all. */
+const unseen = /[[\p{Cc}\p{Bidi_Control}]--[\n\t]]/gv
+
+/**
+ * An A2A answer says a policy twice: in words, for those who know nothing else, and as data. The words are left out, for in them is
+ * the link that decides, and a room has many readers. Pure.
+ */
+export function readAnswer(parts: readonly Part[]): ReadAnswer {
+  const policies = parts.flatMap(readPolicy).slice(0, maxPolicies)
+  const words = parts.map(part => readWords(part, policies)).filter(Boolean)
+  return { text: words.join('\n\n').slice(0, maxText), policies }
+}
+
+function readPolicy(part: Part): readonly Policy[] {
+  if (part.kind !== 'artifact' || part.artifact_type !== 'data' || part.bytes_ref.kind !== 'inline') return []
+  const data = parseJsonText(Buffer.from(part.bytes_ref.data_base64, 'base64').toString()) as unknown
+  const { kind, policy } = (data ?? {}) as { readonly kind?: unknown; readonly policy?: unknown }
+  const read = kind === 'policy' ? policySchema.safeParse(policy) : undefined
+  return read?.success ? [read.data] : []
+}
+
+function readWords(part: Part, policies: readonly Policy[]): string {
+  if (part.kind === 'text') return policies.reduce(dropWords, cleanAnswerText(part.content)).trim()
+  if (part.kind === 'file' || part.kind === 'artifact') return part.name ? `[${cleanAnswerText(part.name)}]` : ''
+  return ''
+}
+
+export function cleanAnswerText(text: string): string {
+  return text.replace(/\r\n?/g, '\n').replace(unseen, '')
+}
+
+function dropWords(text: string, { title, message, url, action_label: label }: Policy): string {
+  const link = url && (label ? `${label}: ${url}` : url)
+  const words = cleanAnswerText([title, message, link].filter(Boolean).join('\n'))
+  const left = text.endsWith(words) ? text.slice(0, -words.length) : text
+  return url ? left.replaceAll(url, '…') : left
 }

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { FinishedAnswer } from '@postern/a2a'
 import type { ConnectorConfig } from '../config.ts'
-import { callbackPath } from '../issuer/documents.ts'
+import { callbackPath } from '../issuer/key-ring.ts'
 import type { RoomPerson } from '../rooms/session.ts'
 import type { KnownAgent } from './agent-line.ts'
 

@@ -1,11 +1,15 @@
+import { Rejection } from '@postern/core'
+import { networkOf, parseMediaType, peerAddress, readBody } from '@postern/http'
 import { createRateLimit } from '@postern/limits'
+import type { Context } from 'hono'
 import { Hono } from 'hono'
-import { deleteCookie, setCookie } from 'hono/cookie'
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
+import type { ConnectorConfig } from '../config.ts'
 import type { Rooms } from '../rooms/rooms.ts'
+import type { Sessions } from '../rooms/session.ts'
 import { makePerson } from '../rooms/session.ts'
+import type { Viewer } from './page.ts'
 import { renderLobby, renderLogin } from './page.ts'
-import type { VisitDeps } from './visit.ts'
-import { checkOwnPage, cookieName, findViewer, readForm, takeForm, visitorNetwork } from './visit.ts'
 
 export interface LobbyDeps extends VisitDeps {
   readonly rooms: Rooms
@@ -44,4 +48,64 @@ export function createLobbyRoutes(deps: LobbyDeps): Hono {
       const { name } = rooms.open(form.get('name') ?? '')
       return context.redirect(`/rooms/${name}`, 303)
     })
+}
+
+const maxForm = 64 * 1024
+
+/** `__Host-` holds a cookie to one host and to https, which one machine does not have. */
+function cookieName({ dev }: Pick<ConnectorConfig, 'dev'>): string {
+  return dev ? 'chat' : '__Host-chat'
+}
+
+/** The fields of a posted form. @throws Rejection `too_large`, `unsupported`, `malformed` */
+async function readForm(request: Request): Promise<URLSearchParams> {
+  const type = parseMediaType(request.headers.get('content-type'))?.type
+  if (type !== 'application/x-www-form-urlencoded') throw new Rejection('unsupported', 'A form was expected')
+  const bytes = await readBody(request, maxForm)
+  return new URLSearchParams(Buffer.from(bytes).toString())
+}
+
+/** What browsers say of where a request comes from; those that say nothing are held by the token in the form. @throws Rejection `forbidden` */
+function checkOwnPage(context: Context): void {
+  const site = context.req.header('sec-fetch-site') ?? 'same-origin'
+  const source = context.req.header('origin')
+  const isOwn = source === undefined || URL.parse(source)?.host === context.req.header('host')
+  if ((site === 'same-origin' || site === 'none') && isOwn) return
+  throw new Rejection('forbidden', 'This form is not from here')
+}
+
+interface VisitDeps {
+  readonly config: ConnectorConfig
+  readonly sessions: Sessions
+}
+
+/** Who this browser is; undefined for somebody without a name. */
+function findViewer(context: Context, { config, sessions }: VisitDeps): Viewer | undefined {
+  const person = sessions.read(getCookie(context, cookieName(config)))
+  return person && { person, formToken: sessions.formToken(person) }
+}
+
+/** @throws Rejection `unsigned` */
+export function requireViewer(context: Context, rooms: VisitDeps): Viewer {
+  const viewer = findViewer(context, rooms)
+  if (!viewer) throw new Rejection('unsigned', 'Nobody knows you here: come in first')
+  return viewer
+}
+
+/** A form that somebody has filled in on a page of ours. @throws Rejection */
+export async function takeForm(
+  context: Context,
+  rooms: VisitDeps,
+): Promise<{ readonly viewer: Viewer; readonly form: URLSearchParams }> {
+  checkOwnPage(context)
+  const viewer = requireViewer(context, rooms)
+  const form = await readForm(context.req.raw)
+  rooms.sessions.checkForm(viewer.person, form.get('csrf') ?? '')
+  return { viewer, form }
+}
+
+/** One subscriber of the network. */
+export function visitorNetwork(context: Context, { behindProxy }: Pick<ConnectorConfig, 'behindProxy'>): string {
+  const forwarded = behindProxy ? context.req.header('x-forwarded-for')?.split(',').at(-1)?.trim() : undefined
+  return networkOf(forwarded ?? peerAddress(context.env))
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { whyOperation } from '../commands/why/operations.ts'
+import { whyOperation } from '../commands/why/route.ts'
 import { callOperation } from './call.ts'
 
 const explain = async (id: string) => {

@@ -1,9 +1,10 @@
 import type { RejectionCode } from '@postern/core'
-import { parseJsonText, Rejection, Unavailable } from '@postern/core'
+import { parseJsonText, Rejection, rejectionCodes, Unavailable } from '@postern/core'
 import { toProblem } from '@postern/http'
 import { z } from 'zod'
-import type { ApiOperation } from './operation.ts'
-import { problemSchema } from './problem-schema.ts'
+import { softwareVersion } from '../platform/version.ts'
+import type { ApiOperation, OperatorRoute } from './operation.ts'
+import { defineOperation, handleOperation, operatorBase } from './operation.ts'
 
 /** As much of JSON Schema 2020-12 as is written here. */
 type SchemaNode = Readonly<Record<string, unknown>>
@@ -18,7 +19,7 @@ interface OpenApiDocument {
 }
 
 /** The OpenAPI 3.1 document of operations (OpenAPI Specification 3.1.0). */
-export function describeOperations(
+function describeOperations(
   operations: readonly ApiOperation[],
   { version, base }: { readonly version: string; readonly base: string },
 ): OpenApiDocument {
@@ -129,4 +130,37 @@ function writeSchema(schema: z.ZodType, io: 'input' | 'output', { schemas, prefi
     schemas[name.replace(/^__/, `${prefix}_`)] = definition
   }
   return node
+}
+
+/** What is answered when something is refused (RFC 9457). */
+const problemSchema = z
+  .object({
+    title: z.string().describe('The words of the status.'),
+    status: z.int(),
+    detail: z.string().optional().describe('What could not be done, why, and what would be right.'),
+    code: z.enum([...rejectionCodes, 'unavailable']).optional(),
+    violations: z
+      .array(z.object({ field: z.string(), description: z.string() }))
+      .optional()
+      .describe('Each member of the request that is wrong.'),
+  })
+  .meta({ id: 'Problem' })
+
+export const readDocument = defineOperation({
+  id: 'readDocument',
+  method: 'GET',
+  path: '/openapi.json',
+  summary: 'Describes these operations (OpenAPI 3.1).',
+  task: 'describe operations',
+  answer: z.looseObject({ openapi: z.string() }),
+})
+
+/** The OpenAPI document of all operations, itself among them; written when it is first asked for. */
+export function createDocumentRoute(routes: readonly OperatorRoute[]): OperatorRoute {
+  let document: ReturnType<typeof describeOperations> | undefined
+  return handleOperation(readDocument, async () => {
+    const operations = [...routes.map(({ operation }) => operation), readDocument]
+    document ??= describeOperations(operations, { version: softwareVersion, base: operatorBase })
+    return { ...document }
+  })
 }

@@ -25,3 +25,16 @@ export interface OperatorClient {
  * stored data.
  */
 export type ClientOpener = () => Promise<OperatorClient>
+
+/** Opens the API for one use of it. */
+export async function withClient<Result>(
+  openClient: ClientOpener,
+  use: (client: OperatorClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await openClient()
+  try {
+    return await use(client)
+  } finally {
+    await client.close()
+  }
+}

@@ -1,7 +1,7 @@
 import type { ConfigFile } from '../config/read-config.ts'
 import type { CheckGroup } from '../doctor/check.ts'
 import type { DoctorReport } from '../doctor/run-checks.ts'
-import type { Screen } from '../terminal/marked-line.ts'
+import type { Screen } from '../terminal/text.ts'
 import type { ClientOpener } from './client.ts'
 
 export interface CommonOptions {

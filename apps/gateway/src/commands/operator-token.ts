@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Context, MiddlewareHandler } from 'hono'
-import { isFromOwnPage, readSession } from '../sign-in/own-page.ts'
 import type { OperatorSessions } from '../sign-in/sessions.ts'
+import { isFromOwnPage, readSession } from '../sign-in/sessions.ts'
 
 /** Whether an `Authorization` bears this token; says nothing by the time it takes. */
 export function createTokenCheck(token: string): (authorization: string) => boolean {

@@ -1,4 +1,7 @@
+import type { OperationInput } from '../api/call.ts'
+import type { ApiOperation, OperationAnswer } from '../api/operation.ts'
 import type { ClientOpener, OperatorClient } from './client.ts'
+import { withClient } from './client.ts'
 import type { Output } from './context.ts'
 
 interface ListPage<Item> {
@@ -27,14 +30,9 @@ export async function printList<Item>(
   output: Output,
   { readPage, format, most = 1_000 }: PrintedList<Item>,
 ): Promise<void> {
-  const client = await openClient()
-  try {
-    const list = await readPages(most, page => readPage(client, page))
-    if (output.json) output.print(JSON.stringify(list, null, 2))
-    else output.print(list.next === null ? format(list.items) : `${format(list.items)}\n${describeRest(list)}`)
-  } finally {
-    await client.close()
-  }
+  const list = await withClient(openClient, client => readPages(most, page => readPage(client, page)))
+  if (output.json) output.print(JSON.stringify(list, null, 2))
+  else output.print(list.next === null ? format(list.items) : `${format(list.items)}\n${describeRest(list)}`)
 }
 
 export async function readPages<Item>(
@@ -54,4 +52,23 @@ export async function readPages<Item>(
 
 function describeRest({ items, next }: ListPage<unknown>): string {
   return `The list goes on after ${items.length === 1 ? 'this one' : `these ${items.length}`}: the operator's API has the rest (after=${next}).`
+}
+
+interface Asked<Of extends ApiOperation> {
+  readonly operation: Of
+  readonly input: OperationInput<Of>
+}
+
+/** Asks the operator's API one thing and prints it, for people or as JSON. */
+export async function printAnswer<Of extends ApiOperation>(
+  openClient: ClientOpener,
+  output: Output,
+  { operation, input }: Asked<Of>,
+  format: (answer: OperationAnswer<Of>) => string,
+  /** Gets the answer, however it is printed. */
+  note?: (answer: OperationAnswer<Of>) => void,
+): Promise<void> {
+  const answer = await withClient(openClient, client => client.call(operation, input))
+  output.print(output.json ? JSON.stringify(answer, null, 2) : format(answer))
+  note?.(answer)
 }

@@ -2,7 +2,7 @@ import type { Intake } from '@postern/core'
 import { expect, test } from 'vitest'
 import { limitsConfigSchema } from '../config/own-schema.ts'
 import { createLimits } from '../http/limits.ts'
-import { listAdmissionRules } from './admission-rules.ts'
+import { listAdmissionRules } from './foundation.ts'
 
 const agents = { desk: { allow: [{ issuer: 'friend.test' }], queue: 'merge' }, open: { queue: 'queue' } } as never
 const limits = limitsConfigSchema.parse({ per_identity: 1 })

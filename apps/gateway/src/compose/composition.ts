@@ -1,11 +1,17 @@
-import type { Channel, Listening, PeopleDeps } from '@postern/core'
+import type { ServerResponse } from 'node:http'
+import type { ByteBudget, Channel, Listening, PeopleDeps } from '@postern/core'
+import { openIdentity } from '@postern/identity'
 import { createByteBudget } from '@postern/limits'
 import { watchOverdue } from '@postern/requirements'
 import type { Hono } from 'hono'
+import { createTokenCheck } from '../commands/operator-token.ts'
+import { findScopes } from '../config/channel-slices.ts'
 import { toListenError } from '../http/listen.ts'
 import type { Telemetry } from '../observe/telemetry/open-telemetry.ts'
 import type { TokenMeter } from '../observe/token-meter.ts'
 import type { GatewayPlatform } from '../platform/platform.ts'
+import { openLocalFetch } from '../platform/platform.ts'
+import { noteLookups } from '../replay/lookups.ts'
 import { openLinkCodes } from '../work/link-codes.ts'
 import type { PausedAgents } from '../work/paused-agents.ts'
 import { openPausedAgents } from '../work/paused-agents.ts'
@@ -15,9 +21,6 @@ import { startWork } from '../work/work.ts'
 import type { AppOptions } from './create-app.ts'
 import { createApp } from './create-app.ts'
 import type { Foundation } from './foundation.ts'
-import { openChannels } from './open-channels.ts'
-import type { OpenRequests } from './open-requests.ts'
-import { createOpenRequests } from './open-requests.ts'
 
 /** What outlasts a change of the configuration. */
 export interface CompositionDeps extends Omit<AppOptions, 'bodies' | 'paused' | 'leaving'> {
@@ -129,4 +132,82 @@ export function releaseChannels({ foundation, endStreams }: Composition): void {
 
 export async function closeChannels({ channels }: Pick<Foundation, 'channels'>): Promise<void> {
   await Promise.all(channels.map(channel => channel.close?.()))
+}
+
+interface ChannelOpening {
+  readonly operatorToken: string
+  /** What all bodies together may take. */
+  readonly bodies: ByteBudget
+  /** The program's own routes, as soon as they are there. */
+  readonly app: Pick<Hono, 'fetch'>
+}
+
+/**
+ * Opens each channel of the list with what it may need. @returns the platform that channels and agents go out by: what leaves for one of our own
+ * agents stays in the gateway, and passes its endpoints like everything else
+ */
+async function openChannels(
+  foundation: Foundation,
+  { operatorToken, bodies, app }: ChannelOpening,
+): Promise<GatewayPlatform> {
+  const { config, slices, channels, store, decisions, agents, attachments, requirements, operators } = foundation
+  const { loop } = config.limits
+  const origins = [config.origin, `https://${foundation.domain}`]
+  const platform = { ...foundation.platform, ...openLocalFetch(foundation.platform, { app, origins, channels }) }
+  const context = {
+    channels,
+    bodies,
+    platform: noteLookups(platform, store),
+    store,
+    admission: { rules: foundation.admissionRules, store },
+    decisions,
+    identity: openIdentity(config.identity, { platform: foundation.platform, store }),
+    agents,
+    fileAddress: attachments.fileAddress,
+    showRequirement: requirements.showRequirement,
+    requirementClaims: requirements.requirementClaims,
+    maxHops: loop.max_hops,
+    maxMentions: loop.max_mentions,
+    transcript: store.transcript,
+    objects: store.objects,
+    records: store.records,
+    forgetChat: store.forgetChat,
+    isLinking: (name: string) => agents.findRunning(name)?.people?.link === true,
+    approvals: requirements.approvals,
+    questions: operators,
+    isOperatorToken: createTokenCheck(operatorToken),
+    scopes: findScopes(slices),
+  }
+  for (const { module, config: own } of slices) channels.push(await module.open(own, context))
+  return platform
+}
+
+/** Requests that are being answered, so that nothing they use is closed too early. */
+interface OpenRequests {
+  /** Counts a request until the end of its answer. `env`: what the server hands over beside the request. */
+  add(env: unknown): void
+  /** Resolves when none is open. */
+  ended(): Promise<void>
+}
+
+function createOpenRequests(): OpenRequests {
+  let open = 0
+  const waiting = new Set<() => void>()
+  const leave = () => {
+    open -= 1
+    if (open > 0) return
+    for (const wake of waiting) wake()
+    waiting.clear()
+  }
+  return {
+    add(env) {
+      const answer = (env as { readonly outgoing?: ServerResponse } | undefined)?.outgoing
+      if (!answer) return
+      open += 1
+      answer.once('close', leave)
+    },
+    async ended() {
+      if (open > 0) await new Promise<void>(resolve => waiting.add(resolve))
+    },
+  }
 }

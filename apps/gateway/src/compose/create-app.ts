@@ -1,4 +1,5 @@
-import type { ByteBudget } from '@postern/core'
+import { resolve } from 'node:path'
+import type { ByteBudget, LeftAloneHost, Listening } from '@postern/core'
 import type { Hono, MiddlewareHandler } from 'hono'
 import type { OperatorRoute } from '../api/operation.ts'
 import { createBanRoutes } from '../commands/bans/route.ts'
@@ -8,37 +9,38 @@ import { createEventRoutes } from '../commands/events/route.ts'
 import { createHostRoutes } from '../commands/hosts/route.ts'
 import { requireOperator } from '../commands/operator-token.ts'
 import { createOutcomeRoutes } from '../commands/outcomes/route.ts'
-import { createOwnerRoutes } from '../commands/people/owners-route.ts'
+import { createOwnerRoutes } from '../commands/people/route.ts'
 import { createQuestionRoutes } from '../commands/questions/route.ts'
 import { createRateRoutes } from '../commands/rates/route.ts'
 import { createReplayRoutes } from '../commands/replay/route.ts'
 import { createOperatorRoutes } from '../commands/routes.ts'
-import type { ListedSetting } from '../commands/status/listed-setting.ts'
+import type { ListedSetting } from '../commands/status/route.ts'
 import { createStatusRoutes } from '../commands/status/route.ts'
 import { createSharedRoutes } from '../commands/swarm-usage/route.ts'
-import { createTranscriptRoutes } from '../commands/transcript/route.ts'
-import { createViewRoutes } from '../commands/transcript/views-route.ts'
+import { createTranscriptRoutes, createViewRoutes } from '../commands/transcript/route.ts'
 import { createWhyRoutes } from '../commands/why/route.ts'
 import type { Config } from '../config/schema.ts'
 import { createTrustedProxies } from '../config/trusted-proxies.ts'
 import { createConsoleChatRoutes } from '../console/chat-routes.ts'
 import { createConsoleFiles } from '../console/files.ts'
 import { createSignInRoutes } from '../console/sign-in-routes.ts'
-import { listGatewayExtensions } from '../discovery/extensions.ts'
+import { createSchemaRoutes, listGatewayExtensions } from '../discovery/extensions.ts'
 import { createDiscoveryRoutes } from '../discovery/routes.ts'
-import { createSchemaRoutes } from '../discovery/schemas.ts'
+import type { DoctorDeps } from '../doctor/deps.ts'
+import { realMachine } from '../doctor/machine-facts.ts'
+import type { SelfVisits } from '../doctor/network/visits.ts'
 import { createSelfVisits } from '../doctor/network/visits.ts'
+import { openOutside } from '../doctor/outside.ts'
 import { createServer } from '../http/server.ts'
+import type { UnknownProxies } from '../http/unknown-proxies.ts'
 import { createUnknownProxies } from '../http/unknown-proxies.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import type { TokenMeter } from '../observe/token-meter.ts'
 import { createResolvePlatform } from '../resolve/own-platform.ts'
-import type { SignInCodes } from '../sign-in/codes.ts'
+import type { SignInCodes } from '../sign-in/sessions.ts'
 import { createOperatorSessions } from '../sign-in/sessions.ts'
 import type { PausedAgents } from '../work/paused-agents.ts'
 import { openPublisherDeps } from '../work/work.ts'
-import type { GatewayActivity } from './doctor-deps.ts'
-import { createDoctorDepsFactory } from './doctor-deps.ts'
 import type { Foundation } from './foundation.ts'
 import { openReplay } from './open-replay.ts'
 
@@ -150,4 +152,45 @@ function openOperatorRoutes(
     acting: openPublisherDeps({ store, platform, channels, attachments }),
     openResolvePlatform: () => createResolvePlatform({ config, platform, channels, app: findApp() }),
   })
+}
+
+/** What runs now. */
+interface GatewayActivity {
+  /** Open sockets, the HTTP server's first; none before it runs. */
+  listListening(): readonly Listening[]
+  /** Hosts that nothing is delivered to. */
+  listLeftAlone(): readonly LeftAloneHost[]
+}
+
+interface DoctorParts {
+  readonly operatorToken: string
+  readonly activity: GatewayActivity
+  readonly unknownProxies: Pick<UnknownProxies, 'list'>
+  readonly visits: SelfVisits
+  findApp(): Hono
+}
+
+/** What the checks of the installation ask; made anew for each run, which then keeps what it has asked. */
+function createDoctorDepsFactory(foundation: Foundation, parts: DoctorParts): () => DoctorDeps {
+  const { config, store, channels, agents, slices, platform, baseDir, configPath } = foundation
+  const outside = openOutside(platform, config)
+  const { operatorToken, activity, unknownProxies, visits, findApp } = parts
+  return () => {
+    const listening = activity.listListening()
+    const gateway = {
+      ...{ store, channels, agents, slices, listening, operatorToken, visits },
+      listLeftAlone: activity.listLeftAlone,
+      listUnknownProxies: unknownProxies.list,
+      openResolvePlatform: () => createResolvePlatform({ config, platform, channels, app: findApp() }),
+    }
+    return {
+      ...{ config, configPath, gateway, outside },
+      directory: resolve(baseDir, config.data),
+      facts: realMachine,
+      now: platform.now,
+      configFaults: [],
+      openFaults: [],
+      isRunning: listening.length > 0,
+    }
+  }
 }

@@ -1,36 +1,32 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
+import { join, resolve } from 'node:path'
 import type { AgentChange, AgentDeps } from '@postern/agents'
 import { createCallFinder, openAgents } from '@postern/agents'
-import type {
-  AdmissionRule,
-  Channel,
-  ChannelName,
-  ConfigError,
-  Log,
-  OperatorQuestions,
-  RequirementDecisions,
-} from '@postern/core'
-import { createRequirementDecisions, findChannel } from '@postern/core'
+import type { AdmissionRule, Channel, ChannelName, Log, OperatorQuestions, RequirementDecisions } from '@postern/core'
+import { ConfigError, createAccessRule, createLoopRule, createRequirementDecisions, findChannel } from '@postern/core'
 import { openRequirements } from '@postern/requirements'
 import type { GatewayStore } from '@postern/store'
+import { isPostgresUrl, openSqliteStore } from '@postern/store'
 import type { Hono } from 'hono'
-import { createOperatorQuestions } from '../commands/questions/questions.ts'
+import { createOperatorQuestions } from '../commands/questions/route.ts'
 import type { AnyChannelModule, ChannelSlice } from '../config/channel-slices.ts'
 import { joinTokens, listSlices, readChannelFiles } from '../config/channel-slices.ts'
-import { handleHostOf } from '../config/handle-host.ts'
+import { readLoopLimits } from '../config/loops.ts'
 import type { Config } from '../config/schema.ts'
+import { handleHostOf } from '../config/schema.ts'
 import { createPublishedAttachments } from '../files/attachments.ts'
 import type { Limits } from '../http/limits.ts'
 import { createLimits } from '../http/limits.ts'
 import { observeStore } from '../observe/stages/observe-store.ts'
 import type { StageListener } from '../observe/stages/stage.ts'
+import { loadPostgres } from '../platform/load-postgres.ts'
 import type { GatewayPlatform } from '../platform/platform.ts'
 import { createPlatform } from '../platform/platform.ts'
+import { makeDataDirectory } from '../platform/run-file.ts'
 import { softwareVersion } from '../platform/version.ts'
+import { createQueueModeRule } from '../work/queue-modes.ts'
 import { openPublisherDeps } from '../work/work.ts'
-import { listAdmissionRules } from './admission-rules.ts'
-import { openConfiguredStore } from './open-store.ts'
 
 export interface FoundationOptions {
   /** Where relative paths of the configuration start. */
@@ -167,4 +163,48 @@ async function layFoundation(
     ...{ config, slices, channels, platform, holder, store, admissionRules, decisions, limits, domain },
     ...{ operators, agents, attachments, requirements, baseDir, configPath },
   }
+}
+
+interface StorePosition {
+  /** Where relative paths of the configuration start. */
+  readonly baseDir: string
+  readonly onUnusable?: ((error: ConfigError) => void) | undefined
+  readonly platform: GatewayPlatform
+  readonly holder: string
+  readonly slices: readonly ChannelSlice[]
+}
+
+/** The store that the configuration names. @throws ConfigError */
+async function openConfiguredStore(
+  { data, store }: Pick<Config, 'data' | 'store'>,
+  { baseDir, platform, holder, onUnusable, slices }: StorePosition,
+): Promise<GatewayStore> {
+  const directory = resolve(baseDir, data)
+  makeDataDirectory(directory)
+  const { now, log } = platform
+  const channels = slices.map(({ module }) => module.descriptor)
+  const [bytes] = slices.flatMap(({ module, config }) => module.openBytes?.(config, platform) ?? [])
+  if (isPostgresUrl(store)) {
+    const { openPostgresStore } = await loadPostgres()
+    return openPostgresStore({ url: store, now, log, channels, holder, onUnusable, bytes })
+  }
+  if (store !== 'sqlite') throw new ConfigError('store', 'is no store', 'Use "sqlite" or "postgres://…".')
+  return openSqliteStore({ path: join(directory, 'postern.db'), now, log, channels, exclusive: true, bytes })
+}
+
+interface AdmissionRuleDeps {
+  readonly limits: Pick<Limits, 'messages'>
+  /** Whether peers of the channel wait for an answer. */
+  answersCalls(via: ChannelName): boolean
+}
+
+/** What each message passes before it is stored, in this order. Who may not write to an agent uses up nothing of what others may send. */
+export function listAdmissionRules(
+  { agents, limits }: Pick<Config, 'agents' | 'limits'>,
+  { limits: { messages: rateLimits }, answersCalls }: AdmissionRuleDeps,
+): readonly AdmissionRule[] {
+  const queueModes = createQueueModeRule(agents)
+  const access = createAccessRule(name => agents[name], answersCalls)
+  const loops = createLoopRule(readLoopLimits(limits.loop))
+  return [queueModes, access, rateLimits, loops]
 }

@@ -1,7 +1,7 @@
 import { readStoreNote } from '@postern/transcript'
 import type { ReplayRouteOptions } from '../commands/replay/route.ts'
-import { handleHostOf } from '../config/handle-host.ts'
 import { readMentionFanoutLimits } from '../config/loops.ts'
+import { handleHostOf } from '../config/schema.ts'
 import { softwareVersion } from '../platform/version.ts'
 import { openAgentFile } from '../replay/agent-file.ts'
 import { openPublisherDeps } from '../work/work.ts'

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigError } from '@postern/core'
 import { describe, expect, test } from 'vitest'
-import { effectiveConfig } from '../dev/effective.ts'
+import { effectiveConfig } from '../dev/dev-configs.ts'
 import { listVariables, overlayEnvironment } from './environment.ts'
-import { handleHostOf } from './handle-host.ts'
 import { findUnsafeSettings } from './production.ts'
 import { parseConfig, readConfigFile } from './read-config.ts'
+import { handleHostOf } from './schema.ts'
 import { resolveSecrets } from './secrets.ts'
 
 const smallest = {

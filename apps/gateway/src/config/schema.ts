@@ -14,3 +14,8 @@ export function createConfigSchema(modules: readonly AnyChannelModule[]): z.ZodT
 export const configSchema = createConfigSchema(channelModules)
 
 export type Config = z.output<typeof ownSchema> & ChannelConfigs
+
+/** The domain of every `@agent@domain`. */
+export function handleHostOf({ handle_host, origin }: Pick<Config, 'handle_host' | 'origin'>): string {
+  return handle_host ?? new URL(origin).hostname
+}

@@ -1,15 +1,13 @@
 import { Rejection } from '@postern/core'
-import { networkOf } from '@postern/http'
+import { networkOf, parseBoundedJson, readBody } from '@postern/http'
 import { createRateLimit } from '@postern/limits'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { deleteCookie, setCookie } from 'hono/cookie'
 import { z } from 'zod'
 import { createTokenCheck } from '../commands/operator-token.ts'
-import { readOperatorRequest } from '../commands/request.ts'
-import type { SignInCodes } from '../sign-in/codes.ts'
-import { isFromOwnPage, readSession, sessionCookie } from '../sign-in/own-page.ts'
-import type { OperatorSessions } from '../sign-in/sessions.ts'
+import type { OperatorSessions, SignInCodes } from '../sign-in/sessions.ts'
+import { isFromOwnPage, readSession, sessionCookie } from '../sign-in/sessions.ts'
 
 interface SignInOptions {
   readonly sessions: OperatorSessions
@@ -83,4 +81,24 @@ function describeFailure(isCode: boolean): string {
 function cookieOf(origin: string, context: Context) {
   const isHttps = context.req.header('origin')?.startsWith('https:') ?? origin.startsWith('https:')
   return { path: '/operator', httpOnly: true, sameSite: 'Strict', secure: isHttps } as const
+}
+
+interface RequestReading {
+  /** The sentence for what does not fit; `path`: the member that does not. */
+  readonly problem: string | ((path: string) => string)
+  readonly maxBytes?: number
+  readonly maxDepth?: number
+}
+
+/** The JSON an operator sent. @throws Rejection `malformed`, `too_large` */
+async function readOperatorRequest<Schema extends z.ZodType>(
+  context: Context,
+  schema: Schema,
+  { problem, maxBytes = 65_536, maxDepth = 4 }: RequestReading,
+): Promise<z.output<Schema>> {
+  const bytes = await readBody(context.req.raw, maxBytes)
+  const parsed = schema.safeParse(parseBoundedJson(bytes, { maxDepth, what: 'request' }))
+  if (parsed.success) return parsed.data
+  const path = parsed.error.issues[0]?.path.join('.') ?? ''
+  throw new Rejection('malformed', typeof problem === 'string' ? problem : problem(path))
 }

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
+import { isJsonObject } from '@postern/core'
+import type { ConfigFilling, SimulatedPlaces } from '@postern/http'
 import type { Simulation } from '@postern/simulation'
+import { channelModules } from '../channels.ts'
+import type { AnyChannelModule } from '../config/channel-slices.ts'
 import type { ConfigFile } from '../config/read-config.ts'
 import { parseConfig } from '../config/read-config.ts'
 import type { Config } from '../config/schema.ts'
-import { devDefaults, simulatedDefaults } from './defaults.ts'
-import { fillAll } from './fill.ts'
-import type { MadeUpSecret } from './made-up-secrets.ts'
-import { makeUpSecrets, toFillings } from './made-up-secrets.ts'
+import type { MissingSetting } from '../config/secrets.ts'
 
 /** What the files of one run mean in its simulated network: secrets that are made up stay the same from one file to the next. */
 interface DevConfigs {
@@ -32,4 +33,114 @@ export function createDevConfigs({ network, mail, a2a }: Simulation): DevConfigs
     },
     madeUp: () => madeUp,
   }
+}
+
+/** Members that hold a secret of any form. The operator's token is none of them: dev mode keeps one beside the data. */
+const secretName = /(?:^|_)(?:secret|password|token|key)$/
+const notMadeUp = new Set(['operator_token', 'public_key'])
+
+export interface MadeUpSecret {
+  /** The variable or file that has no value. */
+  readonly source: string
+  /** Where the configuration uses it: `agents.py.secret`. */
+  readonly key: string
+  readonly value: string
+}
+
+/**
+ * A random value for each secret that is missing, for this run only. One source gives one value, wherever it is used; `known` ones keep
+ * theirs.
+ */
+function makeUpSecrets(
+  missing: readonly MissingSetting[],
+  known: readonly MadeUpSecret[] = [],
+): readonly MadeUpSecret[] {
+  const values = new Map(known.map(({ source, value }) => [source, value]))
+  return missing.filter(isSecret).map(({ path, source }) => {
+    const value = values.get(source) ?? randomBytes(32).toString('base64url')
+    values.set(source, value)
+    return { source, key: path.join('.'), value }
+  })
+}
+
+function isSecret({ path }: MissingSetting): boolean {
+  const name = path.at(-1) ?? ''
+  // Items of a list are not filled in, so nothing can be made up inside one.
+  const isInList = path.some(part => /^\d+$/.test(part))
+  return secretName.test(name) && !notMadeUp.has(name) && !isInList
+}
+
+function toFillings(secrets: readonly MadeUpSecret[]): readonly ConfigFilling[] {
+  return secrets.map(({ key, value }) => [key.replaceAll('.', '/'), value])
+}
+
+/** What dev mode adds where the file says nothing: enough to run on an empty machine. */
+export const devDefaults: readonly ConfigFilling[] = [
+  ['dev', true],
+  ['origin', 'https://agents.test'],
+  ...channelModules.flatMap(({ devDefaults = [] }: AnyChannelModule) => devDefaults),
+  ['payments', { use: 'builtin:test' }],
+  [
+    'agents',
+    {
+      echo: {
+        name: 'Echo',
+        description: 'Says back what it heard, from whom, and how that was proven.',
+        use: 'builtin:echo',
+      },
+      help: {
+        name: 'Help',
+        description: 'Shows history, attachments, a tool call and a refusal. Say "help".',
+        use: 'builtin:help',
+      },
+    },
+  ],
+]
+
+interface SimulatedNetwork extends SimulatedPlaces {
+  readonly dns: readonly string[]
+  readonly loopback: Readonly<Record<string, number>>
+}
+
+/** What the simulation adds on top: its DNS, its hosts, and what channels need of it. */
+export function simulatedDefaults({ dns, loopback, ...places }: SimulatedNetwork): readonly ConfigFilling[] {
+  return [
+    ['network/dns', dns],
+    ...Object.entries(loopback).map(([host, port]): ConfigFilling => [`network/loopback/${host}`, port]),
+    ...channelModules.flatMap((module: AnyChannelModule) => module.simulatedDefaults?.(places) ?? []),
+  ]
+}
+
+type Tree = Readonly<Record<string, unknown>>
+
+/** Puts `value` at `path` unless something stands there already: what the file says is never overridden. */
+function fillAbsent(tree: Tree, path: readonly string[], value: unknown): Tree {
+  const [head, ...rest] = path
+  if (head === undefined) return tree
+  const present = tree[head]
+  if (rest.length === 0) return present === undefined ? { ...tree, [head]: value } : tree
+  if (present !== undefined && !isJsonObject(present)) return tree
+  return { ...tree, [head]: fillAbsent(present ?? {}, rest, value) }
+}
+
+export function fillAll(tree: Tree, fillings: readonly ConfigFilling[]): Tree {
+  return fillings.reduce((filled, [path, value]) => fillAbsent(filled, path.split('/'), value), tree)
+}
+
+/** What a command beside the gateway goes by: a file that `start` would run as it stands, else the dev gateway's defaults. */
+export function effectiveConfig(file: ConfigFile): Config {
+  const { path, tree } = file
+  const { dev, operator_token, origin } = tree
+  if (file.missing.length > 0)
+    throw new AggregateError(
+      file.missing.map(({ error }) => error),
+      'The configuration has faults',
+    )
+  const isProduction = path !== undefined && dev !== true && operator_token !== undefined && origin !== undefined
+  return isProduction ? parseConfig(tree) : devConfig(file)
+}
+
+/** The same beside a gateway that `dev` has started, whatever the file would be good for. */
+export function devConfig({ tree, missing }: ConfigFile): Config {
+  return parseConfig(fillAll(tree, [...toFillings(makeUpSecrets(missing)), ...devDefaults]))
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fillAll } from './fill.ts'
+import { fillAll } from './dev-configs.ts'
 
 test('fillAll() fills what is absent and never overrides what the file says', () => {
   const file = {

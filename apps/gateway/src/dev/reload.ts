@@ -1,11 +1,13 @@
-import { relative, resolve } from 'node:path'
+import { watch } from 'node:fs'
+import { relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import { listOperatorModules, renewOperatorModules } from '@postern/agents'
+import type { Log } from '@postern/core'
+import { channelModules } from '../channels.ts'
+import type { AnyChannelModule } from '../config/channel-slices.ts'
 import type { Config } from '../config/schema.ts'
 import type { Gateway } from '../gateway.ts'
-import { keepFixedSettings } from './fixed-settings.ts'
-import { watchFiles } from './watch-files.ts'
 
 interface ReloadDeps {
   readonly gateway: Pick<Gateway, 'reloadAgents' | 'platform'>
@@ -106,4 +108,87 @@ function listChanged(config: Config, running: Config): readonly string[] {
 function describeFault(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(describeFault).join(' ')
   return error instanceof Error ? error.message : String(error)
+}
+
+/** Settings that hold as long as the gateway runs: where it is, where it keeps what, and who operates it. */
+const fixedSettings: readonly string[] = [
+  ...['origin', 'handle_host', 'listen', 'data', 'store', 'operator_token', 'dev', 'log'],
+  ...channelModules.flatMap(({ descriptor, fixedMembers = [] }: AnyChannelModule) =>
+    fixedMembers.map(member => `${descriptor.name}.${member}`),
+  ),
+]
+
+interface FixedConfig {
+  /** The new configuration with the running one's fixed settings. */
+  readonly config: Config
+  /** Names of settings that a restart would change. */
+  readonly waiting: readonly string[]
+}
+
+type Tree = Readonly<Record<string, unknown>>
+
+/** What of a new configuration can be applied to a gateway that runs. */
+function keepFixedSettings(changed: Config, running: Config): FixedConfig {
+  let config: unknown = changed
+  const waiting = fixedSettings.filter(name => {
+    const path = name.split('.')
+    const [wanted, kept] = [readAt(changed, path), readAt(running, path)]
+    if (isDeepStrictEqual(wanted, kept)) return false
+    config = writeAt(config as Tree, path, kept)
+    return true
+  })
+  return { config: config as Config, waiting }
+}
+
+function readAt(tree: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((node, key) => (node as Tree | undefined)?.[key], tree)
+}
+
+function writeAt(tree: Tree, [head = '', ...rest]: readonly string[], value: unknown): Tree {
+  return { ...tree, [head]: rest.length === 0 ? value : writeAt(tree[head] as Tree, rest, value) }
+}
+
+interface WatchOptions {
+  /** Folder of the configuration file, where the modules of agents are. */
+  readonly folder: string
+  /** Folder of the data: what changes there are the gateway's own writes. */
+  readonly data: string
+  readonly log: Log
+}
+
+/** Editors write a file in several steps. */
+const settleMs = 100
+
+/**
+ * Calls `onChange` with the files that changed, by their whole paths, and never twice at a time. @returns what ends it
+ */
+function watchFiles(
+  { folder, data, log }: WatchOptions,
+  onChange: (paths: ReadonlySet<string>) => Promise<void>,
+): () => void {
+  let timer: NodeJS.Timeout | undefined
+  let changed = new Set<string>()
+  let working = Promise.resolve()
+  const tell = () => {
+    const paths = changed
+    changed = new Set()
+    working = working.then(() => onChange(paths))
+  }
+  const watcher = watch(folder, { recursive: true }, (_, path) => {
+    if (path === null || isForeign(path, relative(folder, data))) return
+    changed.add(resolve(folder, path))
+    clearTimeout(timer)
+    timer = setTimeout(tell, settleMs)
+  })
+  // A folder that cannot be watched any more is no reason to end.
+  watcher.on('error', error => log.warn({ err: error }, 'changes of files are not seen any more'))
+  return () => {
+    clearTimeout(timer)
+    watcher.close()
+  }
+}
+
+function isForeign(path: string, data: string): boolean {
+  const isData = data !== '' && (path === data || path.startsWith(`${data}${sep}`))
+  return isData || /(?:^|[/\\])(?:node_modules|\.git)(?:[/\\]|$)/.test(path)
 }

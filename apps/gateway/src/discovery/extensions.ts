@@ -1,3 +1,4 @@
+import { Hono } from 'hono'
 import type { Config } from '../config/schema.ts'
 
 /** An extension of the Mentionable system, and whether this gateway really speaks it. */
@@ -49,4 +50,25 @@ export function listGatewayExtensions(
   config: Switches,
 ): readonly { readonly uri: string; readonly description: string }[] {
   return mentionableExtensions.filter(({ isOn }) => isOn(config)).map(({ uri, description }) => ({ uri, description }))
+}
+
+/** JSON Schemas that the gateway serves, each read when it is first asked for. */
+const schemas: Readonly<Record<string, () => Promise<{ readonly default: object }>>> = {
+  'config.json': () => import('../../schemas/config.json', { with: { type: 'json' } }),
+  'message.json': () => import('../../schemas/message.json', { with: { type: 'json' } }),
+  'response.json': () => import('../../schemas/response.json', { with: { type: 'json' } }),
+}
+
+/** The JSON Schemas of the configuration file, of messages and of responses. */
+export function createSchemaRoutes(): Hono {
+  return new Hono().get('/schemas/:name', async context => {
+    const name = context.req.param('name')
+    const load = Object.hasOwn(schemas, name) ? schemas[name] : undefined
+    if (!load) return context.notFound()
+    return context.body(JSON.stringify((await load()).default), 200, {
+      'content-type': 'application/schema+json',
+      'access-control-allow-origin': '*',
+      'cache-control': 'public, max-age=3600',
+    })
+  })
 }

@@ -4,12 +4,15 @@ import { Rejection } from '@postern/core'
 import { favicon, faviconPath } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import type { Face } from './agent-card.ts'
-import { describeAgentCard, describeDirectory, listAnnounced } from './agent-card.ts'
-import { describeGatewayAccount } from './gateway-account.ts'
-import { renderHostMeta } from './host-meta.ts'
-import { guardProfilePage, renderProfilePage } from './profile-page.ts'
-import { describeResource, readAgentName } from './webfinger.ts'
+import type { Face } from './profile-page.ts'
+import {
+  describeAgentCard,
+  describeDirectory,
+  guardProfilePage,
+  listAnnounced,
+  renderProfilePage,
+} from './profile-page.ts'
+import { describeGatewayAccount, describeResource, readAgentName, renderHostMeta } from './webfinger.ts'
 
 interface DiscoveryOptions extends Face {
   readonly agents: AgentDirectory & Pick<AgentDeps, 'findIcon'>

@@ -1,10 +1,10 @@
 import type { AgentDirectory, WebLink } from '@postern/core'
-import { parseAddress, Rejection } from '@postern/core'
+import { escapeHtml, parseAddress, Rejection } from '@postern/core'
 
 /** The normative order of link relations (Mentionable, WebFinger); others follow. */
 const order = ['self', 'https://mentionable.dev/ns/rel/agent-card', 'http://webfinger.net/rel/profile-page', 'mailto']
 
-export interface Jrd {
+interface Jrd {
   readonly subject: string
   readonly aliases: readonly string[]
   readonly links: readonly WebLink[]
@@ -74,4 +74,49 @@ function findAgentName(
   } catch {
     return undefined
   }
+}
+
+type GatewayNames = Pick<AgentDirectory, 'domain' | 'origin'>
+
+/**
+ * The JRD of the gateway's own account, `acct:HOST@HOST` (RFC 7033), by the domain of the handles or the origin's host, or by an address
+ * in its links. GoToSocial looks up the name of whoever signs a request, and the gateway signs what it fetches by this account.
+ * Undefined when something else is asked for.
+ */
+export function describeGatewayAccount(
+  resource: string,
+  names: GatewayNames,
+  links: readonly WebLink[],
+  rels: readonly string[] = [],
+): Jrd | undefined {
+  const aliases = links.map(({ href }) => href)
+  if (links.length === 0 || !(aliases.includes(resource) || isGatewayAccount(resource, names))) return undefined
+  return {
+    subject: `acct:${names.domain}@${names.domain}`,
+    aliases,
+    links: links.filter(({ rel }) => rels.length === 0 || rels.includes(rel)),
+  }
+}
+
+function isGatewayAccount(resource: string, { domain, origin }: GatewayNames): boolean {
+  const hosts = [domain, new URL(origin).hostname]
+  try {
+    const account = parseAddress(resource)
+    return hosts.includes(account.local) && hosts.includes(account.domain)
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Where WebFinger is (RFC 6415). Mastodon asks for it when WebFinger itself answers 404 on the domain of a handle, Akkoma
+ * and Pleroma ask for it first.
+ */
+export function renderHostMeta(origin: string): string {
+  const template = escapeHtml(`${origin}/.well-known/webfinger?resource={uri}`)
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<XRD xmlns="http://docs.oasis-open.org/ns/xri/xrd-1.0">
+  <Link rel="lrdd" template="${template}"/>
+</XRD>
+`
 }

@@ -13,8 +13,8 @@ import type {
 } from '@postern/core'
 import type { ChannelSlice } from '../config/channel-slices.ts'
 import type { Config } from '../config/schema.ts'
-import type { ResolvePlatform } from '../resolve/view/platform.ts'
-import type { MachineFacts } from './machine/facts.ts'
+import type { ResolvePlatform } from '../resolve/view/fetched.ts'
+import type { MachineFacts } from './machine-facts.ts'
 import type { SelfVisits } from './network/visits.ts'
 
 /** The way out of the checks. */

@@ -1,9 +1,8 @@
 import { isoTime } from '@postern/core'
 import type { Check, CheckGroup, CheckOutcome, MachineCheck } from './check.ts'
-import { checkGroups, describeError, skip } from './check.ts'
+import { checkGroups, describeError, findMissingNeed, groupOf, skip } from './check.ts'
 import { installationChecks, machineChecks } from './checks.ts'
 import type { DoctorDeps, MachineDeps } from './deps.ts'
-import { findMissingNeed } from './needs.ts'
 
 /** One line of a report. */
 export interface DoctorFinding extends CheckOutcome {
@@ -28,7 +27,7 @@ const crashFix = 'This is a fault of the check: look into the log of the gateway
 
 /** Runs all checks of these groups side by side. It never takes longer than the slowest check may. */
 export async function runChecks(deps: DoctorDeps, groups: readonly CheckGroup[] = checkGroups): Promise<DoctorReport> {
-  const checks = [...machineChecks, ...installationChecks].filter(({ group }) => groups.includes(group))
+  const checks = [...machineChecks, ...installationChecks].filter(check => groups.includes(groupOf(check)))
   const state = deps.gateway ? (deps.isRunning ? 'running' : 'stopped') : 'unopened'
   return collect(checks, deps, { state, examine: check => examine(check, deps) })
 }
@@ -39,7 +38,7 @@ export async function runMachineChecks(
   groups: readonly CheckGroup[] = checkGroups,
 ): Promise<DoctorReport> {
   const known = new Map<string, MachineCheck>(machineChecks.map(check => [check.id, check]))
-  const checks = [...machineChecks, ...installationChecks].filter(({ group }) => groups.includes(group))
+  const checks = [...machineChecks, ...installationChecks].filter(check => groups.includes(groupOf(check)))
   const unread = async () => [skip('', 'the configuration has faults; see configuration.valid')]
   return collect(checks, deps, {
     state: 'unopened',
@@ -68,7 +67,7 @@ async function collect(
     checks.map(async check => {
       const outcomes = await examine(check)
       const ms = Math.round(performance.now() - begun)
-      return outcomes.map(outcome => ({ id: check.id, group: check.group, ...outcome, ms }))
+      return outcomes.map(outcome => ({ id: check.id, group: groupOf(check), ...outcome, ms }))
     }),
   )
   const findings = found.flat().toSorted((left, right) => groupRank(left) - groupRank(right))
@@ -81,7 +80,7 @@ const groupRank = ({ group }: Pick<DoctorFinding, 'group'>) => checkGroups.index
 
 async function examine(check: AnyCheck, deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
   return runInTime(check, async () => {
-    const missing = await findMissingNeed(check.needs, deps)
+    const missing = await findMissingNeed(check, deps)
     return missing === undefined ? check.run(deps) : skip('', missing)
   })
 }

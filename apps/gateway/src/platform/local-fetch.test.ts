@@ -2,7 +2,7 @@ import type { FetchAnswer, StreamAnswer } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
 import { Hono } from 'hono'
 import { expect, test, vi } from 'vitest'
-import { openLocalFetch } from './local-fetch.ts'
+import { openLocalFetch } from './platform.ts'
 
 const outside: FetchAnswer = { status: 299, headers: new Headers(), url: '', body: new Uint8Array() }
 const outsideStream: StreamAnswer = { status: 299, headers: new Headers(), body: (async function* () {})() }

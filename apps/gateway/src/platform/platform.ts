@@ -1,11 +1,22 @@
+import { randomBytes } from 'node:crypto'
 import { Resolver } from 'node:dns/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { DnsResolver, GuardedFetch, Log, OpenStream, Platform, SubmitMail } from '@postern/core'
-import { Unavailable } from '@postern/core'
+import type {
+  Channel,
+  DnsResolver,
+  FetchRequest,
+  GuardedFetch,
+  Log,
+  OpenStream,
+  Platform,
+  StreamRequest,
+  SubmitMail,
+} from '@postern/core'
+import { parseUrl, Unavailable, Undeliverable } from '@postern/core'
 import { checkFetchUrl, createGuardedFetch } from '@postern/http'
+import type { Hono } from 'hono'
 import type { ChannelSlice } from '../config/channel-slices.ts'
 import type { Config } from '../config/schema.ts'
-import { createRandomPool } from './random-pool.ts'
 import { softwareVersion } from './version.ts'
 
 export interface GatewayPlatform extends Platform {
@@ -62,5 +73,150 @@ async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
     await delay(ms, undefined, signal && { signal })
   } catch {
     // Aborted: the wait is over early, which is all the caller asked for.
+  }
+}
+
+const poolBytes = 4_096
+/** What is larger is made for itself. */
+const mostPooled = 64
+
+/**
+ * Random bytes from the operating system's generator, fetched many at a time: ids take 16 bytes each, and asking for them costs
+ * more than they do. What was handed out is wiped from the pool.
+ */
+export function createRandomPool(fill: (count: number) => Uint8Array = randomBytes): (count: number) => Uint8Array {
+  let pool: Uint8Array = new Uint8Array()
+  let at = 0
+  return count => {
+    if (count > mostPooled) return fill(count)
+    if (at + count > pool.length) {
+      pool = fill(poolBytes)
+      at = 0
+    }
+    // A copy: `slice` of a Buffer is none.
+    const taken = new Uint8Array(pool.subarray(at, at + count))
+    pool.fill(0, at, at + count)
+    at += count
+    return taken
+  }
+}
+
+type WaysOut = Pick<Platform, 'fetch' | 'openStream'>
+
+interface OwnDeps {
+  readonly app: Pick<Hono, 'fetch'>
+  /** Which addresses are ours. */
+  readonly origins: readonly string[]
+  /** Filled while they are opened. */
+  readonly channels: readonly Pick<Channel, 'openPaths'>[]
+}
+
+/** Where agents are found; channels say where they are called. What is the operator's is none of it. */
+const discoveryPaths = ['.well-known', 'agents', 'nodeinfo']
+const defaultMaxBytes = 1024 * 1024
+const defaultTimeoutMs = 10_000
+
+/** What the server is told of who comes: no address of the network, which others may share. */
+const ownVisit = { isOwnVisit: true } as const
+
+/** Whether it is one of our own agents, by what the server was told. No peer can write that. */
+export function isOwnVisit(env: unknown): boolean {
+  return env !== null && typeof env === 'object' && 'isOwnVisit' in env && env.isOwnVisit === true
+}
+
+/**
+ * Lets agents of one gateway call each other like strangers, but without leaving it: through its routes with all their checks, not
+ * through the network, where a gateway behind a router often cannot find itself.
+ */
+export function openLocalFetch({ fetch, openStream }: WaysOut, { app, origins, channels }: OwnDeps): WaysOut {
+  const ours = new Set(origins)
+  const isOurs = (url: string) => {
+    const target = parseUrl(url)
+    if (target === undefined || !ours.has(target.origin)) return false
+    const [, first = ''] = target.pathname.split('/')
+    return discoveryPaths.includes(first) || channels.some(({ openPaths }) => openPaths?.includes(first))
+  }
+  const call = async (url: string, request: FetchRequest | StreamRequest): Promise<Response> => {
+    const { method = 'GET', headers = {}, body } = request
+    const sent = new Request(url, { method, headers, ...(body !== undefined && { body: body as BodyInit }) })
+    const answer = Promise.resolve(app.fetch(sent, ownVisit))
+    return endWith(request.signal, answer).catch(error => {
+      // What comes when nobody waits any more may be a stream, which would go on.
+      void answer.then(late => late.body?.cancel()).catch(() => undefined)
+      throw error
+    })
+  }
+  return {
+    async fetch(url, request = {}) {
+      if (!isOurs(url)) return fetch(url, request)
+      return withinTime(request, async signal => {
+        const { status, headers, body } = await call(url, { ...request, signal })
+        return { status, headers, url, body: await readAll(readPieces(body, signal), request.maxBytes) }
+      })
+    },
+    ...(openStream && {
+      async openStream(url: string, request: StreamRequest = {}) {
+        if (!isOurs(url)) return openStream(url, request)
+        const { status, headers, body } = await call(url, request)
+        return { status, headers, body: readPieces(body, request.signal) }
+      },
+    }),
+  }
+}
+
+/** From the first byte to the last: our own routes may have an answer without end, too. */
+async function withinTime<Value>(
+  { timeoutMs = defaultTimeoutMs, signal }: FetchRequest,
+  work: (signal: AbortSignal) => Promise<Value>,
+): Promise<Value> {
+  const over = new AbortController()
+  const expire = () => over.abort(new Unavailable('Cannot fetch: no answer in time'))
+  const leave = () => over.abort(signal?.reason)
+  const timer = setTimeout(expire, timeoutMs)
+  if (signal?.aborted) leave()
+  signal?.addEventListener('abort', leave, { once: true })
+  try {
+    return await work(over.signal)
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', leave)
+  }
+}
+
+async function readAll(pieces: AsyncIterable<Uint8Array>, maxBytes = defaultMaxBytes): Promise<Uint8Array> {
+  const read: Uint8Array[] = []
+  let size = 0
+  for await (const piece of pieces) {
+    size += piece.length
+    if (size > maxBytes) throw new Undeliverable('Cannot fetch: answer is too large')
+    read.push(piece)
+  }
+  return new Uint8Array(Buffer.concat(read))
+}
+
+/** The work itself goes on; nobody waits for it any more. */
+function endWith<Value>(signal: AbortSignal | undefined, work: Promise<Value>): Promise<Value> {
+  if (!signal) return work
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
+
+async function* readPieces(
+  body: ReadableStream<Uint8Array> | null,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const reader = body?.getReader()
+  const abort = () => void reader?.cancel(signal?.reason).catch(() => undefined)
+  signal?.addEventListener('abort', abort, { once: true })
+  try {
+    for (let piece = await reader?.read(); piece?.value; piece = await reader?.read()) yield piece.value
+    signal?.throwIfAborted()
+  } finally {
+    signal?.removeEventListener('abort', abort)
+    abort()
   }
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { createRandomPool } from './random-pool.ts'
+import { createRandomPool } from './platform.ts'
 
 const toHex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 

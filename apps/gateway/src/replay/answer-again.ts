@@ -15,9 +15,8 @@ import type {
 import { findChannel, readPersonCommand, workTurn } from '@postern/core'
 import type { ReplayChange } from './compare.ts'
 import { compareJson } from './compare.ts'
-import { createPastStore } from './past-store.ts'
 import type { ReadAgainDeps } from './read-again.ts'
-import { adoptKept, nameAgent, silence } from './read-again.ts'
+import { adoptKept, createPastStore, nameAgent, silence } from './read-again.ts'
 
 /** What a turn takes beside its results, its agent and what a replay replaces. */
 export type ReplayTurnDeps = Omit<TurnContext, 'results' | 'findAgent' | 'people' | 'waiting' | 'countUsage'> &

@@ -1,10 +1,10 @@
 import type { Channel } from '@postern/core'
 import type { Hono } from 'hono'
-import { handleHostOf } from '../config/handle-host.ts'
 import type { Config } from '../config/schema.ts'
-import { openLocalFetch } from '../platform/local-fetch.ts'
+import { handleHostOf } from '../config/schema.ts'
 import type { GatewayPlatform } from '../platform/platform.ts'
-import type { ResolvePlatform } from './view/platform.ts'
+import { openLocalFetch } from '../platform/platform.ts'
+import type { ResolvePlatform } from './view/fetched.ts'
 
 interface OwnPlatformDeps {
   readonly config: Config

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readAskedAddress } from './spelling.ts'
+import { readAskedAddress } from './resolve-address.ts'
 
 describe('readAskedAddress(), MN-1.2', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { simulatedChannels } from '../channels.ts'
-import type { MadeUpSecret } from '../dev/made-up-secrets.ts'
+import type { MadeUpSecret } from '../dev/dev-configs.ts'
 import { softwareVersion } from '../platform/version.ts'
 import type { Running } from './run.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { configSchema } from '../config/schema.ts'
-import { listSettings } from './setting-sources.ts'
+import { listSettings } from './config-print.ts'
 
 test('each value shows its source, and secrets stay hidden', () => {
   const given = {

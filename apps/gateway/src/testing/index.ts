@@ -1,4 +1,11 @@
 // What `postern/testing` is: a gateway for tests of agents, with the simulated network around it.
-export type { ChatEvent, ChatRequest, ChatResult } from './chat.ts'
-export type { PeerMessage, PeerReply, StartedGateway, StartGatewayOptions } from './start-gateway.ts'
+export type {
+  ChatEvent,
+  ChatRequest,
+  ChatResult,
+  PeerMessage,
+  PeerReply,
+  StartedGateway,
+  StartGatewayOptions,
+} from './start-gateway.ts'
 export { startGateway } from './start-gateway.ts'

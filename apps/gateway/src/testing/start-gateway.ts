@@ -1,14 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { parseJsonText } from '@postern/core'
 import type { SendRequest, SendResult } from '@postern/simulation'
 import { readConfigFile } from '../config/read-config.ts'
 import type { Settings } from '../config/settings.ts'
 import { createLog } from '../observe/log.ts'
 import type { SimulatedGateway } from '../running/run.ts'
 import { openDev } from '../running/run.ts'
-import type { ChatRequest, ChatResult } from './chat.ts'
-import { readChatRun } from './chat.ts'
 
 export interface StartGatewayOptions {
   /**
@@ -127,4 +126,59 @@ function describeGateway(
       remove()
     },
   }
+}
+
+interface ChatDeps {
+  /** Where runs are started, such as `http://127.0.0.1:8787/api/v1/agent/runs`. */
+  readonly url: string
+  readonly token: string
+}
+
+/** One run of the chat, as a browser starts it. */
+export interface ChatRequest {
+  readonly text: string
+  /** Name of the agent; default: the default agent. */
+  readonly to?: string | undefined
+  /** Conversation; default: a new one. */
+  readonly thread?: string | undefined
+}
+
+export interface ChatResult {
+  readonly thread: string
+  /** What the agent said. */
+  readonly text: string
+  /** Every event of the run, in order. */
+  readonly events: readonly ChatEvent[]
+}
+
+/** An AG-UI event. */
+export interface ChatEvent {
+  readonly type: string
+  readonly [member: string]: unknown
+}
+
+/** Starts a run and reads it to its end. @throws Error when the gateway refuses it */
+async function readChatRun(
+  { text, thread = crypto.randomUUID() }: Omit<ChatRequest, 'to'>,
+  { url, token }: ChatDeps,
+): Promise<ChatResult> {
+  const body = {
+    threadId: thread,
+    runId: crypto.randomUUID(),
+    messages: [{ id: crypto.randomUUID(), role: 'user', content: text }],
+  }
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const stream = await answer.text()
+  if (!answer.ok) throw new Error(`Cannot chat: the gateway answered ${answer.status} ${stream}`)
+  const events = readEvents(stream)
+  const said = events.flatMap(({ type, delta }) => (type === 'TEXT_MESSAGE_CONTENT' ? [String(delta)] : []))
+  return { thread, text: said.join(''), events }
+}
+
+function readEvents(stream: string): readonly ChatEvent[] {
+  return [...stream.matchAll(/^data: ?(.*)$/gm)].map(([, json = '']) => parseJsonText(json) as ChatEvent)
 }

@@ -2,10 +2,10 @@ import type { Refusal, TurnAttempt, WhySubject } from '@postern/core'
 import { isoTime } from '@postern/core'
 import type { WhyFacts } from './facts.ts'
 import type { Evidence, Fix, Reason } from './reason.ts'
+import { quoteLine, sayCount } from './reason.ts'
 import { reasonOf } from './reasons.ts'
 import { describeDelivery } from './rules/delivery.ts'
 import { reasonOfRefusal } from './rules/refused.ts'
-import { quoteLine, sayCount } from './words.ts'
 
 /** The answer to one question; times are ISO 8601 UTC. */
 export interface WhyAnswer {

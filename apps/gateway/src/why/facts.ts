@@ -1,5 +1,6 @@
-import type { WhyRecord } from '@postern/core'
-import { withoutSecrets } from './words.ts'
+import type { LookupStore, WhyRecord } from '@postern/core'
+import { nameReplayAnswer } from '../replay/commit.ts'
+import { withoutSecrets } from './reason.ts'
 
 /** What is known of a message, its agent and the clock. Rules look at nothing else. */
 export interface WhyFacts extends WhyRecord {
@@ -33,4 +34,29 @@ export function describeWhyAgent(config: Readonly<Record<string, unknown>> | und
     deadline: String(deadline),
     receives: Array.isArray(receives) ? receives.map(String) : ['message'],
   }
+}
+
+interface WhyFactDeps {
+  readonly store: Pick<LookupStore, 'findResponse'>
+  /** The member `agents` of the configuration. */
+  readonly agentConfigs: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+}
+
+/** What the rules look at, of each record, at this moment. */
+export function gatherWhyFacts(records: readonly WhyRecord[], now: number, deps: WhyFactDeps): Promise<WhyFacts[]> {
+  return Promise.all(
+    records.map(async record => ({
+      ...record,
+      now,
+      agent: describeWhyAgent(deps.agentConfigs[record.message.agent]),
+      replayed: await findReplayAnswer(record, deps),
+    })),
+  )
+}
+
+/** An operator may have answered, by a replay, what had no answer. */
+async function findReplayAnswer({ message, answer }: WhyRecord, { store }: WhyFactDeps): Promise<WhyFacts['replayed']> {
+  if (answer) return undefined
+  const found = await store.findResponse(nameReplayAnswer(message.number, message.correlationId))
+  return found && { at: Date.parse(found.response.created_at), id: found.response.id }
 }

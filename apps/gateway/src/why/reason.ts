@@ -1,3 +1,5 @@
+import { isoTime } from '@postern/core'
+
 /** Something that was observed, with its time where it has one (ms since 1970 UTC). */
 export interface Evidence {
   readonly at?: number | undefined
@@ -35,4 +37,55 @@ export function firstReason<Facts>(rules: readonly Rule<Facts>[], facts: Facts):
     if (reason) return reason
   }
   return undefined
+}
+
+/** Longest piece of foreign text in a sentence, UTF-16 code units. */
+const maxQuoted = 300
+
+/** An instant as a sentence has it, in UTC; the day only when it is another one than today. */
+export function sayTime(at: number, now: number): string {
+  const [iso, today] = [isoTime(at), isoTime(now).slice(0, 10)]
+  const day = iso.startsWith(today) ? '' : `${iso.slice(0, 10)} `
+  return `${day}${iso.slice(11, 19)} UTC`
+}
+
+const units = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+] as const
+
+/** A length of time, in whole units: `2 minutes`. */
+export function saySpan(ms: number): string {
+  const [name, length] = units.find(([, length]) => ms >= length) ?? units[3]
+  return sayCount(Math.max(1, Math.floor(ms / length)), name)
+}
+
+export function sayCount(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}
+
+/** What others have written, on one line, without the full stop at its end and without what addresses may hold of secrets. */
+export function quoteLine(text: string): string {
+  const line = text
+    .slice(0, 4 * maxQuoted)
+    .trim()
+    .replace(/\s+/g, ' ')
+    .replace(/\bhttps?:\/\/[^\s"'<>()]+/g, withoutSecrets)
+  const cut = line.length > maxQuoted ? `${line.slice(0, maxQuoted).toWellFormed()}…` : line
+  return cut.endsWith('.') ? cut.slice(0, -1) : cut
+}
+
+/** An address without name, password, query and fragment. */
+export function withoutSecrets(url: string): string {
+  const parsed = URL.parse(url)
+  return parsed ? `${parsed.origin}${parsed.pathname}` : 'an address'
+}
+
+/** The cause in one of our errors: `Cannot fetch: connection refused` → `connection refused`. */
+export function causeOf(error: string): string {
+  return (
+    quoteLine(error.replace(/^(?:given up after \d+ tries: )?(?:Cannot [a-z_ ]{1,40}: )?/i, '')) || 'no cause is known'
+  )
 }

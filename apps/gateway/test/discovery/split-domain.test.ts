@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createGuardedFetch } from '@postern/http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { checkHandleHost } from '../../src/doctor/discovery/handle-host.ts'
+import { checkHandleHost } from '../../src/doctor/checks/discovery.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 

@@ -4,9 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ListedDecision } from '@postern/core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { approvalOperations } from '../../src/commands/approvals/operations.ts'
-import { printRemembered } from '../../src/commands/approvals/view.ts'
-import { endListed } from '../../src/commands/end-listed.ts'
+import { printRemembered, revokeRemembered } from '../../src/commands/approvals/view.ts'
 import { writeRunFile } from '../../src/platform/run-file.ts'
 import { openOperatorClient } from '../../src/running/operator-client.ts'
 import { describeTestConfig, eventually, operatorToken } from '../setup/gateway.ts'
@@ -370,11 +368,13 @@ test('E-39: an operator’s word counts for later calls of the same tool, but no
   const output = { json: false, print: (text: string) => void printed.push(text) }
   await printRemembered(openClient, output, 'vault')
   expect(printed.join()).toMatch(/refund .*direct .*operator .*everywhere/)
-  const end = { operation: approvalOperations.revoke, agent: 'vault', id: kept?.id ?? '', said: 'revoked' }
-  await endListed(openClient, output, end)
+  const named = { agent: 'vault', id: kept?.id ?? '' }
+  await revokeRemembered(openClient, output, named)
   expect(printed.at(-1)).toBe(`${kept?.id}: revoked`)
   expect((await later.run('refund order o4, please')).outcome.type).toBe('interrupt')
-  await expect(endListed(openClient, output, end)).rejects.toThrow('Cannot revoke approval: there is none with this id')
+  await expect(revokeRemembered(openClient, output, named)).rejects.toThrow(
+    'Cannot revoke approval: there is none with this id',
+  )
 })
 
 test('a person with a linked mailbox finds decisions by mail in their chat, and ends them; without the link they do not', async () => {

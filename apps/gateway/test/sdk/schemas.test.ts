@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Hono } from 'hono'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createSchemaRoutes } from '../../src/discovery/schemas.ts'
+import { createSchemaRoutes } from '../../src/discovery/extensions.ts'
 import { defineConfig } from '../../src/index.ts'
 
 const app = new Hono().route('/', createSchemaRoutes())

@@ -1,20 +1,22 @@
 import type { Client } from '@a2a-js/sdk/client'
+import {
+  ClientFactory,
+  DefaultAgentCardResolver,
+  JsonRpcTransportFactory,
+  RestTransportFactory,
+} from '@a2a-js/sdk/client'
 import type { GatewayLink } from '../gateway-link.ts'
 import { requireGateway } from '../gateway-link.ts'
 import type { Disturbance } from '../net/disturbance.ts'
 import { createDisturbances } from '../net/disturbance.ts'
 import type { LoopbackFetch } from '../net/loopback-fetch.ts'
 import { openLoopbackServer } from '../net/loopback-server.ts'
-import type { A2aClientOptions } from './client.ts'
-import { openA2aClient } from './client.ts'
 import type { A2aDelivery, A2aReceipt } from './deliver.ts'
 import { deliverA2a } from './deliver.ts'
-import type { IssuerConfig, TokenIssuer } from './issuer.ts'
-import { createTokenIssuer } from './issuer.ts'
 import type { SimPeer } from './peer.ts'
 import { createPeer } from './peer.ts'
-import type { TokenPlan } from './token.ts'
-import { mintToken } from './token.ts'
+import type { IssuerConfig, TokenIssuer, TokenPlan } from './token.ts'
+import { createTokenIssuer, mintToken } from './token.ts'
 
 /** An issuer of access tokens and a peer that calls with them. */
 export interface SimA2a {
@@ -75,4 +77,29 @@ export async function openSimA2a({ loopback, link, now }: A2aPlatform): Promise<
       await server.close()
     },
   }
+}
+
+export interface A2aClientOptions {
+  /** Default `JSONRPC`. */
+  readonly transport?: 'JSONRPC' | 'HTTP+JSON' | undefined
+}
+
+/** The official client, reading the card at `cardUrl` and calling with this token through the world's own hosts. */
+async function openA2aClient(
+  cardUrl: string,
+  token: string | undefined,
+  loopback: LoopbackFetch,
+  { transport = 'JSONRPC' }: A2aClientOptions = {},
+): Promise<Client> {
+  const fetchImpl: typeof fetch = (input, init) => {
+    const request = new Request(input, init)
+    if (token) request.headers.set('authorization', `Bearer ${token}`)
+    return loopback.fetch(request)
+  }
+  const factory = new ClientFactory({
+    transports: [new JsonRpcTransportFactory({ fetchImpl }), new RestTransportFactory({ fetchImpl })],
+    cardResolver: new DefaultAgentCardResolver({ fetchImpl }),
+    preferredTransports: [transport],
+  })
+  return factory.createFromUrl(cardUrl, '')
 }

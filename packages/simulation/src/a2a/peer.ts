@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { Message } from '@a2a-js/sdk'
-import { AgentCard, Role } from '@a2a-js/sdk'
+import type { Message, Part, SendMessageRequest, SendMessageResult } from '@a2a-js/sdk'
+import { AgentCard, Role, TaskState } from '@a2a-js/sdk'
 import type { AgentExecutor, JsonRpcTransportHandler } from '@a2a-js/sdk/server'
 import type { SimAnswer, SimRequest } from '../net/loopback-server.ts'
 import { answerJson } from '../net/loopback-server.ts'
-import { composeTextPart } from './message.ts'
 
 /** An agent elsewhere, served by the official SDK: says back what it was told. */
 export interface SimPeer {
@@ -98,4 +97,60 @@ function describeCard(origin: string): AgentCard {
     ],
     signatures: [],
   }
+}
+
+interface MessagePlace {
+  readonly messageId?: string | undefined
+  readonly contextId?: string | undefined
+  readonly taskId?: string | undefined
+}
+
+/** A user's text as the request of the official client. */
+export function describeSendRequest(
+  text: string,
+  { messageId = randomUUID(), contextId = '', taskId = '' }: MessagePlace = {},
+): SendMessageRequest {
+  return {
+    tenant: '',
+    metadata: undefined,
+    configuration: undefined,
+    message: {
+      messageId,
+      contextId,
+      taskId,
+      role: Role.ROLE_USER,
+      parts: [composeTextPart(text)],
+      metadata: undefined,
+      extensions: [],
+      referenceTaskIds: [],
+    },
+  }
+}
+
+function composeTextPart(value: string): Part {
+  return { content: { $case: 'text', value }, metadata: undefined, filename: '', mediaType: 'text/plain' }
+}
+
+interface ReadResult {
+  readonly text: string
+  /** `completed`, `working`, …; of a bare message always `completed`. */
+  readonly state: string
+  readonly contextId: string
+  readonly taskId: string | undefined
+}
+
+/** The text and state of what `SendMessage` gave back: artifacts first, else the status message. */
+export function readSendResult(result: SendMessageResult): ReadResult {
+  if ('messageId' in result) {
+    const { parts, contextId, taskId } = result
+    return { text: readParts(parts), state: 'completed', contextId, taskId: taskId || undefined }
+  }
+  const { id, contextId, artifacts, status } = result
+  const parts = artifacts.length > 0 ? artifacts.flatMap(artifact => artifact.parts) : (status?.message?.parts ?? [])
+  const state = TaskState[status?.state ?? TaskState.TASK_STATE_UNSPECIFIED] ?? ''
+  return { text: readParts(parts), state: state.replace('TASK_STATE_', '').toLowerCase(), contextId, taskId: id }
+}
+
+function readParts(parts: readonly Part[]): string {
+  return parts.flatMap(({ content }) => (content?.$case === 'text' ? [content.value] : [])).join('\n\n')
 }

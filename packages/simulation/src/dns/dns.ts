@@ -1,8 +1,7 @@
 import type { Socket as UdpSocket } from 'node:dgram'
 import type { Server as TcpServer, Socket as TcpSocket } from 'node:net'
 import dns2 from 'dns2'
-import type { DnsRecords } from './records.ts'
-import type { DnsFailure, Zone } from './zone.ts'
+import type { DnsFailure, DnsRecords, Zone } from './zone.ts'
 import { answerQuery, createZone } from './zone.ts'
 
 type RecordValue<Type extends keyof DnsRecords> = NonNullable<DnsRecords[Type]>[number]

@@ -3,8 +3,8 @@ import { createArrivals } from '../arrivals.ts'
 import type { SimAnswer, SimRequest } from '../net/loopback-server.ts'
 import { answerJson } from '../net/loopback-server.ts'
 import type { HostPlan } from './actors/persona.ts'
-import type { SignatureChecks } from './signatures/checks.ts'
-import { coveredComponents } from './signatures/sign-rfc9421.ts'
+import { coveredComponents } from './signatures/sign.ts'
+import type { SignatureChecks } from './signatures/verify.ts'
 import { verifySigner } from './signatures/verify.ts'
 
 type ReceivedDocument = Readonly<Record<string, unknown>>

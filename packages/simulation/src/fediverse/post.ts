@@ -1,8 +1,8 @@
 import type { LoopbackAnswer, LoopbackFetch } from '../net/loopback-fetch.ts'
 import type { SimActor } from './actors/actor.ts'
-import type { NoteFault } from './actors/note-fault.ts'
+import type { NoteFault } from './actors/note.ts'
+import type { DraftRequest } from './signatures/sign.ts'
 import { draftHeaders, signDraft } from './signatures/sign.ts'
-import type { DraftRequest } from './signatures/unsigned-request.ts'
 
 export interface PostDeps {
   readonly actors: ReadonlyMap<string, SimActor>

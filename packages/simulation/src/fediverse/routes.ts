@@ -7,8 +7,8 @@ import { publicAddressee } from './actors/note.ts'
 import type { HostPlan, Persona } from './actors/persona.ts'
 import type { SentFile } from './deliver.ts'
 import type { SimInbox } from './inbox.ts'
-import type { SignatureChecks } from './signatures/checks.ts'
 import { activityMediaType } from './signatures/sign.ts'
+import type { SignatureChecks } from './signatures/verify.ts'
 import { verifySigner } from './signatures/verify.ts'
 
 interface FediverseDeps {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readMail } from './read-mail.ts'
+import { readMail } from './sink.ts'
 
 const read = (lines: readonly string[]) => readMail(Buffer.from(lines.join('\r\n')))
 

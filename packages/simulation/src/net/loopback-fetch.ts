@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { request as sendRequest } from 'node:http'
 import { Readable } from 'node:stream'
-import { readAll } from './read-all.ts'
 
 export interface LoopbackRequest {
   readonly method?: string | undefined
@@ -88,4 +87,11 @@ function readHeaders(response: IncomingMessage): Headers {
     for (const value of values ?? []) headers.append(name, value)
   }
   return headers
+}
+
+/** Everything a stream has, as one buffer. */
+export async function readAll(stream: AsyncIterable<unknown>): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of stream) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
 }

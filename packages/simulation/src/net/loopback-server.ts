@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { readAll } from './read-all.ts'
+import { readAll } from './loopback-fetch.ts'
 
 /** A request read to its end. */
 export interface SimRequest {

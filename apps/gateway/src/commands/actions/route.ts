@@ -1,9 +1,35 @@
 import type { AgentDeps } from '@postern/agents'
 import type { PublisherDeps } from '@postern/core'
-import { makeId, performActions, Rejection } from '@postern/core'
+import { agentActionSchema, makeId, performActions, Rejection } from '@postern/core'
+import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
-import { handleOperation } from '../../api/operation.ts'
-import { actionOperations } from './operations.ts'
+import { defineOperation, handleOperation } from '../../api/operation.ts'
+
+export const actionOperations = {
+  perform: defineOperation({
+    id: 'performActions',
+    method: 'POST',
+    path: '/agents/{agent}/acts',
+    summary: 'Posts, edits, deletes or reacts as an agent.',
+    task: 'act',
+    parameters: z.object({ agent: z.string() }),
+    body: {
+      schema: z.strictObject({ acts: z.array(agentActionSchema).min(1).max(20) }),
+      maxBytes: 8 * 1024 * 1024,
+      maxDepth: 16,
+    },
+    answer: z.object({
+      done: z.array(
+        z.object({ act: z.string(), id: z.string().optional().describe('Of a post: the id for later edits.') }),
+      ),
+    }),
+    refusals: {
+      no_recipient: 'There is no such agent, or not what it is to change.',
+      forbidden: 'The agent may not do that.',
+      unsupported: 'No channel can do that.',
+    },
+  }),
+} as const
 
 export interface ActionRouteOptions {
   readonly agents: Pick<AgentDeps, 'find' | 'domain'>

@@ -1,8 +1,8 @@
 import type { AgentAction } from '@postern/core'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
-import { printAnswer } from '../print-answer.ts'
-import { actionOperations } from './operations.ts'
+import { printAnswer } from '../print-list.ts'
+import { actionOperations } from './route.ts'
 
 /** Lets an agent do something of itself; prints the ids of what it posted. */
 export function performAction(

@@ -1,9 +1,38 @@
-import type { RememberedStore } from '@postern/core'
-import { Rejection } from '@postern/core'
-import { containsText, filterPage, isWithin, passing } from '../../api/filter-page.ts'
+import type { ListedDecision, RememberedStore } from '@postern/core'
+import { Rejection, rememberedDecisionSchema } from '@postern/core'
+import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
-import { handleOperation } from '../../api/operation.ts'
-import { approvalOperations } from './operations.ts'
+import { defineOperation, handleOperation } from '../../api/operation.ts'
+import { containsText, filterPage, isWithin, listFilters, pageOf, pageParameters, passing } from '../../api/page.ts'
+
+const { sender, since, until, text } = listFilters
+
+const listedDecisionSchema: z.ZodType<ListedDecision> = rememberedDecisionSchema
+  .extend({ place: z.int().describe('Number of it.') })
+  .meta({ id: 'RememberedDecision' })
+
+export const approvalOperations = {
+  list: defineOperation({
+    id: 'listApprovals',
+    method: 'GET',
+    path: '/agents/{agent}/approvals',
+    summary: 'Lists the decisions that count for later calls of tools, newest first.',
+    task: 'list approvals',
+    parameters: z.object({ agent: z.string() }),
+    query: z.object({ sender, since, until, text, ...pageParameters }),
+    answer: pageOf(listedDecisionSchema),
+  }),
+  revoke: defineOperation({
+    id: 'revokeApproval',
+    method: 'DELETE',
+    path: '/agents/{agent}/approvals/{id}',
+    summary: 'Ends such a decision: the agent asks again.',
+    task: 'revoke approval',
+    parameters: z.object({ agent: z.string(), id: z.string() }),
+    answer: z.object({ id: z.string(), revoked: z.literal(true) }),
+    refusals: { no_recipient: 'There is none with this id.' },
+  }),
+} as const
 
 /** What was decided for later calls of tools, too: by those who were asked, and by operators. Whoever revokes it has it asked again. */
 export function createApprovalRoutes(store: RememberedStore): readonly OperatorRoute[] {

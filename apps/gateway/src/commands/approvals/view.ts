@@ -1,10 +1,9 @@
 import type { ListedDecision } from '@postern/core'
-import { formatTable } from '../../terminal/table.ts'
+import { formatTable, toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
-import { endListed } from '../end-listed.ts'
-import { printAnswer } from '../print-answer.ts'
-import { approvalOperations } from './operations.ts'
+import { printAnswer } from '../print-list.ts'
+import { approvalOperations } from './route.ts'
 
 /** What was decided for later calls, too. */
 export function printRemembered(openClient: ClientOpener, output: Output, agent: string): Promise<void> {
@@ -33,5 +32,6 @@ export function revokeRemembered(
   output: Output,
   named: { readonly agent: string; readonly id: string },
 ): Promise<void> {
-  return endListed(openClient, output, { ...named, operation: approvalOperations.revoke, said: 'revoked' })
+  const asked = { operation: approvalOperations.revoke, input: { parameters: named } }
+  return printAnswer(openClient, output, asked, () => `${toTerminalLine(named.id)}: revoked`)
 }

@@ -1,9 +1,8 @@
-import { formatTable } from '../../terminal/table.ts'
+import { formatTable, toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
-import { endListed } from '../end-listed.ts'
-import { printAnswer } from '../print-answer.ts'
-import { banOperations } from './operations.ts'
+import { printAnswer } from '../print-list.ts'
+import { banOperations } from './route.ts'
 
 /** Whom the policies of a swarm have banned. */
 export function printBans(openClient: ClientOpener, output: Output, agent: string): Promise<void> {
@@ -22,5 +21,6 @@ export function liftBan(
   output: Output,
   named: { readonly agent: string; readonly id: string },
 ): Promise<void> {
-  return endListed(openClient, output, { ...named, operation: banOperations.lift, said: 'lifted' })
+  const asked = { operation: banOperations.lift, input: { parameters: named } }
+  return printAnswer(openClient, output, asked, () => `${toTerminalLine(named.id)}: lifted`)
 }

@@ -1,17 +1,12 @@
 import { Rejection } from '@postern/core'
 import type { CheckGroup, CheckOutcome } from '../../doctor/check.ts'
 import type { DoctorFinding, DoctorReport } from '../../doctor/run-checks.ts'
-import type { Screen } from '../../terminal/marked-line.ts'
-import { formatMarkedLine } from '../../terminal/marked-line.ts'
-import type { Style } from '../../terminal/style.ts'
-import { paint } from '../../terminal/style.ts'
-import { toTerminalLine } from '../../terminal/text.ts'
-import { wrapText } from '../../terminal/wrap.ts'
-import { CommandError } from '../client.ts'
+import type { Screen, Style } from '../../terminal/text.ts'
+import { formatMarkedLine, paint, toTerminalLine, wrapText } from '../../terminal/text.ts'
+import { CommandError, withClient } from '../client.ts'
 import { isConfigFault } from '../config-fault.ts'
 import type { CommandContext, ScreenOutput } from '../context.ts'
-import { readCheckGroups } from './groups.ts'
-import { doctorOperations } from './operations.ts'
+import { doctorOperations, readCheckGroups } from './route.ts'
 
 /** Runs the checks; the exit code is 1 where one fails. A warning leaves it at 0. */
 export async function printDoctor(
@@ -20,7 +15,9 @@ export async function printDoctor(
   only?: string,
 ): Promise<void> {
   const groups = readAsked(only)
-  const report = await askGateway(openClient, groups).catch((error: unknown) => {
+  const query = { only: groups.join() }
+  const asking = withClient(openClient, client => client.call(doctorOperations.run, { query }))
+  const report = await asking.catch((error: unknown) => {
     if (isConfigFault(error)) return examineUnopened(error, groups)
     throw error
   })
@@ -34,18 +31,6 @@ function readAsked(only: string | undefined): readonly CheckGroup[] {
     return readCheckGroups(only)
   } catch (error) {
     throw error instanceof Rejection ? new CommandError(error.message) : error
-  }
-}
-
-async function askGateway(
-  openClient: CommandContext['openClient'],
-  groups: readonly CheckGroup[],
-): Promise<DoctorReport> {
-  const client = await openClient()
-  try {
-    return await client.call(doctorOperations.run, { query: { only: groups.join() } })
-  } finally {
-    await client.close()
   }
 }
 

@@ -2,12 +2,39 @@ import { ReadableStream } from 'node:stream/web'
 import type { NoticeStore } from '@postern/core'
 import { changeKinds, Rejection } from '@postern/core'
 import { sseHeaders } from '@postern/http'
+import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
-import { handleOperation } from '../../api/operation.ts'
+import { defineOperation, handleOperation } from '../../api/operation.ts'
+import { listFilters } from '../../api/page.ts'
 import { createChangeRing } from './change-ring.ts'
-import { eventOperations } from './operations.ts'
-import type { EventStore } from './read-changes.ts'
+import type { EventStore } from './stream.ts'
 import { streamChanges } from './stream.ts'
+
+const { agent, channel } = listFilters
+
+export const eventOperations = {
+  follow: defineOperation({
+    id: 'followEvents',
+    method: 'GET',
+    path: '/events',
+    summary: 'Streams what changes, as server-sent events; `Last-Event-ID` or `after` goes on behind an event.',
+    task: 'follow events',
+    query: z.object({
+      agent,
+      channel,
+      kind: z.array(z.enum(changeKinds)).optional().describe('Only events of these kinds; default: all.'),
+      after: z.string().max(100).optional().describe('Id of the last event that the reader saw.'),
+    }),
+    media: {
+      'text/event-stream': z
+        .string()
+        .describe(
+          'Events `message` and `turn` have a `MessageSummary` as data, `delivery` a `Delivery` without `wire` and `attempt_log`, `refusal` a `Refusal`, `requirement` the number of its `message`. Several changes of one record are one event. `ready` begins the stream; `reload` says that events are missing: read the lists anew.',
+        ),
+    },
+    refusals: { rate_limited: 'Too many streams are open.' },
+  }),
+} as const
 
 interface EventRouteOptions {
   readonly store: EventStore & Pick<NoticeStore, 'listen'>

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { createChangeRing } from './change-ring.ts'
-import type { EventStore } from './read-changes.ts'
-import { readChanges } from './read-changes.ts'
-import { streamChanges } from './stream.ts'
+import type { EventStore } from './stream.ts'
+import { readChanges, streamChanges } from './stream.ts'
 
 /** A ring, and what tells it of changes. */
 function openRing(capacity?: number) {

@@ -1,10 +1,9 @@
 import type { Relation, RelationKind } from '@postern/core'
-import { formatTable } from '../../terminal/table.ts'
-import { toTerminalLine } from '../../terminal/text.ts'
+import { formatTable, toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
-import { printList } from '../print-list.ts'
-import { followerOperations } from './operations.ts'
+import { printAnswer, printList } from '../print-list.ts'
+import { followerOperations } from './route.ts'
 
 /** Who follows an agent, or asks to. */
 export function printFollowers(
@@ -27,17 +26,12 @@ function formatRelations(relations: readonly Relation[]): string {
 }
 
 /** Accepts or refuses somebody who asks to follow an agent. */
-export async function decideFollowRequest(
+export function decideFollowRequest(
   openClient: ClientOpener,
   output: Output,
   verdict: 'accept' | 'reject',
   request: { readonly agent: string; readonly peer: string },
 ): Promise<void> {
-  const client = await openClient()
-  try {
-    await client.call(followerOperations.decide, { parameters: { verdict }, body: request })
-    output.print(`${toTerminalLine(request.peer)}: ${verdict}ed`)
-  } finally {
-    await client.close()
-  }
+  const asked = { operation: followerOperations.decide, input: { parameters: { verdict }, body: request } }
+  return printAnswer(openClient, output, asked, () => `${toTerminalLine(request.peer)}: ${verdict}ed`)
 }

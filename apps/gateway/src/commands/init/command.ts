@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { CommandContext } from '../context.ts'
-import type { GivenAnswers } from './questions.ts'
+import type { GivenAnswers } from './project.ts'
 
 /** Begins a project. */
 export function addInitCommand(program: Command, { print }: Pick<CommandContext, 'print'>): void {

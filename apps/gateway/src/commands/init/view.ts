@@ -1,9 +1,7 @@
 import { relative, resolve } from 'node:path'
 import type { Output } from '../context.ts'
-import { describeProject } from './project.ts'
-import type { GivenAnswers } from './questions.ts'
-import { askForProject } from './questions.ts'
-import { writeProject } from './write-project.ts'
+import type { GivenAnswers } from './project.ts'
+import { askForProject, describeProject, writeProject } from './project.ts'
 
 /** Writes a new project and says what to do next. */
 export async function initProject(

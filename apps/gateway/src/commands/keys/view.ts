@@ -1,8 +1,8 @@
 import type { OperationAnswer } from '../../api/operation.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
-import { printAnswer } from '../print-answer.ts'
-import { keyOperations } from './operations.ts'
+import { printAnswer } from '../print-list.ts'
+import { keyOperations } from './route.ts'
 
 type Keys = OperationAnswer<typeof keyOperations.list>
 
@@ -11,18 +11,13 @@ export function printKeys(openClient: ClientOpener, output: Output): Promise<voi
 }
 
 /** New keys for one agent, or for all there are; with `revoke` the old ones count no more from now on. */
-export async function rotateAllKeys(
+export function rotateAllKeys(
   openClient: ClientOpener,
   output: Output,
   { agent, revoke }: { readonly agent: string | undefined; readonly revoke: boolean },
 ): Promise<void> {
-  const client = await openClient()
-  try {
-    const rotated = await client.call(keyOperations.rotate, { body: { agent, revoke } })
-    output.print(output.json ? JSON.stringify(rotated, null, 2) : formatRotated(rotated, revoke))
-  } finally {
-    await client.close()
-  }
+  const asked = { operation: keyOperations.rotate, input: { body: { agent, revoke } } }
+  return printAnswer(openClient, output, asked, rotated => formatRotated(rotated, revoke))
 }
 
 function formatRotated(rotated: Keys, isRevoking: boolean): string {

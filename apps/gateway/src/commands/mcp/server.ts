@@ -2,11 +2,17 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import { z } from 'zod'
+import type { ApiOperation } from '../../api/operation.ts'
 import { softwareVersion } from '../../platform/version.ts'
 import type { ClientOpener, OperatorClient } from '../client.ts'
-import { CommandError } from '../client.ts'
-import { callOperationTool, listOperationTool } from './operation-tool.ts'
-import { mcpOperations } from './tools.ts'
+import { CommandError, withClient } from '../client.ts'
+import { doctorOperations } from '../doctor/route.ts'
+import { deliveryOperations, messageOperations, refusalOperations } from '../messages/operations.ts'
+import { replayOperations } from '../replay/operations.ts'
+import { simulationOperations } from '../send/operations.ts'
+import { statusOperations } from '../status/route.ts'
+import { whyOperation } from '../why/route.ts'
 
 /** Characters of an answer: a model reads no more, and asks for a smaller page. */
 const mostCharacters = 200_000
@@ -43,23 +49,14 @@ async function callTool({ name, arguments: given }: ToolCall, openClient: Client
   try {
     const operation = Object.hasOwn(mcpOperations, name) ? mcpOperations[name] : undefined
     if (!operation) throw new CommandError(`Cannot call ${name}: there is no such tool`)
-    const answer = await withClient(openClient, client => callOperationTool(client, operation, given))
+    const answer = await withClient(openClient, client => {
+      // Without one the store would be locked, and nothing could be sent.
+      if (client.isRunning) return callOperationTool(client, operation, given)
+      throw new CommandError('No gateway runs here: start it, or name another with --url and --token')
+    })
     return { content: [{ type: 'text', text: writeAnswer(answer) }] }
   } catch (error) {
     return { content: [{ type: 'text', text: error instanceof Error ? error.message : String(error) }], isError: true }
-  }
-}
-
-/** Opened for each call, so that a gateway that was started again is found. */
-async function withClient<Answer>(openClient: ClientOpener, use: (client: OperatorClient) => Promise<Answer>) {
-  const client = await openClient()
-  try {
-    // Without one the store would be locked, and nothing could be sent.
-    if (!client.isRunning)
-      throw new CommandError('No gateway runs here: start it, or name another with --url and --token')
-    return await use(client)
-  } finally {
-    await client.close()
   }
 }
 
@@ -67,4 +64,68 @@ function writeAnswer(answer: unknown): string {
   const text = JSON.stringify(answer, undefined, 1)
   if (text.length <= mostCharacters) return text
   return `${text.slice(0, mostCharacters)}\n… cut: ask for less, such as a smaller limit`
+}
+
+/** A tool as MCP lists it (MCP 2025-11-25, server/tools). */
+interface ListedTool {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: { readonly type: 'object'; readonly [keyword: string]: unknown }
+  readonly annotations: { readonly readOnlyHint: boolean; readonly destructiveHint: boolean }
+}
+
+/** Members of the path, of the query and of the body, side by side: no operation has one name twice. */
+function shapeOf({ parameters, query, body }: ApiOperation): Readonly<Record<string, z.ZodType>> {
+  return { ...parameters?.shape, ...query?.shape, ...(body?.schema as z.ZodObject | undefined)?.shape }
+}
+
+function listOperationTool([name, operation]: readonly [string, ApiOperation]): ListedTool {
+  const { $schema, ...schema } = z.toJSONSchema(z.strictObject(shapeOf(operation)), {
+    io: 'input',
+    unrepresentable: 'any',
+  })
+  const isReading = operation.method === 'GET'
+  return {
+    name,
+    description: operation.summary,
+    inputSchema: { ...schema, type: 'object' },
+    annotations: { readOnlyHint: isReading, destructiveHint: false },
+  }
+}
+
+/** Asks the gateway what a tool is called with. @throws CommandError, in words for who called */
+async function callOperationTool(client: OperatorClient, operation: ApiOperation, given: unknown): Promise<unknown> {
+  const read = z.strictObject(shapeOf(operation)).safeParse(given ?? {})
+  if (!read.success) throw new CommandError(`Cannot ${operation.task}: ${describeIssues(read.error)}`)
+  const { parameters, query, body } = operation
+  const pick = (schema: z.ZodType | undefined) =>
+    schema &&
+    Object.fromEntries(Object.keys((schema as z.ZodObject).shape).map(name => [name, readMember(given, name)]))
+  const input = { parameters: pick(parameters), query: pick(query), ...(body && { body: pick(body.schema) }) }
+  return client.call(operation, input as never)
+}
+
+/** As it was given: defaults are the gateway's. */
+function readMember(given: unknown, name: string): unknown {
+  return (given as Readonly<Record<string, unknown>> | undefined)?.[name]
+}
+
+function describeIssues({ issues }: z.ZodError): string {
+  return issues.map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': ')).join('; ')
+}
+
+/** Operations of the operator's API that are tools, by the names of the tools. What a tool takes and says of itself is the operation's. */
+const mcpOperations: Readonly<Record<string, ApiOperation>> = {
+  status: statusOperations.read,
+  list_agents: statusOperations.agents,
+  list_messages: messageOperations.list,
+  show_message: messageOperations.find,
+  why: whyOperation,
+  replay_message: replayOperations.one,
+  list_deliveries: deliveryOperations.list,
+  change_delivery: deliveryOperations.change,
+  list_refusals: refusalOperations.list,
+  describe_test_traffic: simulationOperations.describe,
+  send_test_message: simulationOperations.send,
+  run_doctor: doctorOperations.run,
 }

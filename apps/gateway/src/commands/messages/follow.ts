@@ -3,7 +3,7 @@ import { toTerminalLine } from '../../terminal/text.ts'
 import type { OperatorClient } from '../client.ts'
 import { CommandError } from '../client.ts'
 import type { Output } from '../context.ts'
-import { eventOperations } from '../events/operations.ts'
+import { eventOperations } from '../events/route.ts'
 import type { MessageFilter } from './operations.ts'
 import { messageOperations } from './operations.ts'
 

@@ -1,9 +1,9 @@
 import type { AgentDeps } from '@postern/agents'
 import type { LookupStore, MessageRecord, OperatorStore, TraceStore } from '@postern/core'
 import { createSlidingWindowPolicy, parseAddress, Rejection } from '@postern/core'
-import { listInWindow, toPeriod } from '../../api/list-in-window.ts'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { handleOperation } from '../../api/operation.ts'
+import { listInWindow, toPeriod } from '../../api/page.ts'
 import type { DeliveryChange } from './operations.ts'
 import { deliveryOperations, messageOperations, refusalOperations } from './operations.ts'
 

@@ -1,6 +1,6 @@
 import type { MessageRecord } from '@postern/core'
 import { expect, test } from 'vitest'
-import { formatTable } from '../../terminal/table.ts'
+import { formatTable } from '../../terminal/text.ts'
 import { formatRecord } from './show.ts'
 
 const esc = '\u001b'

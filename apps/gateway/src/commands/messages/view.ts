@@ -1,29 +1,23 @@
 import type { DeliveryAttempt, DeliveryRecord, MessageSummary, Refusal } from '@postern/core'
-import { formatTable } from '../../terminal/table.ts'
-import { toTerminalLine } from '../../terminal/text.ts'
+import { formatTable, toTerminalLine } from '../../terminal/text.ts'
 import type { Fix } from '../../why/reason.ts'
 import { reasonOfRefusal } from '../../why/rules/refused.ts'
 import type { ClientOpener } from '../client.ts'
+import { withClient } from '../client.ts'
 import type { Output } from '../context.ts'
-import { printAnswer } from '../print-answer.ts'
-import { printList, readPages } from '../print-list.ts'
+import { printAnswer, printList, readPages } from '../print-list.ts'
 import type { DeliveryChange, MessageFilter, RefusalFilter } from './operations.ts'
 import { deliveryOperations, messageOperations, refusalOperations } from './operations.ts'
-import { formatRecord } from './show.ts'
-import { formatInstant } from './stages.ts'
+import { formatDuration, formatInstant, formatRecord } from './show.ts'
 import type { DeliveryState } from './states.ts'
-import { formatDuration } from './waterfall.ts'
 
 /** Messages by a filter, newest first. */
 export async function printMessages(openClient: ClientOpener, output: Output, filter: MessageFilter): Promise<void> {
-  const client = await openClient()
-  try {
-    const { limit = 20, ...query } = filter
-    const found = await readPages(limit, page => client.call(messageOperations.list, { query: { ...query, ...page } }))
-    output.print(output.json ? JSON.stringify(found, null, 2) : formatMessages(found.items))
-  } finally {
-    await client.close()
-  }
+  const { limit = 20, ...query } = filter
+  const found = await withClient(openClient, client =>
+    readPages(limit, page => client.call(messageOperations.list, { query: { ...query, ...page } })),
+  )
+  output.print(output.json ? JSON.stringify(found, null, 2) : formatMessages(found.items))
 }
 
 function formatMessages(items: readonly MessageSummary[]): string {
@@ -43,22 +37,13 @@ function formatMessages(items: readonly MessageSummary[]): string {
 
 /** The same, and what comes and changes from now on. */
 export async function printFollowed(openClient: ClientOpener, output: Output, filter: MessageFilter): Promise<void> {
-  const client = await openClient()
-  try {
-    const { followMessages } = await import('./follow.ts')
-    await followMessages(client, output, filter)
-  } finally {
-    await client.close()
-  }
+  const { followMessages } = await import('./follow.ts')
+  await withClient(openClient, client => followMessages(client, output, filter))
 }
 
 export function printMessage(openClient: ClientOpener, output: Output, id: string): Promise<void> {
-  return printAnswer(
-    openClient,
-    output,
-    { operation: messageOperations.find, input: { parameters: { id } } },
-    formatRecord,
-  )
+  const asked = { operation: messageOperations.find, input: { parameters: { id } } }
+  return printAnswer(openClient, output, asked, formatRecord)
 }
 
 export function printDeliveries(
@@ -92,12 +77,8 @@ function describeLast(last: DeliveryAttempt | undefined, error = ''): readonly s
 }
 
 export function printDelivery(openClient: ClientOpener, output: Output, id: string): Promise<void> {
-  return printAnswer(
-    openClient,
-    output,
-    { operation: deliveryOperations.find, input: { parameters: { id } } },
-    formatDelivery,
-  )
+  const asked = { operation: deliveryOperations.find, input: { parameters: { id } } }
+  return printAnswer(openClient, output, asked, formatDelivery)
 }
 
 function formatDelivery({ id, via, to, state, message_id, queued_at, attempt_log, next_attempt_at }: DeliveryRecord) {
@@ -159,13 +140,8 @@ export async function changeListedDelivery(
   action: DeliveryChange,
   id: string,
 ): Promise<void> {
-  const client = await openClient()
-  try {
-    await client.call(deliveryOperations.change, { parameters: { id, action } })
-    output.print(`${id}: ${changeWords[action]}`)
-  } finally {
-    await client.close()
-  }
+  const asked = { operation: deliveryOperations.change, input: { parameters: { id, action } } }
+  await printAnswer(openClient, output, asked, () => `${id}: ${changeWords[action]}`)
 }
 
 const changeWords: Readonly<Record<DeliveryChange, string>> = {

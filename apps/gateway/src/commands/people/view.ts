@@ -1,13 +1,11 @@
 import type { PersonLink } from '@postern/core'
 import { showPersonAddress } from '@postern/core'
 import { channelModules } from '../../channels.ts'
-import { formatTable } from '../../terminal/table.ts'
-import { toTerminalLine } from '../../terminal/text.ts'
+import { formatTable, toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
-import { printAnswer } from '../print-answer.ts'
-import { printList } from '../print-list.ts'
-import { peopleOperations } from './operations.ts'
+import { printAnswer, printList } from '../print-list.ts'
+import { peopleOperations } from './route.ts'
 
 /** Which addresses are linked, and by which messages that was proven. */
 export function printPeople(openClient: ClientOpener, output: Output, agent: string | undefined): Promise<void> {

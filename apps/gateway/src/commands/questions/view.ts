@@ -1,10 +1,9 @@
-import { formatTable } from '../../terminal/table.ts'
-import { toTerminalLine } from '../../terminal/text.ts'
+import { formatTable, toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
-import { printList } from '../print-list.ts'
-import type { AskedQuestion } from './operations.ts'
-import { questionOperations } from './operations.ts'
+import { printAnswer, printList } from '../print-list.ts'
+import type { AskedQuestion } from './route.ts'
+import { questionOperations } from './route.ts'
 
 /** Who waits for a human's answer. */
 export function printQuestions(openClient: ClientOpener, output: Output): Promise<void> {
@@ -23,16 +22,11 @@ function formatQuestions(questions: readonly AskedQuestion[]): string {
   )
 }
 
-export async function answerListedQuestion(
+export function answerListedQuestion(
   openClient: ClientOpener,
   output: Output,
   { id, text }: { readonly id: string; readonly text: string },
 ): Promise<void> {
-  const client = await openClient()
-  try {
-    await client.call(questionOperations.answer, { parameters: { id }, body: { text } })
-    output.print(`${toTerminalLine(id)}: answered`)
-  } finally {
-    await client.close()
-  }
+  const asked = { operation: questionOperations.answer, input: { parameters: { id }, body: { text } } }
+  return printAnswer(openClient, output, asked, () => `${toTerminalLine(id)}: answered`)
 }

@@ -3,8 +3,9 @@ import type { ReplayChange } from '../../replay/compare.ts'
 import type { ReplayReport } from '../../replay/replay.ts'
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener, OperatorClient } from '../client.ts'
-import { CommandError } from '../client.ts'
+import { CommandError, withClient } from '../client.ts'
 import type { Output } from '../context.ts'
+import { printAnswer } from '../print-list.ts'
 import { readWhen } from '../read-when.ts'
 import { replayOperations } from './operations.ts'
 
@@ -27,15 +28,11 @@ export async function printReplay(
   id: string,
   words: ReplayWords,
 ): Promise<void> {
-  const client = await openClient()
-  try {
-    const body = { ...readManner(words), commit: words.commit === true }
-    const report = await client.call(replayOperations.one, { parameters: { id }, body })
-    output.print(output.json ? JSON.stringify(report, null, 2) : formatReport(report))
-    if (report.outcome !== 'same') process.exitCode = 1
-  } finally {
-    await client.close()
-  }
+  const input = { parameters: { id }, body: { ...readManner(words), commit: words.commit === true } }
+  const asked = { operation: replayOperations.one, input }
+  await printAnswer(openClient, output, asked, formatReport, ({ outcome }) => {
+    if (outcome !== 'same') process.exitCode = 1
+  })
 }
 
 /** A range: each message that differs, and how many there were. Ends with 1 when one differs. */
@@ -43,19 +40,16 @@ export async function printReplays(openClient: ClientOpener, output: Output, wor
   if (words.commit) throw new CommandError('cannot replay: --commit is for one message; name its number or id')
   const most = readCount(words.limit)
   const asked = { ...readManner(words), ...readRange(words) }
-  const client = await openClient()
   const counts: Record<ReplayReport['outcome'], number> = { same: 0, changed: 0, refused: 0, skipped: 0 }
-  try {
+  await withClient(openClient, async client => {
     for await (const report of listReplays(client, asked, most)) {
       counts[report.outcome] += 1
       if (output.json) output.print(JSON.stringify(report))
       else if (report.outcome !== 'same') output.print(formatReport(report))
     }
-    if (!output.json) output.print(formatCounts(counts))
-    if (counts.changed + counts.refused > 0) process.exitCode = 1
-  } finally {
-    await client.close()
-  }
+  })
+  if (!output.json) output.print(formatCounts(counts))
+  if (counts.changed + counts.refused > 0) process.exitCode = 1
 }
 
 type AskedRange = OperationInput<typeof replayOperations.range>['body']

@@ -9,9 +9,9 @@ import {
   readRemember,
 } from '@postern/core'
 import type { Requirements } from '@postern/requirements'
-import { containsText, filterPage, isWithin } from '../../api/filter-page.ts'
 import type { OperationAnswer, OperationRequest, OperatorRoute } from '../../api/operation.ts'
 import { handleOperation } from '../../api/operation.ts'
+import { containsText, filterPage, isWithin } from '../../api/page.ts'
 import type { ListedRequirement } from './operations.ts'
 import { requirementOperations } from './operations.ts'
 

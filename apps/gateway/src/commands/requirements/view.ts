@@ -2,13 +2,11 @@ import type { Json } from '@postern/core'
 import { parseJsonText, readApproval } from '@postern/core'
 import type { OperationInput } from '../../api/call.ts'
 import type { OperationAnswer } from '../../api/operation.ts'
-import { formatTable } from '../../terminal/table.ts'
-import { toTerminalLine } from '../../terminal/text.ts'
+import { formatTable, toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import { CommandError } from '../client.ts'
 import type { Output } from '../context.ts'
-import { printAnswer } from '../print-answer.ts'
-import { printList } from '../print-list.ts'
+import { printAnswer, printList } from '../print-list.ts'
 import type { ListedRequirement } from './operations.ts'
 import { requirementOperations } from './operations.ts'
 
@@ -90,16 +88,9 @@ export async function decideListedRequirement(
   { id, outcome, args, remember }: SaidWord,
 ): Promise<void> {
   const changed = { ...(args !== undefined && { arguments: readArguments(args) }), ...(remember && { remember }) }
-  const client = await openClient()
-  try {
-    const decided = await client.call(requirementOperations.decide, {
-      parameters: { id },
-      body: { outcome, ...changed },
-    })
-    output.print(output.json ? JSON.stringify(decided, null, 2) : `${toTerminalLine(id)}: ${outcome}`)
-  } finally {
-    await client.close()
-  }
+  const input = { parameters: { id }, body: { outcome, ...changed } }
+  const asked = { operation: requirementOperations.decide, input }
+  await printAnswer(openClient, output, asked, () => `${toTerminalLine(id)}: ${outcome}`)
 }
 
 function readArguments(text: string): Json {

@@ -1,13 +1,11 @@
 import type { ResolvedAddress } from '../../resolve/resolve-address.ts'
 import type { ResolveFinding } from '../../resolve/rows/row.ts'
-import type { Screen } from '../../terminal/marked-line.ts'
-import { formatMarkedLine } from '../../terminal/marked-line.ts'
-import type { Style } from '../../terminal/style.ts'
-import { paint } from '../../terminal/style.ts'
-import { toTerminalLine } from '../../terminal/text.ts'
+import type { Screen, Style } from '../../terminal/text.ts'
+import { formatMarkedLine, paint, toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
+import { withClient } from '../client.ts'
 import type { ScreenOutput } from '../context.ts'
-import { resolveOperations } from './operations.ts'
+import { resolveOperations } from './route.ts'
 
 const exitCodes: Readonly<Record<ResolvedAddress['outcome'], number>> = { ok: 0, faulty: 1, unresolved: 2 }
 
@@ -19,15 +17,11 @@ const marks: Readonly<Record<ResolveFinding['severity'], readonly [mark: string,
 
 /** Prints what a peer would find behind an address; the exit code tells how it came out. */
 export async function printResolved(openClient: ClientOpener, output: ScreenOutput, address: string): Promise<void> {
-  const client = await openClient()
-  try {
-    const resolved = await client.call(resolveOperations.resolve, { query: { address } })
-    if (output.json) output.print(JSON.stringify(resolved, null, 2))
-    else output.printStyled(formatResolved(resolved, output))
-    if (resolved.outcome !== 'ok') process.exitCode = exitCodes[resolved.outcome]
-  } finally {
-    await client.close()
-  }
+  const query = { address }
+  const resolved = await withClient(openClient, client => client.call(resolveOperations.resolve, { query }))
+  if (output.json) output.print(JSON.stringify(resolved, null, 2))
+  else output.printStyled(formatResolved(resolved, output))
+  if (resolved.outcome !== 'ok') process.exitCode = exitCodes[resolved.outcome]
 }
 
 export function formatResolved({ asked, address, found, findings }: ResolvedAddress, screen: Screen): string {

@@ -1,12 +1,10 @@
-import type { CatalogueEntry, ExpectedOutcome, SimulationCatalogue } from '@postern/simulation'
+import type { CatalogueEntry, ExpectedOutcome, SendResult, SimulationCatalogue } from '@postern/simulation'
 import type { OperationAnswer } from '../../api/operation.ts'
-import { formatTable } from '../../terminal/table.ts'
-import { toTerminalLine } from '../../terminal/text.ts'
+import { formatTable, toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener, OperatorClient } from '../client.ts'
-import { CommandError } from '../client.ts'
+import { CommandError, withClient } from '../client.ts'
 import type { Output } from '../context.ts'
 import { simulationOperations } from './operations.ts'
-import { isAsExpected } from './outcome.ts'
 
 interface SendWords {
   readonly via?: string | undefined
@@ -26,17 +24,10 @@ export async function sendSimulated(openClient: ClientOpener, output: Output, re
     throw new CommandError(
       'cannot send: a text and --via <channel> are needed; "postern send --list" shows what there is',
     )
-  const client = await openClient()
-  try {
-    requireSimulation(client)
-    const sent = await client.call(simulationOperations.send, {
-      body: { ...request, via: request.via, text: request.text },
-    })
-    output.print(output.json ? JSON.stringify(sent, null, 2) : formatSent(sent, request))
-    if (!isAsExpected(sent, sent.expected)) process.exitCode = 1
-  } finally {
-    await client.close()
-  }
+  const body = { ...request, via: request.via, text: request.text }
+  const sent = await withSimulation(openClient, client => client.call(simulationOperations.send, { body }))
+  output.print(output.json ? JSON.stringify(sent, null, 2) : formatSent(sent, request))
+  if (!isAsExpected(sent, sent.expected)) process.exitCode = 1
 }
 
 /** Prints what the simulation can send, of one channel, persona or fault where one is named. */
@@ -45,18 +36,12 @@ export async function printCatalogue(
   output: Output,
   { via, from, visibility, fault }: Omit<SendWords, 'to'>,
 ): Promise<void> {
-  const client = await openClient()
-  try {
-    requireSimulation(client)
-    const all = await client.call(simulationOperations.describe, {})
-    const wanted = Object.entries({ via, from, visibility, fault }).filter(([, word]) => word !== undefined)
-    const entries = all.entries.filter(entry =>
-      wanted.every(([name, word]) => entry[name as keyof CatalogueEntry] === word),
-    )
-    output.print(output.json ? JSON.stringify({ ...all, entries }, null, 2) : formatCatalogue({ ...all, entries }))
-  } finally {
-    await client.close()
-  }
+  const all = await withSimulation(openClient, client => client.call(simulationOperations.describe, {}))
+  const wanted = Object.entries({ via, from, visibility, fault }).filter(([, word]) => word !== undefined)
+  const entries = all.entries.filter(entry =>
+    wanted.every(([name, word]) => entry[name as keyof CatalogueEntry] === word),
+  )
+  output.print(output.json ? JSON.stringify({ ...all, entries }, null, 2) : formatCatalogue({ ...all, entries }))
 }
 
 function formatCatalogue({ personas, faults, entries }: SimulationCatalogue): string {
@@ -120,7 +105,23 @@ function formatSent(
   ].join('\n')
 }
 
-function requireSimulation({ isRunning, isSimulating }: OperatorClient): void {
-  if (!isRunning) throw new CommandError('no gateway is running here; start one with "npm start"')
-  if (!isSimulating) throw new CommandError('the gateway that runs here has no simulation; "npm start" has one')
+function withSimulation<Answer>(openClient: ClientOpener, ask: (client: OperatorClient) => Promise<Answer>) {
+  return withClient(openClient, client => {
+    const { isRunning, isSimulating } = client
+    if (!isRunning) throw new CommandError('no gateway is running here; start one with "npm start"')
+    if (!isSimulating) throw new CommandError('the gateway that runs here has no simulation; "npm start" has one')
+    return ask(client)
+  })
+}
+
+/** Whether a message ended as the catalogue has it, as far as its sender can see. */
+function isAsExpected({ status, refusal }: Pick<SendResult, 'status' | 'refusal'>, expected: ExpectedOutcome) {
+  switch (expected.outcome) {
+    case 'answered':
+      return refusal === undefined && status !== 'no_reply'
+    case 'kept':
+      return refusal === undefined && status === 'no_reply'
+    default:
+      return refusal?.answer === expected.answer
+  }
 }

@@ -1,10 +1,9 @@
 import type { Relation } from '@postern/core'
-import { formatTable } from '../../terminal/table.ts'
-import { toTerminalLine } from '../../terminal/text.ts'
+import { formatTable, toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
-import { printList } from '../print-list.ts'
-import { suppressionOperations } from './operations.ts'
+import { printAnswer, printList } from '../print-list.ts'
+import { suppressionOperations } from './route.ts'
 
 /** Where an agent's mail did not arrive, or was complained of. */
 export function printSuppressions(openClient: ClientOpener, output: Output, agent: string): Promise<void> {
@@ -22,16 +21,11 @@ function formatSuppressions(suppressions: readonly Relation[]): string {
 }
 
 /** The agent may write there again. */
-export async function liftSuppression(
+export function liftSuppression(
   openClient: ClientOpener,
   output: Output,
   lift: { readonly agent: string; readonly peer: string },
 ): Promise<void> {
-  const client = await openClient()
-  try {
-    await client.call(suppressionOperations.lift, { body: lift })
-    output.print(`${toTerminalLine(lift.peer)}: may be written to again`)
-  } finally {
-    await client.close()
-  }
+  const asked = { operation: suppressionOperations.lift, input: { body: lift } }
+  return printAnswer(openClient, output, asked, () => `${toTerminalLine(lift.peer)}: may be written to again`)
 }

@@ -1,9 +1,24 @@
 import { readSharedQuota } from '@postern/agents'
 import { Rejection } from '@postern/core'
 import type { RecordQuota } from '@postern/transcript'
+import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
-import { handleOperation } from '../../api/operation.ts'
-import { swarmOperations } from './operations.ts'
+import { defineOperation, handleOperation } from '../../api/operation.ts'
+
+const quotaSchema = z.object({ records: z.int(), bytes: z.int() })
+
+export const swarmOperations = {
+  readUsage: defineOperation({
+    id: 'readSwarmUsage',
+    method: 'GET',
+    path: '/agents/{agent}/swarm-usage',
+    summary: 'Shows how much a swarm keeps for all of its conversations, and how much it may.',
+    task: 'show what is shared',
+    parameters: z.object({ agent: z.string() }),
+    answer: z.object({ agent: z.string(), used: quotaSchema, most: quotaSchema }),
+    refusals: { no_recipient: 'There is no swarm of this name.' },
+  }),
+} as const
 
 interface SharedRouteOptions {
   readonly records: { readRoom(owner: string): Promise<RecordQuota> }

@@ -1,8 +1,8 @@
-import { formatTable } from '../../terminal/table.ts'
+import { formatTable } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
-import { printAnswer } from '../print-answer.ts'
-import { swarmOperations } from './operations.ts'
+import { printAnswer } from '../print-list.ts'
+import { swarmOperations } from './route.ts'
 
 /** How much a swarm keeps for all of its conversations. */
 export function printSwarmUsage(openClient: ClientOpener, output: Output, agent: string): Promise<void> {

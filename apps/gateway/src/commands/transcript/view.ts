@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs'
 import { parseJsonText } from '@postern/core'
 import type { OperationInput } from '../../api/call.ts'
 import type { ClientOpener } from '../client.ts'
-import { CommandError } from '../client.ts'
+import { CommandError, withClient } from '../client.ts'
 import type { Output } from '../context.ts'
-import { transcriptOperations } from './operations.ts'
+import { printAnswer } from '../print-list.ts'
+import { transcriptOperations } from './route.ts'
 
 export interface TranscriptRequest {
   readonly format: string
@@ -18,18 +19,15 @@ export async function exportTranscript(
   output: Output,
   request: TranscriptRequest,
 ): Promise<void> {
-  const client = await openClient()
-  try {
+  await withClient(openClient, async client => {
     const lines = client.readLines(transcriptOperations.export, { query: readPlace(request) })
     if (request.format === 'jsonl') for await (const line of lines) output.print(line)
-    else await printList(lines, output)
-  } finally {
-    await client.close()
-  }
+    else await printMessages(lines, output)
+  })
 }
 
 /** As `JSON.stringify` would, but one message after the other. */
-async function printList(lines: AsyncIterable<string>, { print }: Pick<Output, 'print'>): Promise<void> {
+async function printMessages(lines: AsyncIterable<string>, { print }: Pick<Output, 'print'>): Promise<void> {
   let before: string | undefined
   for await (const line of lines) {
     print(before === undefined ? '[' : `${before},`)
@@ -45,19 +43,11 @@ export async function importTranscript(
   { path, ...request }: TranscriptRequest & { readonly path: string },
 ): Promise<void> {
   const messages = readMessages(path, request.format)
-  const client = await openClient()
-  try {
-    const imported = await client.call(transcriptOperations.import, { query: readPlace(request), body: { messages } })
-    const { entries, added, findings } = imported
+  const asked = { operation: transcriptOperations.import, input: { query: readPlace(request), body: { messages } } }
+  await printAnswer(openClient, output, asked, ({ entries, added, findings }) => {
     const noticed = findings.map(({ index, message }) => `message ${index}: ${message}`)
-    output.print(
-      output.json
-        ? JSON.stringify(imported, null, 2)
-        : [`${entries} entries, ${added} of them new`, ...noticed].join('\n'),
-    )
-  } finally {
-    await client.close()
-  }
+    return [`${entries} entries, ${added} of them new`, ...noticed].join('\n')
+  })
 }
 
 type Place = NonNullable<OperationInput<typeof transcriptOperations.export>['query']>

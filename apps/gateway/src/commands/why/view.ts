@@ -2,18 +2,15 @@ import { toTerminalLine } from '../../terminal/text.ts'
 import type { Explanation, WhyAnswer } from '../../why/explanation.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
-import { whyOperation } from './operations.ts'
+import { printAnswer } from '../print-list.ts'
+import { whyOperation } from './route.ts'
 
 /** Ends with 1 when nothing is known. */
 export async function printWhy(openClient: ClientOpener, output: Output, id: string): Promise<void> {
-  const client = await openClient()
-  try {
-    const answer = await client.call(whyOperation, { parameters: { id } })
-    if (answer.found === 'nothing') process.exitCode = 1
-    output.print(output.json ? JSON.stringify(answer, null, 2) : formatWhy(answer))
-  } finally {
-    await client.close()
-  }
+  const asked = { operation: whyOperation, input: { parameters: { id } } }
+  await printAnswer(openClient, output, asked, formatWhy, ({ found }) => {
+    if (found === 'nothing') process.exitCode = 1
+  })
 }
 
 /** Of an address each in two lines; otherwise the first one whole, and a word on further ones. */

@@ -1,14 +1,12 @@
-import { handleHostOf } from '../../config/handle-host.ts'
+import { handleHostOf } from '../../config/schema.ts'
 import type { Check, CheckOutcome } from '../check.ts'
 import { about, skip } from '../check.ts'
-import { judgeSecret } from '../configuration/secret-strength.ts'
+import { judgeSecret } from '../checks/configuration.ts'
 import type { DoctorDeps } from '../deps.ts'
-import { checkMailRow } from './domain.ts'
+import { checkMailRow, checkMtaSts, checkReverse, checkTlsReports } from './domain.ts'
 import { checkMailLoop } from './loop.ts'
-import { checkMtaSts, checkTlsReports } from './policies.ts'
 import type { PostfixSettings } from './postfix.ts'
 import { judgeBareNewline, judgeSizes, judgeXforward, readPostfix } from './postfix.ts'
-import { checkReverse } from './reverse.ts'
 import {
   checkListener,
   checkMailHost,
@@ -19,77 +17,58 @@ import {
 } from './servers.ts'
 import { talkToMailServer } from './smtp-session.ts'
 
-const group = 'mail'
-
 /** Everything that keeps mail from coming, from going, or from being believed. */
 export const mailChecks: readonly Check[] = [
   {
     id: 'mail.smarthost',
-    group,
     what: 'The smarthost, which takes what agents send, greets us.',
     fix: 'Set `email.submit`, or start the mail server there.',
-    needs: [],
     run: checkSmarthost,
   },
   {
     id: 'mail.smarthost_tls',
-    group,
     what: 'A smarthost on another machine speaks TLS, with a certificate that holds.',
     fix: 'Use port 465 with `secure`, or port 587 with STARTTLS.',
-    needs: [],
     run: checkSmarthostTls,
   },
   {
     id: 'mail.listener',
-    group,
     what: 'Mail can come in: the listener greets (SMTP or LMTP), or it comes by HTTP.',
     fix: 'Set `email.listen`, `email.intake.secret` or a provider.',
-    needs: [],
     run: checkListener,
   },
   {
     id: 'mail.relay',
-    group,
     what: 'Neither the listener nor the host of the MX record takes mail to others from strangers. The check sends no mail.',
     fix: 'Let the mail server take mail to your domains only.',
-    needs: [],
     run: checkRelay,
   },
   {
     id: 'mail.secret',
-    group,
     what: 'Nobody can guess the secret of `POST /email/inbound`.',
     fix: 'Set `email.intake.secret` to 24 or more random characters.',
-    needs: [],
     run: checkSecret,
   },
   {
     id: 'mail.sizes',
-    group,
     what: 'Gateway, Postfix and smarthost take mail of the same size.',
     fix: 'Make `email.limits.message_bytes` and `message_size_limit` of Postfix the same.',
-    needs: [],
     run: checkSizes,
   },
   {
     id: 'mail.postfix_smuggling',
-    group,
     what: 'A Postfix in front refuses smuggled mail (bare line feeds).',
     fix: 'Run `postconf -e smtpd_forbid_bare_newline=normalize smtpd_forbid_bare_newline_exclusions=`.',
-    needs: [],
     run: deps => checkPostfix(deps, judgeBareNewline),
   },
   {
     id: 'mail.postfix_xforward',
-    group,
     what: 'A Postfix in front tells the gateway who brought a mail (XFORWARD), as SPF needs.',
     fix: 'Run `postconf -e lmtp_send_xforward_command=yes`, and name Postfix in `email.listen.trusted_peers`.',
-    needs: [],
     run: deps => checkPostfix(deps, settings => judgeXforward(settings, deps.config.email)),
   },
   {
     id: 'mail.mx',
-    group,
     what: 'The domain has an MX record, so that mail and bounces arrive.',
     fix: 'Publish an MX record that names the mail server in front of the gateway.',
     needs: ['outside'],
@@ -97,7 +76,6 @@ export const mailChecks: readonly Check[] = [
   },
   {
     id: 'mail.mx_host',
-    group,
     what: 'The host of the MX record answers on port 25 and offers STARTTLS.',
     fix: 'Start the mail server there, with a certificate.',
     needs: ['outside'],
@@ -105,7 +83,6 @@ export const mailChecks: readonly Check[] = [
   },
   {
     id: 'mail.spf',
-    group,
     what: 'The domain has one SPF record (RFC 7208), which ends with `-all` or `~all`.',
     fix: 'Publish one TXT record, such as `v=spf1 mx -all`.',
     needs: ['outside'],
@@ -113,7 +90,6 @@ export const mailChecks: readonly Check[] = [
   },
   {
     id: 'mail.dkim',
-    group,
     what: 'DNS has every DKIM key that signs (RFC 6376).',
     fix: 'Publish what `postern keys` prints.',
     needs: ['gateway', 'outside'],
@@ -121,7 +97,6 @@ export const mailChecks: readonly Check[] = [
   },
   {
     id: 'mail.dmarc',
-    group,
     what: 'The domain has one DMARC record, with the policy `reject` or `quarantine`.',
     fix: 'Publish a TXT record for `_dmarc`: `v=DMARC1; p=reject; adkim=s; aspf=r`.',
     needs: ['outside'],
@@ -129,7 +104,6 @@ export const mailChecks: readonly Check[] = [
   },
   {
     id: 'mail.mta_sts',
-    group,
     what: 'A domain with MTA-STS (RFC 8461) has a policy that names every mail host.',
     fix: 'Serve the policy at `https://mta-sts.DOMAIN/.well-known/mta-sts.txt`.',
     needs: ['outside'],
@@ -137,7 +111,6 @@ export const mailChecks: readonly Check[] = [
   },
   {
     id: 'mail.tls_reports',
-    group,
     what: 'A domain with MTA-STS has an address for TLS reports (RFC 8460).',
     fix: 'Publish a TXT record for `_smtp._tls`.',
     needs: ['outside'],
@@ -145,7 +118,6 @@ export const mailChecks: readonly Check[] = [
   },
   {
     id: 'mail.ptr',
-    group,
     what: 'The address of the mail host has a name (PTR record).',
     fix: 'Let your provider set the PTR record of the address to the name of the mail host.',
     needs: ['outside'],
@@ -153,7 +125,6 @@ export const mailChecks: readonly Check[] = [
   },
   {
     id: 'mail.loop',
-    group,
     what: 'A signed mail to ourselves leaves by the smarthost, comes back and counts as proven. No agent gets it.',
     fix: 'Look at the queue of the smarthost, at the MX record and at the DNS records of `postern keys`.',
     needs: ['gateway', 'running', 'outside'],

@@ -1,6 +1,6 @@
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
-import { handleHostOf } from '../../config/handle-host.ts'
+import { handleHostOf } from '../../config/schema.ts'
 import { isLoopbackHost } from '../../config/trusted-proxies.ts'
 import type { CheckOutcome } from '../check.ts'
 import { about, describeError, skip } from '../check.ts'
@@ -173,15 +173,10 @@ async function judgeMailHost(session: SmtpSession, host: string, { outside }: Do
     : warning(`${host} answers, and its certificate does not hold: ${fault}`, fix)
 }
 
-interface ServerText {
-  readonly place: string
-  readonly fix: string
-}
-
 async function judgeServer(
   server: SmtpServerAddress,
   name: string,
-  { place, fix }: ServerText,
+  { place, fix }: { readonly place: string; readonly fix: string },
   judge: (session: SmtpSession) => Promise<Verdict> | Verdict,
 ): Promise<Verdict> {
   try {

@@ -2,8 +2,8 @@ import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 import { connect as connectTls, getCACertificates, TLSSocket } from 'node:tls'
-import type { Handshake } from '../tls/handshake.ts'
-import { describeHandshake, untilSecure } from '../tls/handshake.ts'
+import type { Handshake } from '../network/handshake.ts'
+import { describeHandshake, untilSecure } from '../network/handshake.ts'
 
 export interface SmtpServerAddress {
   readonly host: string

@@ -1,4 +1,4 @@
-import { handleHostOf } from '../../config/handle-host.ts'
+import { handleHostOf } from '../../config/schema.ts'
 import type { DoctorDeps, Outside } from '../deps.ts'
 
 /** The hosts that peers ask, the origin's first. */

@@ -1,6 +1,6 @@
 import { measureGrowth } from '@postern/testing/growth'
 import { expect, test } from 'vitest'
-import { listDataBlocks } from './data-blocks.ts'
+import { listDataBlocks } from './surface.ts'
 
 test('listDataBlocks() gives the JSON-LD of a page, and no other script', () => {
   const page = `<p>a</p><script>let a = '<script type="application/ld+json">'</script>

@@ -103,3 +103,8 @@ export function quote(value: unknown): string {
   const text = typeof value === 'string' ? `"${value}"` : (JSON.stringify(value) ?? 'nothing')
   return text.length > 120 ? `${text.slice(0, 119)}…` : text
 }
+
+export interface ResolvePlatform extends Pick<Platform, 'fetch' | 'resolveDns' | 'now'> {
+  /** DKIM records that are known to belong to a domain: its own, where it is ours. */
+  dkimRecordsOf?(domain: string): Promise<readonly { readonly name: string; readonly key: string }[]>
+}

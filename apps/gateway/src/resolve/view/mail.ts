@@ -1,6 +1,6 @@
 import type { Address, DnsResolver } from '@postern/core'
 import type { MxRecord } from '../../checks/mail-dns.ts'
-import type { ResolvePlatform } from './platform.ts'
+import type { ResolvePlatform } from './fetched.ts'
 
 /** What DNS says about the mail of an address; `undefined` members could not be asked. */
 export interface MailView {

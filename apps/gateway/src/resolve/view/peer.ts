@@ -1,11 +1,10 @@
 import type { Address } from '@postern/core'
 import type { A2aView } from './a2a.ts'
 import { lookAtA2a } from './a2a.ts'
-import type { Fetched, FetchedObject } from './fetched.ts'
+import type { Fetched, FetchedObject, ResolvePlatform } from './fetched.ts'
 import { asFetchedObject, asList, asText, isHttps, lookAt } from './fetched.ts'
 import type { MailView } from './mail.ts'
 import { lookAtMail } from './mail.ts'
-import type { ResolvePlatform } from './platform.ts'
 
 export const cardRel = 'https://mentionable.dev/ns/rel/agent-card'
 /** What nodes of before the move to `/ns/` still emit. */

@@ -1,7 +1,7 @@
 import type { Downtime } from '@postern/core'
 import type { WhyFacts } from '../facts.ts'
 import type { Rule } from '../reason.ts'
-import { sayCount, saySpan, sayTime } from '../words.ts'
+import { sayCount, saySpan, sayTime } from '../reason.ts'
 
 /** When the peer had the answer, and where. */
 function describeArrival({ answer, deliveries, message, turn, now }: WhyFacts): {

@@ -1,7 +1,7 @@
 import type { WhyDelivery } from '@postern/core'
 import type { WhyFacts } from '../facts.ts'
 import type { Evidence, Fix, Reason, Rule } from '../reason.ts'
-import { causeOf, quoteLine, sayCount, sayTime } from '../words.ts'
+import { causeOf, quoteLine, sayCount, sayTime } from '../reason.ts'
 
 /** An answer on its way, and the moment. */
 interface Undelivered {

@@ -1,6 +1,6 @@
 import type { WhyFacts } from '../facts.ts'
 import type { Fix, Reason, Rule } from '../reason.ts'
-import { causeOf, quoteLine, sayCount, sayTime } from '../words.ts'
+import { causeOf, quoteLine, sayCount, sayTime } from '../reason.ts'
 import { describeBackend, fixBackend, nameBackend } from './waiting.ts'
 
 /** A turn that failed, and when. */

@@ -1,6 +1,6 @@
 import type { WhyFacts } from '../facts.ts'
 import type { Fix, Reason, Rule } from '../reason.ts'
-import { sayTime } from '../words.ts'
+import { sayTime } from '../reason.ts'
 
 /** Why a message with this flag was given to no agent. */
 interface KeptCase {
@@ -9,131 +9,121 @@ interface KeptCase {
   fix?(facts: WhyFacts): Fix
 }
 
-const nothingWrong: Fix = { text: 'Nothing is wrong: no person waits for an answer.' }
 const loopFix: Fix = {
   text: 'Two programs answer each other. If you want the exchange, raise limits.loop.agent_turns_per_hour, pair_turns_per_hour, turns_without_person or similar_turns. For bots of the fediverse raise activitypub.bot_turns_per_hour, for mail email.budgets.',
 }
 
+const listed = 'it came by a list or as bulk mail'
+const oddities = ['mime_limits', 'duplicate_header', 'unparsable', 'parser_killed', 'signature_flood']
+
 /** In order: of several flags the first counts. */
-export const keptCases: readonly (readonly [flag: string, kept: KeptCase])[] = [
-  [
-    'edit_applied',
+const cases: Readonly<Record<string, KeptCase>> = {
+  edit_applied: {
+    code: 'edit_applied',
+    why: 'it changed a message that was still open, so the agent got the new words and answers those',
+    fix: ({ message: { changed } }) => ({
+      text: 'Nothing to fix: look at the message that it changed.',
+      command: changed === undefined ? undefined : `npx postern why "#${changed}"`,
+    }),
+  },
+  not_allowed: {
+    code: 'not_allowed',
+    why: "the agent's access list does not let this sender speak to it",
+    fix: ({ message: { agent } }) => ({
+      text: `Change agents.${agent}.allow or agents.${agent}.deny if you want to hear the sender.`,
+    }),
+  },
+  blocked_by: {
+    code: 'blocked_by',
+    why: 'the sender blocks the agent, and the gateway does not write to somebody who blocks it',
+    fix: () => ({ text: 'Only the sender can end it: they have to unblock the agent.' }),
+  },
+  dmarc_quarantine: {
+    code: 'quarantined',
+    why: "nothing proves its author, and the DMARC policy of the author's domain asks for quarantine",
+    fix: () => ({
+      text: 'The sender has to mail with a DKIM signature or an SPF host of that domain. Name a server in front that checks mail in email.trust. For mail under p=reject email.trust.dmarc_reject decides.',
+    }),
+  },
+  hop_limit: {
+    code: 'hop_limit',
+    why: 'agents have passed it on more often than limits.loop.max_hops allows',
+    fix: () => ({ text: 'Let the agents pass on less, or raise limits.loop.max_hops.' }),
+  },
+  loop_guard: {
+    code: 'loop_guard',
+    why: 'the loop guard stopped it: it would go round in a circle',
+    fix: () => loopFix,
+  },
+  not_addressed: {
+    code: 'not_addressed',
+    why: 'the agent stands neither in To nor in Cc, as in a blind copy or a forwarded mail',
+    fix: () => ({ text: 'Set email.answer_bcc to true if agents should answer such mail.' }),
+  },
+  mass_mention: {
+    code: 'mass_mention',
+    why: 'it addresses more people than activitypub.max_mentions, so nobody in particular',
+    fix: () => ({ text: 'Raise activitypub.max_mentions if agents should answer such posts.' }),
+  },
+  ...alike(
+    'rate_limited',
+    () => ({ text: 'Wait until the time of the budget is over, or raise it in email.budgets.' }),
     {
-      code: 'edit_applied',
-      why: 'it changed a message that was still open, so the agent got the new words and answers those',
-      fix: ({ message: { changed } }) => ({
-        text: 'Nothing to fix: look at the message that it changed.',
-        command: changed === undefined ? undefined : `npx postern why "#${changed}"`,
-      }),
+      thread_budget: 'its thread got as many answers by mail as email.budgets allows',
+      correspondent_budget: 'its sender got as many answers by mail as email.budgets allows',
+      repeated: 'the same words came more often than email.budgets allows',
+      backscatter_budget: 'nothing proves its author, and few answers go to such addresses',
+      reply_all_budget: 'as many answers to everybody went out as email.budgets allows',
     },
-  ],
-  [
-    'not_allowed',
-    {
-      code: 'not_allowed',
-      why: "the agent's access list does not let this sender speak to it",
-      fix: ({ message: { agent } }) => ({
-        text: `Change agents.${agent}.allow or agents.${agent}.deny if you want to hear the sender.`,
-      }),
-    },
-  ],
-  [
-    'blocked_by',
-    {
-      code: 'blocked_by',
-      why: 'the sender blocks the agent, and the gateway does not write to somebody who blocks it',
-      fix: () => ({ text: 'Only the sender can end it: they have to unblock the agent.' }),
-    },
-  ],
-  [
-    'dmarc_quarantine',
-    {
-      code: 'quarantined',
-      why: "nothing proves its author, and the DMARC policy of the author's domain asks for quarantine",
-      fix: () => ({
-        text: 'The sender has to mail with a DKIM signature or an SPF host of that domain. Name a server in front that checks mail in email.trust. For mail under p=reject email.trust.dmarc_reject decides.',
-      }),
-    },
-  ],
-  [
-    'hop_limit',
-    {
-      code: 'hop_limit',
-      why: 'agents have passed it on more often than limits.loop.max_hops allows',
-      fix: () => ({ text: 'Let the agents pass on less, or raise limits.loop.max_hops.' }),
-    },
-  ],
-  [
-    'loop_guard',
-    { code: 'loop_guard', why: 'the loop guard stopped it: it would go round in a circle', fix: () => loopFix },
-  ],
-  [
-    'not_addressed',
-    {
-      code: 'not_addressed',
-      why: 'the agent stands neither in To nor in Cc, as in a blind copy or a forwarded mail',
-      fix: () => ({ text: 'Set email.answer_bcc to true if agents should answer such mail.' }),
-    },
-  ],
-  [
-    'mass_mention',
-    {
-      code: 'mass_mention',
-      why: 'it addresses more people than activitypub.max_mentions, so nobody in particular',
-      fix: () => ({ text: 'Raise activitypub.max_mentions if agents should answer such posts.' }),
-    },
-  ],
-  ...[
-    ['thread_budget', 'its thread got as many answers by mail as email.budgets allows'],
-    ['correspondent_budget', 'its sender got as many answers by mail as email.budgets allows'],
-    ['repeated', 'the same words came more often than email.budgets allows'],
-    ['backscatter_budget', 'nothing proves its author, and few answers go to such addresses'],
-    ['reply_all_budget', 'as many answers to everybody went out as email.budgets allows'],
-  ].map(([flag = '', why = '']) => {
-    const fix = () => ({ text: 'Wait until the time of the budget is over, or raise it in email.budgets.' })
-    return [flag, { code: 'rate_limited', why, fix }] as const
+  ),
+  ...alike('automatic', () => ({ text: 'Nothing is wrong: no person waits for an answer.' }), {
+    own_mail: 'it is mail of this gateway that came back',
+    bounce_address: 'it came to the address for bounces, which only machines know',
+    bounce_hard: 'it reports that a mail of ours cannot arrive',
+    bounce_soft: 'it reports that a mail of ours comes late',
+    bounce: 'it is a report of a mail server',
+    delivery_delayed: 'it reports that a mail of ours comes late',
+    delivery_confirmed: 'it reports that a mail of ours has arrived',
+    feedback_report: 'it reports a complaint about mail of ours',
+    disposition_notice: 'it reports that somebody read a mail of ours',
+    calendar_reply: 'it is the answer of a calendar',
+    auto_reply: 'a program wrote it: it is an automatic reply',
+    silence_asked: 'it asks that no program answers it',
+    no_reply: 'nobody reads the mailbox that it comes from',
   }),
-  ...[
-    ['own_mail', 'it is mail of this gateway that came back'],
-    ['bounce_address', 'it came to the address for bounces, which only machines know'],
-    ['bounce_hard', 'it reports that a mail of ours cannot arrive'],
-    ['bounce_soft', 'it reports that a mail of ours comes late'],
-    ['bounce', 'it is a report of a mail server'],
-    ['delivery_delayed', 'it reports that a mail of ours comes late'],
-    ['delivery_confirmed', 'it reports that a mail of ours has arrived'],
-    ['feedback_report', 'it reports a complaint about mail of ours'],
-    ['disposition_notice', 'it reports that somebody read a mail of ours'],
-    ['calendar_reply', 'it is the answer of a calendar'],
-    ['auto_reply', 'a program wrote it: it is an automatic reply'],
-    ['silence_asked', 'it asks that no program answers it'],
-    ['no_reply', 'nobody reads the mailbox that it comes from'],
-  ].map(([flag = '', why = '']) => [flag, { code: 'automatic', why, fix: () => nothingWrong }] as const),
-  ...['list', 'bulk'].map(flag => {
-    const fix = () => ({
-      text: 'Set email.answer_lists to true if agents should answer proven authors who write by a list.',
-    })
-    return [flag, { code: 'automatic', why: 'it came by a list or as bulk mail', fix }] as const
+  ...alike(
+    'automatic',
+    () => ({ text: 'Set email.answer_lists to true if agents should answer proven authors who write by a list.' }),
+    { list: listed, bulk: listed },
+  ),
+  ...alike(
+    'unsafe',
+    () => ({ text: 'Look at it before you trust it. Limits for honest mail are in email.limits.' }),
+    Object.fromEntries(oddities.map(flag => [flag, `it is too odd for an agent (${flag})`])),
+  ),
+  ...alike('event', undefined, {
+    follow_request: 'it asks to follow the agent, and an operator decides',
+    follow_refused: 'it asks to follow the agent, and the gateway refuses that',
+    report: 'it is a report to moderators',
+    moved: 'it says that an account has moved',
+    unblocked: 'it says that the sender blocks the agent no longer',
+    readdressed: 'it says that a follower has a new inbox',
+    actor_update: 'it tells of a new profile',
+    unsubscribed: 'it ends mail that the agent writes unasked',
+    operator: 'it records what an operator did',
+    operator_notice: 'it told an operator what waits for them',
+    linked_copy: 'it is the copy of an answer for another address of the person',
+    link_notice: 'it told an address of a code',
+    post: 'it is what the agent posted of itself',
   }),
-  ...['mime_limits', 'duplicate_header', 'unparsable', 'parser_killed', 'signature_flood'].map(flag => {
-    const fix = () => ({ text: 'Look at it before you trust it. Limits for honest mail are in email.limits.' })
-    return [flag, { code: 'unsafe', why: `it is too odd for an agent (${flag})`, fix }] as const
-  }),
-  ...[
-    ['follow_request', 'it asks to follow the agent, and an operator decides'],
-    ['follow_refused', 'it asks to follow the agent, and the gateway refuses that'],
-    ['report', 'it is a report to moderators'],
-    ['moved', 'it says that an account has moved'],
-    ['unblocked', 'it says that the sender blocks the agent no longer'],
-    ['readdressed', 'it says that a follower has a new inbox'],
-    ['actor_update', 'it tells of a new profile'],
-    ['unsubscribed', 'it ends mail that the agent writes unasked'],
-    ['operator', 'it records what an operator did'],
-    ['operator_notice', 'it told an operator what waits for them'],
-    ['linked_copy', 'it is the copy of an answer for another address of the person'],
-    ['link_notice', 'it told an address of a code'],
-    ['post', 'it is what the agent posted of itself'],
-  ].map(([flag = '', why = '']) => [flag, { code: 'event', why }] as const),
-]
+}
+
+export const keptCases = Object.entries(cases)
+
+/** Flags that differ in the words alone. */
+function alike(code: string, fix: KeptCase['fix'], whys: Readonly<Record<string, string>>): Record<string, KeptCase> {
+  return Object.fromEntries(Object.entries(whys).map(([flag, why]) => [flag, { code, why, ...(fix && { fix }) }]))
+}
 
 /** Messages that never had a turn. */
 export const keptMessage: Rule<WhyFacts> = facts => {

@@ -1,6 +1,6 @@
 import type { Refusal } from '@postern/core'
 import type { Fix, Reason, Rule } from '../reason.ts'
-import { causeOf, quoteLine, sayTime } from '../words.ts'
+import { causeOf, quoteLine, sayTime } from '../reason.ts'
 
 /** Something that was refused, and the moment. */
 interface RefusedFacts {

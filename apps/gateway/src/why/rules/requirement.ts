@@ -1,6 +1,6 @@
 import type { WhyFacts } from '../facts.ts'
 import type { Fix, Rule } from '../reason.ts'
-import { sayTime } from '../words.ts'
+import { sayTime } from '../reason.ts'
 
 type Requirement = WhyFacts['requirements'][number]
 

@@ -1,6 +1,6 @@
 import type { WhyAgent, WhyFacts } from '../facts.ts'
 import type { Evidence, Fix, Reason, Rule } from '../reason.ts'
-import { causeOf, sayCount, saySpan, sayTime } from '../words.ts'
+import { causeOf, sayCount, saySpan, sayTime } from '../reason.ts'
 
 /** The turn, while it is open. */
 interface OpenTurn {

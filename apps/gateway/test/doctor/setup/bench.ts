@@ -8,7 +8,7 @@ import { silentLog } from '@postern/testing'
 import { onTestFinished } from 'vitest'
 import { parseConfig } from '../../../src/config/read-config.ts'
 import type { DoctorDeps, Outside } from '../../../src/doctor/deps.ts'
-import { realMachine } from '../../../src/doctor/machine/facts.ts'
+import { realMachine } from '../../../src/doctor/machine-facts.ts'
 import { openOutside } from '../../../src/doctor/outside.ts'
 import { createPlatform } from '../../../src/platform/platform.ts'
 

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import type { CheckOutcome } from '../../../src/doctor/check.ts'
+import { findMissingNeed } from '../../../src/doctor/check.ts'
 import { installationChecks, machineChecks } from '../../../src/doctor/checks.ts'
 import type { DoctorDeps } from '../../../src/doctor/deps.ts'
-import { findMissingNeed } from '../../../src/doctor/needs.ts'
 
 /** One installation for a check: what is examined, and a word of what is said about it. */
 interface Scenario {
@@ -19,7 +19,7 @@ export const allChecks = [...machineChecks, ...installationChecks]
 export async function examine(id: string, deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
   const check = allChecks.find(each => each.id === id)
   if (!check) throw new Error(`there is no check ${id}`)
-  expect(await findMissingNeed(check.needs, deps)).toBeUndefined()
+  expect(await findMissingNeed(check, deps)).toBeUndefined()
   const found = await check.run(deps)
   return 'verdict' in found ? [found] : found
 }

@@ -1,9 +1,8 @@
+import { createHash } from 'node:crypto'
+import { createRequire } from 'node:module'
+import { createSigner, httpbis } from 'http-message-signatures'
 import type { SimActor } from '../actors/actor.ts'
 import type { SignatureScheme } from '../actors/persona.ts'
-import { computeContentDigest, computeDigest } from './digest.ts'
-import { signCavage } from './sign-cavage.ts'
-import { signRfc9421 } from './sign-rfc9421.ts'
-import type { DraftRequest, UnsignedRequest } from './unsigned-request.ts'
 
 export const activityMediaType = 'application/activity+json'
 /** Returns the header fields with those of the signature. */
@@ -40,4 +39,136 @@ export async function signDraft(
 ): Promise<Record<string, string>> {
   const key = keyPem ?? (await signer.key()).privatePem
   return schemes[signer.persona.speaks].sign({ ...draft, headers: draftHeaders(draft, signer), signer, key })
+}
+
+const signedFields = {
+  GET: ['(request-target)', 'host', 'date'],
+  POST: ['(request-target)', 'host', 'date', 'digest', 'content-type'],
+} as const
+
+/** Adds the `Signature` of draft-cavage-http-signatures, made by `http-signature`. */
+async function signCavage(request: UnsignedRequest): Promise<Record<string, string>> {
+  const headers = { ...request.headers }
+  const { pathname, search } = new URL(request.url)
+  const { keyId, persona } = request.signer
+  loadHttpSignature().signRequest(
+    {
+      method: request.method,
+      path: pathname + search,
+      getHeader: name => headers[name.toLowerCase()],
+      setHeader: (name, value) => {
+        headers[name.toLowerCase()] = value
+      },
+    },
+    {
+      key: request.key,
+      keyId,
+      algorithm: 'rsa-sha256',
+      headers: signedFields[request.method],
+      authorizationHeaderName: 'signature',
+    },
+  )
+  // The library knows no `hs2019`; the parameter itself is not signed.
+  const signature = headers.signature?.replace('algorithm="rsa-sha256"', `algorithm="${persona.algorithm}"`) ?? ''
+  return { ...headers, signature }
+}
+
+/** What Mastodon covers and asks of others, by method. */
+export const coveredComponents = {
+  GET: ['@method', '@target-uri'],
+  POST: ['@method', '@target-uri', 'content-digest'],
+} as const
+
+export const rsaAlgorithm = 'rsa-v1_5-sha256'
+
+/** Adds `Signature-Input` and `Signature` of RFC 9421 in Mastodon's profile, made by `http-message-signatures`. */
+async function signRfc9421(request: UnsignedRequest): Promise<Record<string, string>> {
+  const { method, url, at, key, signer } = request
+  const signed = await httpbis.signMessage(
+    {
+      key: createSigner(key, rsaAlgorithm, signer.keyId),
+      name: 'sig1',
+      fields: [...coveredComponents[method]],
+      params: ['created', 'keyid'],
+      paramValues: { created: new Date(at) },
+    },
+    { method, url, headers: { ...request.headers } },
+  )
+  return lowerNames(signed.headers)
+}
+
+function lowerNames(headers: Readonly<Record<string, string | string[]>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]))
+}
+
+/** What `http-signature` 1.4.0 offers of draft-cavage-http-signatures; it ships no types. */
+interface HttpSignatureLibrary {
+  signRequest(
+    request: SignableRequest,
+    options: {
+      readonly key: string
+      readonly keyId: string
+      readonly algorithm: string
+      readonly headers: readonly string[]
+      readonly authorizationHeaderName: string
+    },
+  ): boolean
+  parseRequest(
+    request: {
+      readonly method: string
+      readonly url: string
+      readonly headers: Readonly<Record<string, string | undefined>>
+    },
+    options: { readonly headers: readonly string[]; readonly clockSkew: number },
+  ): ParsedSignature
+  verifySignature(parsed: ParsedSignature, publicKeyPem: string): boolean
+}
+
+/** The part of `http.ClientRequest` that the library's signer touches. */
+interface SignableRequest {
+  readonly method: string
+  readonly path: string
+  getHeader(name: string): string | undefined
+  setHeader(name: string, value: string): void
+}
+
+interface ParsedSignature {
+  readonly params: { readonly keyId: string; readonly headers: readonly string[] }
+}
+
+const require = createRequire(import.meta.url)
+
+/** Loaded at the first signature: its key parser takes its time, and a world should open at once. */
+export function loadHttpSignature(): HttpSignatureLibrary {
+  return require('http-signature') as HttpSignatureLibrary
+}
+
+export interface DraftRequest {
+  readonly method: 'GET' | 'POST'
+  readonly url: string
+  readonly body?: Uint8Array | undefined
+  /** Milliseconds since the epoch, for `Date` and `created`. */
+  readonly at: number
+}
+
+/** A request that its signer's server has begun to write. */
+interface UnsignedRequest extends DraftRequest {
+  readonly headers: Readonly<Record<string, string>>
+  readonly signer: SimActor
+  /** PEM; may be another key than the signer's. */
+  readonly key: string
+}
+
+/** `SHA-256=…`, the `Digest` of RFC 3230 as the fediverse writes it. */
+export function computeDigest(body: Uint8Array): string {
+  return `SHA-256=${sha256(body)}`
+}
+
+/** `sha-256=:…:`, the `Content-Digest` of RFC 9530. */
+export function computeContentDigest(body: Uint8Array): string {
+  return `sha-256=:${sha256(body)}:`
+}
+
+function sha256(body: Uint8Array): string {
+  return createHash('sha256').update(body).digest('base64')
 }

@@ -1,16 +1,10 @@
+import type { SignatureParameters } from 'http-message-signatures'
+import { createVerifier, httpbis } from 'http-message-signatures'
 import type { SimRequest } from '../../net/loopback-server.ts'
-import type { FetchActorDocument, FoundKey } from '../actors/find-key.ts'
-import { findKey } from '../actors/find-key.ts'
 import type { HostPlan, SignatureScheme } from '../actors/persona.ts'
-import { checkName } from '../actors/recipient.ts'
-import type { FlatHeaders, SignatureChecks, VerifySignature } from './checks.ts'
-import { verifyCavage } from './verify-cavage.ts'
-import { verifyRfc9421 } from './verify-rfc9421.ts'
-
-const schemes: Readonly<Record<SignatureScheme, VerifySignature>> = {
-  'draft-cavage': verifyCavage,
-  rfc9421: verifyRfc9421,
-}
+import type { FetchActorDocument, FoundKey } from '../actors/recipient.ts'
+import { checkName, findKey } from '../actors/recipient.ts'
+import { computeContentDigest, computeDigest, coveredComponents, loadHttpSignature, rsaAlgorithm } from './sign.ts'
 
 /** The checks of each server, which remembers keys or not. */
 export function createChecks(
@@ -57,4 +51,88 @@ function flattenHeaders({ headers }: SimRequest): FlatHeaders {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
   )
+}
+
+const requiredFields = {
+  GET: ['(request-target)', 'host', 'date'],
+  POST: ['(request-target)', 'host', 'date', 'digest'],
+} as const
+
+/** draft-cavage-http-signatures, checked by `http-signature`. */
+const verifyCavage: VerifySignature = async (request, fields, { now, findKey }) => {
+  const method = request.method === 'POST' ? 'POST' : 'GET'
+  // Peers call RSA with SHA-256 `hs2019` too; the library does not know the name.
+  const signature = fields.signature?.replace('algorithm="hs2019"', 'algorithm="rsa-sha256"')
+  const headers = { ...fields, signature: signature || undefined, authorization: undefined }
+  const parsed = loadHttpSignature().parseRequest(
+    { method: request.method, url: request.target, headers },
+    { headers: requiredFields[method], clockSkew: Number.MAX_SAFE_INTEGER },
+  )
+  checkAge(Date.parse(fields.date ?? ''), now())
+  if (method === 'POST' && fields.digest !== computeDigest(request.body)) throw new Error('the digest does not match')
+  const { owner, publicKeyPem } = await findKey(parsed.params.keyId)
+  if (!loadHttpSignature().verifySignature(parsed, publicKeyPem)) throw new Error('the signature does not verify')
+  return owner
+}
+
+/** RFC 9421 in Mastodon's profile, checked by `http-message-signatures`. */
+const verifyRfc9421: VerifySignature = async (request, fields, { now, findKey }) => {
+  const method = request.method === 'POST' ? 'POST' : 'GET'
+  if (method === 'POST' && fields['content-digest'] !== computeContentDigest(request.body)) {
+    throw new Error('the digest does not match')
+  }
+  const found: FoundKey[] = []
+  const holds = await httpbis.verifyMessage(
+    {
+      requiredParams: ['created', 'keyid'],
+      requiredFields: [...coveredComponents[method]],
+      // The world has a clock of its own.
+      notAfter: Number.MAX_SAFE_INTEGER,
+      async keyLookup({ keyid = '', created }: SignatureParameters) {
+        checkAge(created?.getTime() ?? Number.NaN, now())
+        const key = await findKey(keyid)
+        found.push(key)
+        return { id: keyid, algs: [rsaAlgorithm], verify: createVerifier(key.publicKeyPem, rsaAlgorithm) }
+      },
+    },
+    describeRequest(request, fields),
+  )
+  const [key, ...more] = found
+  if (more.length > 0) throw new Error('there is more than one signature')
+  if (!key || !holds) throw new Error('the signature does not verify')
+  return key.owner
+}
+
+function describeRequest({ method, host, target }: SimRequest, fields: FlatHeaders) {
+  const headers = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, value ?? '']))
+  return { method, url: `https://${host}${target}`, headers }
+}
+
+const schemes: Readonly<Record<SignatureScheme, VerifySignature>> = {
+  'draft-cavage': verifyCavage,
+  rfc9421: verifyRfc9421,
+}
+
+/** What one server needs to know who signed a request. */
+export interface SignatureChecks {
+  readonly now: () => number
+  readonly reads: readonly SignatureScheme[]
+  /** @throws Error with the reason */
+  findKey(keyId: string): Promise<FoundKey>
+  /** That WebFinger knows this actor, where the server wants to know. @throws Error with the reason */
+  checkReader(actor: string): Promise<void>
+}
+
+/** Header fields with one value each. */
+type FlatHeaders = Readonly<Partial<Record<string, string>>>
+
+/** @returns the actor whose key fits. @throws Error with the reason */
+type VerifySignature = (request: SimRequest, headers: FlatHeaders, checks: SignatureChecks) => Promise<string>
+
+const dateWindowMs = 12 * 3_600_000
+
+/** The twelve hours that Mastodon gives a signature. @throws Error */
+function checkAge(at: number, now: number): void {
+  const age = Math.abs(now - at)
+  if (!(age <= dateWindowMs)) throw new Error(`the date is ${age} ms away`)
 }

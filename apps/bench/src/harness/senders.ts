@@ -1,0 +1,110 @@
+import type { ServerProcess } from '../servers/process.ts'
+import { startServer } from '../servers/process.ts'
+import type { Figure, ProbeOptions } from './figure.ts'
+import { median, settleServer } from './measure.ts'
+
+/** A server that sends when it is ordered to. */
+export interface SendingServer {
+  readonly name: string
+  readonly note: string
+  readonly entry: URL
+  /** More of its setup. */
+  readonly more?: Readonly<Record<string, unknown>>
+  readonly nodeFlags?: readonly string[]
+  readonly needs?: readonly URL[]
+  /** Least ratio of what ours sends a second to what it does. */
+  readonly aim?: number
+}
+
+interface SenderRace {
+  readonly title: string
+  /** What is sent: `mails`. */
+  readonly what: string
+  /** Ours comes first. */
+  readonly senders: readonly SendingServer[]
+  /** The file of the server that takes all that is sent, in a process of its own on loopback. */
+  readonly sink: URL
+  /** Of every sender, beside the port of the sink. */
+  readonly setup?: Readonly<Record<string, unknown>>
+  readonly warmUps: number
+  readonly rounds: number
+  /** What one order sends. */
+  readonly count: number
+  /** An order that was never given before. */
+  nextOrder(): unknown
+}
+
+interface Cost {
+  readonly perSecond: number
+  /** CPU time of one of what is sent. */
+  readonly cpuMicros: number
+}
+
+/** Measures the senders by turns, each with orders of its own. */
+export async function raceSenders(race: SenderRace, { cores, progress }: ProbeOptions): Promise<readonly Figure[]> {
+  const { title, senders, warmUps, rounds } = race
+  const sink = await startServer({ entry: race.sink, setup: {}, core: cores?.load })
+  const running: { readonly server: ServerProcess; readonly costs: Cost[] }[] = []
+  try {
+    for (const { entry, more, nodeFlags } of senders) {
+      progress(`${title.toLowerCase()}: warming up`)
+      const setup = { ...race.setup, ...more, port: sink.port }
+      const server = await startServer({ entry, setup, nodeFlags, core: cores?.server })
+      running.push({ server, costs: [] })
+      for (let round = 0; round < warmUps; round++) await sendOrder(server, sink, race)
+    }
+    for (let round = 1; round <= rounds; round++) {
+      progress(`${title.toLowerCase()}: round ${round} of ${rounds}`)
+      for (const { server, costs } of round % 2 === 0 ? running : running.toReversed()) {
+        costs.push(await sendOrder(server, sink, race))
+      }
+    }
+  } finally {
+    await Promise.all([...running.map(({ server }) => server.stop()), sink.stop()])
+  }
+  const ours = running[0]?.costs ?? []
+  return senders.map((sender, index) =>
+    toFigure(race, sender, running[index]?.costs ?? [], index > 0 ? ours : undefined),
+  )
+}
+
+async function sendOrder(
+  server: ServerProcess,
+  sink: ServerProcess,
+  { what, count, nextOrder }: SenderRace,
+): Promise<Cost> {
+  const arrivedBefore = (await sink.sample()).handled
+  const before = await server.sample()
+  const begun = performance.now()
+  await server.work(nextOrder())
+  const seconds = (performance.now() - begun) / 1000
+  const { cpu } = await settleServer(server, before.handled + count)
+  const arrived = (await sink.sample()).handled - arrivedBefore
+  if (arrived !== count) throw new Error(`${arrived} of ${count} ${what} arrived`)
+  return { perSecond: count / seconds, cpuMicros: (cpu - before.cpu) / count }
+}
+
+function toFigure(
+  { title, what }: SenderRace,
+  { name, note, aim }: SendingServer,
+  costs: readonly Cost[],
+  ours: readonly Cost[] | undefined,
+): Figure {
+  const cpu = median(costs.map(({ cpuMicros }) => cpuMicros)).toFixed(0)
+  const ratioOf = (pick: (cost: Cost, own: Cost) => number) =>
+    median(costs.map((cost, round) => pick(cost, ours?.[round] ?? cost)))
+  const cpuRatio = ours ? `, ${ratioOf((cost, own) => cost.cpuMicros / own.cpuMicros).toFixed(2)} times ours` : ''
+  return {
+    case: title,
+    name,
+    note: `${note}; ${cpu} µs of CPU time each${cpuRatio}`,
+    value: median(costs.map(({ perSecond }) => perSecond)),
+    unit: `${what}/s`,
+    ...(ours && {
+      beside: median(ours.map(({ perSecond }) => perSecond)),
+      ratio: ratioOf((cost, own) => own.perSecond / cost.perSecond),
+      against: 'ours ÷ it',
+    }),
+    ...(aim !== undefined && { aim: { atLeast: aim } }),
+  }
+}

@@ -1,0 +1,115 @@
+import type { Verdict } from '../../checks/finding.ts'
+import { failure, ok, warning } from '../../checks/finding.ts'
+import { noTrustedProxy, trustsNoProxy } from '../../config/trusted-proxies.ts'
+import { untrustedProxyFix } from '../../http/unknown-proxies.ts'
+import type { Check, CheckOutcome, MachineCheck } from '../check.ts'
+import { about, describeError, skip, toFailure } from '../check.ts'
+import type { DoctorDeps } from '../deps.ts'
+import { requireOpened } from '../deps.ts'
+
+/** What is told where there is no gateway to ask. */
+export const gatewayOpenChecks: readonly MachineCheck[] = [
+  {
+    id: 'gateway.opens',
+    what: 'The gateway opens: its store, its agents and its channels.',
+    fix: 'Follow the message; until then most other checks do not run.',
+    run: ({ configFaults, openFaults }) => {
+      if (configFaults.length > 0) return skip('gateway', 'the configuration has faults; see configuration.valid')
+      return openFaults.length === 0 ? about('gateway', ok('the gateway can be opened')) : openFaults.map(toFailure)
+    },
+  },
+]
+
+/** Whether it runs, takes work, and knows its clients. */
+export const gatewayChecks: readonly Check[] = [
+  {
+    id: 'gateway.running',
+    what: 'A gateway is running on the data folder.',
+    fix: 'Start it with `postern start`, or with `npm start` for dev mode.',
+    run: ({ isRunning }) =>
+      about(
+        'gateway',
+        isRunning
+          ? ok('the gateway is running')
+          : warning(
+              'no gateway is running on this data directory',
+              'Start it with "postern start" (or "npm start" for dev mode).',
+            ),
+      ),
+  },
+  {
+    id: 'gateway.writes',
+    what: 'The store takes writes.',
+    fix: 'Free space on the disk, or look after the database server.',
+    needs: ['gateway'],
+    run: async deps => about('store', await judgeWrites(deps)),
+  },
+  {
+    id: 'gateway.operator_api',
+    what: 'The gateway answers at its port, and its operator API asks for the token.',
+    fix: 'Let nothing else listen on the port, and no proxy add the token.',
+    needs: ['gateway', 'running'],
+    run: checkOperatorApi,
+  },
+  {
+    id: 'gateway.proxies',
+    what: 'The proxy that ends TLS is one of `network.trusted_proxies`, so that the gateway can tell its clients apart.',
+    fix: 'Add the address of the proxy to `network.trusted_proxies`.',
+    needs: ['gateway'],
+    run: deps => about('network.trusted_proxies', judgeProxies(deps)),
+  },
+]
+
+const path = '/operator/api/keys'
+
+/** Whether the API that reads and decides everything asks for the token, and takes it. */
+async function checkOperatorApi(deps: DoctorDeps): Promise<CheckOutcome> {
+  const { listening, operatorToken } = requireOpened(deps)
+  const [http] = listening
+  if (!http) return skip(path, 'no gateway is running')
+  const url = `http://${deps.config.listen.host === '::1' ? '[::1]' : '127.0.0.1'}:${http.port}${path}`
+  try {
+    const [without, withToken] = await Promise.all([
+      askStatus(url, {}),
+      askStatus(url, { authorization: `Bearer ${operatorToken}` }),
+    ])
+    if (without !== 401)
+      return about(
+        path,
+        failure(
+          `the operator's API answers ${without} to somebody without a token`,
+          'Let nothing else listen on the port of the gateway, and no proxy add the token.',
+        ),
+      )
+    return withToken === 200
+      ? about(path, ok("the operator's API asks for its token, and takes it"))
+      : about(path, failure(`the operator's API answers ${withToken} to its token`, 'Restart the gateway.'))
+  } catch (error) {
+    const message = `the gateway does not answer at its own port: ${describeError(error)}`
+    return about(path, failure(message, 'Look into the log of the gateway.'))
+  }
+}
+
+async function askStatus(url: string, headers: Readonly<Record<string, string>>): Promise<number> {
+  const answer = await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(5_000) })
+  await answer.body?.cancel()
+  return answer.status
+}
+
+async function judgeWrites(deps: DoctorDeps): Promise<Verdict> {
+  try {
+    await requireOpened(deps).store.checkWrites()
+    return ok('the store takes writes')
+  } catch (error) {
+    const fix = 'Free space on the disk, or look after the database server.'
+    return failure(`the store takes no writes: ${describeError(error)}`, fix)
+  }
+}
+
+function judgeProxies(deps: DoctorDeps): Verdict {
+  const unknown = requireOpened(deps).listUnknownProxies()
+  if (unknown.length > 0)
+    return warning(`forwarded requests come from ${unknown.join(', ')}, which is not trusted`, untrustedProxyFix)
+  if (trustsNoProxy(deps.config)) return warning(noTrustedProxy.message, noTrustedProxy.fix)
+  return ok('the clients behind the proxy are told apart')
+}
