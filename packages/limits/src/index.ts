@@ -1,3 +1,4 @@
+export { createExpiringMap, createSingleFlight, memoize } from './caches.ts'
 export type { RateLimit, ResponseSemaphore } from './limits.ts'
 export {
   createByteBudget,

@@ -1,5 +1,5 @@
 import type { AgentDirectory, Json, Platform } from '@postern/core'
-import { createExpiringMap, createSharedWork } from '../cache/cache.ts'
+import { createExpiringMap, createSingleFlight } from '@postern/limits'
 import { activityJson, findHost } from '../format/document.ts'
 import type { KeyPairs } from '../keys/key-generations.ts'
 import type { ActorKeys, SendSigned } from '../keys/signing.ts'
@@ -60,7 +60,7 @@ function addressTo(peer: string | undefined, update: JsonMembers): JsonMembers {
 
 export function createKeyIntroductions({ agents, platform, send, gateway }: KeyIntroductionDeps): KeyIntroductions {
   const told = createExpiringMap<true>(maxHosts, () => platform.now())
-  const share = createSharedWork<void>()
+  const share = createSingleFlight<void>()
   const nameOf = (to: Recipient, { request }: ActorKeys) => `${request.id} ${placeOf(to)}`
 
   async function tell(to: Recipient, keys: ActorKeys): Promise<void> {

@@ -1,6 +1,6 @@
 import type { BackgroundEntry, Part, Platform, RelationStore, Store, Turn } from '@postern/core'
 import { isoTime, Rejection, Unavailable, Undeliverable } from '@postern/core'
-import { createExpiringMap } from '../cache/cache.ts'
+import { createExpiringMap } from '@postern/limits'
 import type { Iri } from '../format/document.ts'
 import { findHost, parseIri } from '../format/document.ts'
 import type { ReplyTarget } from '../format/own-posts.ts'

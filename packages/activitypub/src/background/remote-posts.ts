@@ -1,7 +1,6 @@
 import type { Part } from '@postern/core'
 import { Rejection, Unavailable, Undeliverable } from '@postern/core'
-import { createRateLimit } from '@postern/limits'
-import { createExpiringMap, createSharedWork } from '../cache/cache.ts'
+import { createExpiringMap, createRateLimit, createSingleFlight } from '@postern/limits'
 import type { Iri, JsonObject } from '../format/document.ts'
 import { asObject, checkPost, idOf, idsOf, isOnOrigin, isReadablePost, parseIri, textOf } from '../format/document.ts'
 import { isOpen, readVisibility } from '../format/own-posts.ts'
@@ -42,7 +41,7 @@ export function createRemotePosts({ fetchDocument, isBlocked, now }: RemotePostD
   const missing = createExpiringMap<Found>(maxHosts, now)
   const down = createExpiringMap<true>(maxHosts, now)
   const askedAt = new Map<string, number>()
-  const share = createSharedWork<Found>()
+  const share = createSingleFlight<Found>()
   const runInHostQueue = createHostQueues(maxWaiting)
   const perHost = createRateLimit({ perMinute: ceilings.perHost }, now)
   const inAll = createRateLimit({ perMinute: ceilings.inAll }, now)

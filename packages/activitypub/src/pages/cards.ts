@@ -1,5 +1,5 @@
 import type { AgentDirectory, AgentProfile, CurrentMessage, LookupStore, Part, ShowRequirement } from '@postern/core'
-import { memoize } from '../cache/cache.ts'
+import { memoize } from '@postern/limits'
 import type { JsonObject } from '../format/document.ts'
 import { asObject, findWebAddress, listOf, textOf } from '../format/document.ts'
 import { isOpen, readReplyTarget } from '../format/own-posts.ts'

@@ -1,8 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { Part, ProofKey } from '@postern/core'
 import { isHostLength, parseUrl, Rejection, toAsciiDomain, toProofKey, Unavailable, Undeliverable } from '@postern/core'
-import { createRateLimit } from '@postern/limits'
-import { createExpiringMap, createSharedWork } from '../cache/cache.ts'
+import { createExpiringMap, createRateLimit, createSingleFlight } from '@postern/limits'
 import type { ActivityPubConfig } from '../config.ts'
 import type { Iri, JsonObject } from '../format/document.ts'
 import {
@@ -54,7 +53,7 @@ export function createActorCache({ fetchDocument, now }: LookUpDeps): RemoteActo
   // A cache of its own, so that unknown names cannot crowd out the actors that write to us.
   const refused = createExpiringMap<Refused>(maxActors, now)
   const refetched = createExpiringMap<true>(maxActors, now)
-  const share = createSharedWork<Found>()
+  const share = createSingleFlight<Found>()
   const countLookUp = limitLookUps(ceilings, now)
 
   /** A failed look does not push out what is known: a forged signature must not lock the honest actor out. */

@@ -1,7 +1,7 @@
 import type { FetchAnswer, Platform } from '@postern/core'
 import { parseUrl, Unavailable, Undeliverable } from '@postern/core'
 import { parseBoundedJson, parseRetryAfter } from '@postern/http'
-import { createExpiringMap } from '../cache/cache.ts'
+import { createExpiringMap } from '@postern/limits'
 import type { Activity, Iri, JsonObject } from '../format/document.ts'
 import {
   activityAccept,

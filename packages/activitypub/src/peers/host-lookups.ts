@@ -1,8 +1,7 @@
 import type { Address, FetchAnswer, Platform } from '@postern/core'
 import { formatAddress, parseAddress, parseUrl, Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { parseBoundedJson, parseMediaType } from '@postern/http'
-import { createRateLimit } from '@postern/limits'
-import { createExpiringMap, createSharedWork } from '../cache/cache.ts'
+import { createExpiringMap, createRateLimit, createSingleFlight } from '@postern/limits'
 import { activityJson, asObject, findHost, listOf, parseIri, textOf } from '../format/document.ts'
 import type { IsBlocked, RemoteActor, RemoteActors } from './actors.ts'
 import { isBlockedAddress } from './actors.ts'
@@ -44,7 +43,7 @@ export function createHandles(deps: NameLookupDeps): Handles {
   const lookup = createNameLookup(deps)
   const confirmed = createExpiringMap<Named>(maxNames, now)
   const resolved = createExpiringMap<string>(maxNames, now)
-  const share = createSharedWork<Named>()
+  const share = createSingleFlight<Named>()
 
   async function name(actor: RemoteActor): Promise<Named> {
     const known = confirmed.get(actor.id)
@@ -229,7 +228,7 @@ interface Learnt {
 
 export function createPeerLimits({ fetch, now }: Pick<Platform, 'fetch' | 'now'>): PeerLimits {
   const known = createExpiringMap<number>(maxHosts, now)
-  const share = createSharedWork<void>()
+  const share = createSingleFlight<void>()
 
   function openHost(): GetJson {
     const deadline = now() + limitsTotalMs

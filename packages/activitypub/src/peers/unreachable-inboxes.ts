@@ -1,7 +1,6 @@
 import type { Platform, RelationStore, WithdrawalStore } from '@postern/core'
 import { Rejection, Unavailable, Undeliverable } from '@postern/core'
-import { createRateLimit } from '@postern/limits'
-import { createExpiringMap, createSharedWork } from '../cache/cache.ts'
+import { createExpiringMap, createRateLimit, createSingleFlight } from '@postern/limits'
 import { parseIri } from '../format/document.ts'
 import type { DeliveryTarget, FollowerTarget } from '../format/own-posts.ts'
 import type { FetchDocument } from './actors.ts'
@@ -108,7 +107,7 @@ export function createDeletedActors({ fetchDocument, store, platform }: DeletedA
   /** Since when there is no such actor; ms. */
   const missing = createExpiringMap<number>(maxPeers, now)
   const perHost = createRateLimit({ perMinute: asksPerHost, maxKeys: maxPeers }, now)
-  const share = createSharedWork<void>()
+  const share = createSingleFlight<void>()
 
   async function ask(peer: string): Promise<void> {
     if (asked.get(peer)) return

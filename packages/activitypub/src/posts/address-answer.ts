@@ -9,7 +9,7 @@ import type {
   ShowRequirement,
 } from '@postern/core'
 import { hasRequirements, isFinalHop, presentResponse } from '@postern/core'
-import { memoize } from '../cache/cache.ts'
+import { memoize } from '@postern/limits'
 import type { DeliveryPlace, DeliveryTarget, Rendering, ReplyTarget } from '../format/own-posts.ts'
 import {
   activityIri,

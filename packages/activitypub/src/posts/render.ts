@@ -1,6 +1,6 @@
 import type { Delivery, Json, NormalizedResponse, Part, ShowRequirement } from '@postern/core'
 import { Undeliverable } from '@postern/core'
-import { createExpiringMap } from '../cache/cache.ts'
+import { createExpiringMap } from '@postern/limits'
 import { activityStreams, findWebAddress, publicCollection } from '../format/document.ts'
 import type { DeliveryTarget, Rendering, ReplyTarget, Revision } from '../format/own-posts.ts'
 import {

@@ -1,7 +1,7 @@
 import type { NormalizedResponse, Part, ResponseStatus, TextPart } from '@postern/core'
 import { decodeEntities, escapeHtml, formatAddress, parseAddress } from '@postern/core'
+import { memoize } from '@postern/limits'
 import { markdownToPostHtml } from '@postern/markup/markdown'
-import { memoize } from '../cache/cache.ts'
 import { findWebAddress } from '../format/document.ts'
 import { sanitizeHtml } from '../html/sanitize.ts'
 

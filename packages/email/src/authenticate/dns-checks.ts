@@ -1,6 +1,7 @@
 import type { DnsResolver, OnceStore, Platform } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { lazy } from '@postern/core/lazy'
+import { createExpiringMap } from '@postern/limits'
 import type { MailLimits } from '../config/limits.ts'
 import { parseSignature } from '../dkim/signature.ts'
 import type { TxtAnswer } from '../dkim/verify.ts'
@@ -35,35 +36,28 @@ const [maxRecords, maxAnswerChars] = [100, 64 * 1024]
 /** Questions in sequence share one time budget of so many timeouts, instead of one for each. */
 const timeoutsPerBudget = 3
 
-interface Cached {
-  readonly answer: Promise<unknown>
-  until: number
-}
-
 /**
  * The resolver as mail needs it: every question ends in time, answers are bounded and remembered for a minute, failures are
  * not. Errors carry `code`; `ENOTFOUND` and `ENODATA` mean absent, everything else means trouble.
  */
 export function createMailDns(platform: Pick<Platform, 'resolveDns' | 'now' | 'sleep'>, limits: MailLimits): MailDns {
-  const cache = new Map<string, Cached>()
+  const cache = createExpiringMap<Promise<unknown>>(cacheEntries, () => platform.now())
 
   function ask(name: string, type: string): Promise<unknown> {
     const key = `${type} ${name.toLowerCase()}`
     const known = cache.get(key)
-    if (known && known.until > platform.now()) return known.answer
+    if (known) return known
     const answer = askOnce(platform, name, type, limits.dns_timeout_ms)
-    const entry = { answer, until: platform.now() + presentMs }
-    cache.delete(key)
-    cache.set(key, entry)
-    if (cache.size > cacheEntries) cache.delete(cache.keys().next().value ?? key)
+    cache.set(key, answer, presentMs)
     answer.catch(error => {
-      if (isAbsence(error)) entry.until = platform.now() + absentMs
-      else if (cache.get(key) === entry) cache.delete(key)
+      if (cache.get(key) !== answer) return
+      if (isAbsence(error)) cache.set(key, answer, absentMs)
+      else cache.delete(key)
     })
     return answer
   }
 
-  const isKnown = (name: string) => (cache.get(`TXT ${name.toLowerCase()}`)?.until ?? 0) > platform.now()
+  const isKnown = (name: string) => cache.get(`TXT ${name.toLowerCase()}`) !== undefined
   return {
     listKnown: names => new Set(names.filter(isKnown)),
     openBudget() {

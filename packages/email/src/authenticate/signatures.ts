@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import type { Platform } from '@postern/core'
 import { toAsciiDomain } from '@postern/core'
 import { lazy } from '@postern/core/lazy'
+import { createExpiringMap } from '@postern/limits'
 import type { DkimFault } from '../dkim/signature.ts'
 import type { SignatureReport } from '../dkim/verify.ts'
 import type { MailAddresses } from '../mail/header-values.ts'
@@ -265,7 +266,6 @@ interface ReplayRecipient {
 }
 
 interface Seen {
-  readonly since: number
   readonly agents: Set<string>
   unnamed: number
 }
@@ -274,15 +274,13 @@ const [maxSignatures, maxUnnamed] = [50_000, 20]
 
 /** One valid mail that others send on to many keeps its valid signature (DKIM replay). */
 export function createSignatureReplays({ now }: Pick<Platform, 'now'>): SignatureReplays {
-  const known = new Map<string, Seen>()
+  const known = createExpiringMap<Seen>(maxSignatures, now)
 
   function find(id: string): Seen {
     const seen = known.get(id)
-    if (seen && seen.since > now() - dayMs) return seen
-    const fresh: Seen = { since: now(), agents: new Set(), unnamed: 0 }
-    known.delete(id)
-    known.set(id, fresh)
-    if (known.size > maxSignatures) known.delete(known.keys().next().value ?? id)
+    if (seen) return seen
+    const fresh: Seen = { agents: new Set(), unnamed: 0 }
+    known.set(id, fresh, dayMs)
     return fresh
   }
 

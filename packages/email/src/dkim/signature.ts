@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { createPublicKey } from 'node:crypto'
 import { domainToASCII } from 'node:url'
+import { createExpiringMap } from '@postern/limits/caches'
 import type { HeaderField } from '../mail/scan.ts'
 
 /** A DKIM-Signature field (RFC 6376 §3.5). With a `fault` it cannot verify, whatever the message and the key are. */
@@ -313,14 +314,12 @@ const [maxKeptChars, maxKept] = [2048, 1000]
 
 /** `parseKeyRecord` that remembers the newest records: to import an RSA key takes longer than to verify with it. */
 export function createKeyReader(): typeof parseKeyRecord {
-  const kept = new Map<string, DkimKeyRecord | DkimKeyFault>()
+  const kept = createExpiringMap<DkimKeyRecord | DkimKeyFault>(maxKept)
   return text => {
     const known = kept.get(text)
     if (known) return known
     const record = parseKeyRecord(text)
-    if (text.length > maxKeptChars) return record
-    kept.set(text, record)
-    if (kept.size > maxKept) kept.delete(kept.keys().next().value ?? text)
+    if (text.length <= maxKeptChars) kept.set(text, record)
     return record
   }
 }

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { verify, X509Certificate } from 'node:crypto'
 import { parseUrl, Rejection, Unavailable } from '@postern/core'
+import { createExpiringMap } from '@postern/limits'
 import { z } from 'zod'
 import { refuseSignature } from '../webhook/proof.ts'
 import type { ProviderPlatform } from './provider.ts'
@@ -42,7 +43,7 @@ interface SnsVerifier {
 
 /** Nothing is fetched for a topic that is not configured, nor from anywhere but Amazon SNS in the region of the topic. */
 export function createSnsVerifier(topics: readonly string[], { fetch, now }: ProviderPlatform): SnsVerifier {
-  const keys = new Map<string, Promise<KeyObject>>()
+  const keys = createExpiringMap<Promise<KeyObject>>(maxKeys)
 
   async function fetchKey(url: string): Promise<KeyObject> {
     const { status, body } = await fetch(url, { maxBytes: 16 * 1024 })
@@ -55,7 +56,6 @@ export function createSnsVerifier(topics: readonly string[], { fetch, now }: Pro
     if (known) return known
     const key = fetchKey(url)
     keys.set(url, key)
-    if (keys.size > maxKeys) keys.delete(keys.keys().next().value ?? url)
     key.catch(() => keys.delete(url))
     return key
   }

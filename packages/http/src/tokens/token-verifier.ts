@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Platform, Store } from '@postern/core'
 import { Rejection } from '@postern/core'
+import { createExpiringMap } from '@postern/limits'
 import type { Credential, ScopedCaller, ScopeTable } from './credential.ts'
 import { ownerOf, ProofRejection, readGrant } from './credential.ts'
 import type { ProofRules } from './dpop.ts'
@@ -50,7 +51,7 @@ export function createTokenVerifier<Who extends ScopedCaller>(
   const { origin, platform, store } = deps
   const now = () => platform.now()
   const seen = createSingleUses(store, now)
-  const cache = createTokenCache<Who>(now)
+  const cache = createExpiringMap<KnownToken<Who>>(cacheLimits.entries, now)
   const toleranceSeconds = rules.clock_tolerance_seconds
   const trust: TokenTrust = { issuers: new Map(issuers.map(each => [each.config.issuer, each])), toleranceSeconds, now }
   const nonces = rules.dpop_nonce ? createDpopNonces(deps) : undefined
@@ -68,7 +69,7 @@ export function createTokenVerifier<Who extends ScopedCaller>(
     }
     if (require_dpop && boundTo === undefined) throw new ProofRejection('token is not bound to a key')
     if (single_use) return { ...known, useUp: () => takeTokenOnce(verified, seen, now()) }
-    cache.put(digest, expiresAt, known)
+    cache.set(digest, known, Math.min(expiresAt - now(), cacheLimits.lifeMs))
     return known
   }
 
@@ -87,8 +88,8 @@ export function createTokenVerifier<Who extends ScopedCaller>(
       throw new ProofRejection('token is bound to a key, and comes without DPoP proof')
     }
     const digest = hash('sha256', token)
-    const known = cache.find(digest)
-    return known ? admit(known) : verifyAnew(token, digest).then(fresh => admitFresh(fresh, admit))
+    const known = cache.get(digest)
+    return known?.isCurrent() ? admit(known) : verifyAnew(token, digest).then(fresh => admitFresh(fresh, admit))
   }
 }
 
@@ -113,32 +114,6 @@ interface KnownToken<Who> {
   readonly boundTo: string | undefined
   /** Whether the keys that verified it are still the present ones. */
   isCurrent(): boolean
-}
-
-interface TokenCache<Who> {
-  find(key: string): KnownToken<Who> | undefined
-  /** `expiresAt` in ms. */
-  put(key: string, expiresAt: number, known: KnownToken<Who>): void
-}
-
-/** A map keeps the order of insertion. A found entry moves to the end, and the oldest one is dropped first. */
-function createTokenCache<Who>(now: () => number): TokenCache<Who> {
-  const entries = new Map<string, { readonly known: KnownToken<Who>; readonly until: number }>()
-  return {
-    find(key) {
-      const entry = entries.get(key)
-      if (!entry) return undefined
-      entries.delete(key)
-      if (now() >= entry.until || !entry.known.isCurrent()) return undefined
-      entries.set(key, entry)
-      return entry.known
-    },
-    put(key, expiresAt, known) {
-      entries.set(key, { known, until: Math.min(expiresAt, now() + cacheLimits.lifeMs) })
-      const [oldest] = entries.size > cacheLimits.entries ? entries.keys() : []
-      if (oldest !== undefined) entries.delete(oldest)
-    },
-  }
 }
 
 /** Longest life of a single-use token, which the gateway remembers to its end. */

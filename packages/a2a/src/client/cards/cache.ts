@@ -1,4 +1,5 @@
 import type { LookupStore, Platform } from '@postern/core'
+import { createExpiringMap, createSingleFlight } from '@postern/limits'
 import type { A2aConfig } from '../../config.ts'
 import type { AgentInterface } from '../exchange/agent-interface.ts'
 import { openCallDeadline } from '../exchange/call-deadline.ts'
@@ -36,36 +37,32 @@ export function createCardCache({ config, platform, store }: CardCacheDeps): Car
   const allowed = new Set(allowed_origins)
   const isAllowedOrigin = (origin: string) => allowed.has(origin)
   const signedHosts = createSignedHosts(store, unsigned_hosts)
-  const known = new Map<string, { readonly agent: VerifiedAgent; readonly until: number }>()
-  const pending = new Map<string, Promise<VerifiedAgent>>()
+  const known = createExpiringMap<VerifiedAgent>(kept.entries, () => platform.now())
+  /** A caller that gives up does not stop the lookup for the others. */
+  const share = createSingleFlight<VerifiedAgent>()
 
-  /** Concurrent callers share one lookup. A caller that gives up does not stop it for the others. */
-  function resolveOnce(address: string): Promise<VerifiedAgent> {
+  async function resolve(address: string): Promise<VerifiedAgent> {
     const { signal, clear } = openCallDeadline(lookMs, undefined, platform)
-    const looking = resolve(address, signal).finally(() => {
+    try {
+      const found = await findCard(address, platform, signal)
+      const signedBy = await verifyCard(found, { platform, isAllowedOrigin }, signal)
+      const to = readInterface(found, isAllowedOrigin)
+      await signedHosts.hold(new URL(found.url).host, signedBy !== undefined)
+      return { to, card: found.url, signedBy }
+    } finally {
       clear()
-      pending.delete(address)
-    })
-    pending.set(address, looking)
-    return looking
-  }
-
-  async function resolve(address: string, signal: AbortSignal): Promise<VerifiedAgent> {
-    const found = await findCard(address, platform, signal)
-    const signedBy = await verifyCard(found, { platform, isAllowedOrigin }, signal)
-    const to = readInterface(found, isAllowedOrigin)
-    await signedHosts.hold(new URL(found.url).host, signedBy !== undefined)
-    return { to, card: found.url, signedBy }
+    }
   }
 
   return {
     async look(address, signal) {
       const before = known.get(address)
-      if (before && platform.now() < before.until) return before.agent
-      known.delete(address)
-      const agent = await waitFor(pending.get(address) ?? resolveOnce(address), signal)
-      if (known.size >= kept.entries) known.clear()
-      known.set(address, { agent, until: platform.now() + kept.ms })
+      if (before) return before
+      const agent = await waitFor(
+        share(address, () => resolve(address)),
+        signal,
+      )
+      known.set(address, agent, kept.ms)
       return agent
     },
   }

@@ -1,7 +1,10 @@
 import { hash } from 'node:crypto'
 
-/** Values for a limited time; the least recently used is forgotten first. It is a hint that may be lost. */
-export function createExpiringMap<Value>(maxKeys: number, now: () => number) {
+/**
+ * Values for a limited time, with a clock in ms; the least recently used is forgotten first. A plain `Map`, because lru-cache 11 takes its memory for all
+ * keys at the start: 7.7 MB for 12 caches of 10,000.
+ */
+export function createExpiringMap<Value>(maxKeys: number, now: () => number = () => 0) {
   const held = new Map<string, { readonly value: Value; readonly until: number }>()
   return {
     get(key: string): Value | undefined {
@@ -12,8 +15,8 @@ export function createExpiringMap<Value>(maxKeys: number, now: () => number) {
       held.set(key, entry)
       return entry.value
     },
-    /** Keeps `value` for `ms` from now. */
-    set(key: string, value: Value, ms: number): void {
+    /** Keeps `value` for `ms` from now; default: until others take its room. */
+    set(key: string, value: Value, ms = Number.POSITIVE_INFINITY): void {
       held.delete(key)
       held.set(key, { value, until: now() + ms })
       if (held.size > maxKeys) held.delete(held.keys().next().value as string)
@@ -25,7 +28,7 @@ export function createExpiringMap<Value>(maxKeys: number, now: () => number) {
 }
 
 /** Those who ask for one thing at the same time share one answer: runs `work`, or joins it when it is under way for this key already. */
-export function createSharedWork<Result>() {
+export function createSingleFlight<Result>() {
   const running = new Map<string, Promise<Result>>()
   return (key: string, work: () => Promise<Result>): Promise<Result> => {
     const underWay = running.get(key)
