@@ -229,7 +229,7 @@ function createTransaction(
 ): RunTransaction {
   const book = prepareQuery(
     db,
-    'INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value',
+    'INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name, shard) DO UPDATE SET value = counters.value + excluded.value',
   )
   const bookTotals = (totals: ReadonlyMap<CounterName, number>) => {
     for (const [name, by] of totals) if (by !== 0) book.run(name, by)

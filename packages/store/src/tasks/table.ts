@@ -40,7 +40,11 @@ export function createTaskTable(db: Database): TaskTable {
   )
   const setState = prepareQuery(db, 'UPDATE tasks SET state = ?, updated_at = ? WHERE id = ?')
   const remove = prepareQuery<{ owner: string }>(db, 'DELETE FROM tasks WHERE id = ? RETURNING owner')
-  const uncount = prepareQuery(db, 'UPDATE task_bytes SET tasks = tasks - 1 WHERE owner = ?')
+  const uncount = prepareQuery(
+    db,
+    `INSERT INTO task_bytes (owner, bytes, tasks) VALUES (?, 0, -1)
+     ON CONFLICT (owner, shard) DO UPDATE SET tasks = task_bytes.tasks + excluded.tasks`,
+  )
   const endCount = prepareQuery(db, endTaskTotal)
   const finish = prepareQuery<FinishedTask>(
     db,

@@ -3,6 +3,9 @@
  * surrogate pair; `readable_json` writes these as texts in columns have them (`values.ts`).
  */
 export const storeFunctions: readonly string[] = [
+  // Of the connection, as `formatShard` has set it.
+  `CREATE OR REPLACE FUNCTION own_shard() RETURNS bigint LANGUAGE sql STABLE AS
+     $$ SELECT coalesce(nullif(pg_catalog.current_setting('postern.shard', true), '')::bigint, 0) $$`,
   `CREATE OR REPLACE FUNCTION ascii_lower(words text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
      $$ SELECT pg_catalog.lower(words COLLATE "C") $$`,
   `CREATE OR REPLACE FUNCTION readable_json(doc text) RETURNS json LANGUAGE sql IMMUTABLE PARALLEL SAFE AS

@@ -3,6 +3,7 @@ import type { RecordKey, RecordQuota, RecordStore, StoredRecord } from '@postern
 import type { Database } from '../../engine/database.ts'
 import { formatJson, parseJson, prepareQuery } from '../../engine/database.ts'
 import type { StoreContext } from '../../engine/store-context.ts'
+import { endZeroTotals } from '../../engine/zero-totals.ts'
 import { createKeptDataTable } from './kept-data.ts'
 
 interface RecordRow {
@@ -54,7 +55,11 @@ export function createRecordStore({ db, write, now, scrub }: StoreContext): Owne
     put: (place, value) => write(() => void queries.put.run(...placed(place), formatJson(value))),
     remove: place => write(() => void queries.remove.run(...placed(place))),
     async removeOwner(owner) {
-      const removed = await write(() => queries.removeOwner.run(owner).changes)
+      const removed = await write(() => {
+        const { changes } = queries.removeOwner.run(owner)
+        if (changes > 0) queries.endKept.run(owner)
+        return changes
+      })
       scrub()
       return removed
     },
@@ -95,6 +100,7 @@ function prepareRecordQueries(db: Database) {
     ),
     remove: prepareQuery(db, `DELETE FROM records WHERE ${at}`),
     removeOwner: prepareQuery(db, 'DELETE FROM records WHERE owner = ?'),
+    endKept: prepareQuery(db, endZeroTotals('kept_data', ['records', 'bytes'])),
     list: prepareQuery<RecordRow>(
       db,
       `SELECT key, version, value FROM records WHERE kind = ? AND owner = ? AND ${isThere}
