@@ -1,6 +1,6 @@
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
-import { endZeroTotals } from '../engine/zero-totals.ts'
+import { endZeroTotals } from '../engine/totals/zero-totals.ts'
 
 /**
  * Takes out a thread of an owner's own, in which nothing is said any more, with its name and what agents remember of it. The threads of an owner's

@@ -1,5 +1,5 @@
 import type { Broadcast, ChannelName, PlannedDelivery, RelationKind, WorkStore } from '@postern/core'
-import { parseJson, prepareQuery } from '../engine/database.ts'
+import { parseJson, prepareQuery, readTogether } from '../engine/database.ts'
 import { refuseLostLease } from '../engine/lease.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { DeliveryTable } from './table.ts'
@@ -47,21 +47,32 @@ export function createBroadcasts(
     'SELECT 1 FROM deliveries WHERE broadcast = ? AND destination = ? AND (peer IS NULL OR peer = ?) LIMIT 1',
   )
   const isReached = (id: number, { to, peer }: PlannedDelivery) => findReached.get(id, to, peer ?? null) !== undefined
+  function listNew(id: number, planned: readonly PlannedDelivery[]): readonly PlannedDelivery[] {
+    const each = dedupe(planned)
+    const reached = readTogether(
+      db,
+      each.map(one => () => isReached(id, one)),
+    )
+    return each.filter((_, at) => !reached[at])
+  }
 
   return {
     leaseBroadcasts: ({ holder, limit, leaseMs }) =>
-      writeLightly(() => {
-        const due = findDue.all(now(), limit)
-        for (const { id } of due) claim.run(now() + leaseMs, holder, id)
-        return due.map(toBroadcast)
-      }),
+      writeLightly(
+        () => {
+          const due = findDue.all(now(), limit)
+          for (const { id } of due) claim.run(now() + leaseMs, holder, id)
+          return due.map(toBroadcast)
+        },
+        { touches: () => ['leases of broadcasts'] },
+      ),
     async expand({ id, agent, via }, planned, { after, isDone }) {
       const expand = await write(batch => {
         const cause = findOpen.get(id)
         // Somebody else has gone on with it, or the agent has taken back what it says.
         if (!cause || cause.after_id > after) return 0
         const { message, response_seq, thread_id: thread } = cause
-        const news = dedupe(planned).filter(each => !isReached(id, each))
+        const news = listNew(id, planned)
         const response = response_seq ?? undefined
         deliveries.queue(batch, news, { message, response, thread, agent, channel: via, now: now(), broadcast: id })
         if (isDone) end.run(after, now(), id)

@@ -1,7 +1,7 @@
 import type { Batch } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
-import { endZeroTotals } from './zero-totals.ts'
+import { endZeroTotals } from './totals/zero-totals.ts'
 
 /** How much was said in the tasks of each owner, and how many there are, as running totals: looking one up reads no task. */
 interface TaskBytes {

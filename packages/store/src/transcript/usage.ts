@@ -2,7 +2,7 @@ import { Rejection } from '@postern/core'
 import type { OwnerQuota } from '@postern/transcript'
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
-import { endZeroTotals } from '../engine/zero-totals.ts'
+import { endZeroTotals } from '../engine/totals/zero-totals.ts'
 
 /** Running totals, so that looking one up reads no thread. Synchronous: what writes runs inside a write. */
 export interface UsageTable {

@@ -19,6 +19,20 @@ export function toStatementError(failure: PostgresFailure): Error {
   return new StatementFailed(message, { cause })
 }
 
+/** What `must_hold` of `storeFunctions` raises. */
+export const interferenceCode = 'PST01'
+
+/** Beside it: a serialization failure, a deadlock, and no lock left at the server. */
+const interferences: ReadonlySet<string> = new Set([interferenceCode, '40001', '40P01', '53200'])
+
+/** Whether others were in the way of a transaction: it has left nothing, and may run again. */
+export function isInterference(error: unknown): boolean {
+  for (let each = error; each instanceof Error; each = each.cause) {
+    if (interferences.has(failureOf(each).code ?? '')) return true
+  }
+  return false
+}
+
 /** A server that is started again is there within seconds. */
 const retryAfter = 5
 

@@ -1,9 +1,9 @@
 import type { Json, Page } from '@postern/core'
 import type { RecordKey, RecordQuota, RecordStore, StoredRecord } from '@postern/transcript'
 import type { Database } from '../../engine/database.ts'
-import { formatJson, parseJson, prepareQuery } from '../../engine/database.ts'
+import { formatJson, parseJson, prepareQuery, rowLocksOf } from '../../engine/database.ts'
 import type { StoreContext } from '../../engine/store-context.ts'
-import { endZeroTotals } from '../../engine/zero-totals.ts'
+import { endZeroTotals } from '../../engine/totals/zero-totals.ts'
 import { createKeptDataTable } from './kept-data.ts'
 
 interface RecordRow {
@@ -35,25 +35,32 @@ export function createRecordStore({ db, write, now, scrub }: StoreContext): Owne
       return row && readRecord(row)
     },
     insert: (place, value, { message = null, person = null, until = null, most } = {}) =>
-      write(() => {
-        queries.purge.run(now())
-        queries.endOver.run(...placed(place), now())
-        return kept.within(place.owner, most, () => {
-          return queries.insert.run(...placed(place), formatJson(value), message, person, until).changes > 0
-        })
-      }),
+      write(
+        () => {
+          queries.purge.run(now())
+          queries.endOver.run(...placed(place), now())
+          return kept.within(place.owner, most, () => {
+            return queries.insert.run(...placed(place), formatJson(value), message, person, until).changes > 0
+          })
+        },
+        { touches: () => listTouched(place, most) },
+      ),
     swap: (place, version, value, ties) =>
-      write(() => {
-        const { message = null, person = null, until = null, most } = ties ?? {}
-        if (message !== null && !queries.hasMessage.get(message)) return false
-        return kept.within(place.owner, most, () => {
-          const isFirst = queries.swap.run(formatJson(value), ...placed(place), version).changes > 0
-          if (isFirst && ties) queries.tie.run(...placed(place), message, person, until)
-          return isFirst
-        })
-      }),
-    put: (place, value) => write(() => void queries.put.run(...placed(place), formatJson(value))),
-    remove: place => write(() => void queries.remove.run(...placed(place))),
+      write(
+        () => {
+          const { message = null, person = null, until = null, most } = ties ?? {}
+          if (message !== null && !queries.hasMessage.get(message)) return false
+          return kept.within(place.owner, most, () => {
+            const isFirst = queries.swap.run(formatJson(value), ...placed(place), version).changes > 0
+            if (isFirst && ties) queries.tie.run(...placed(place), message, person, until)
+            return isFirst
+          })
+        },
+        { touches: () => listTouched(place, ties?.most) },
+      ),
+    put: (place, value) =>
+      write(() => void queries.put.run(...placed(place), formatJson(value)), { touches: () => listTouched(place) }),
+    remove: place => write(() => void queries.remove.run(...placed(place)), { touches: () => listTouched(place) }),
     async removeOwner(owner) {
       const removed = await write(() => {
         const { changes } = queries.removeOwner.run(owner)
@@ -71,6 +78,11 @@ export function createRecordStore({ db, write, now, scrub }: StoreContext): Owne
   }
 }
 
+/** `most`: what its owner may have of records is compared with what they have. */
+function listTouched({ kind, owner, key }: RecordKey, most?: RecordQuota): readonly string[] {
+  return [JSON.stringify(['record', kind, owner, key]), ...(most ? [JSON.stringify(['kept', owner])] : [])]
+}
+
 function prepareRecordQueries(db: Database) {
   const at = 'kind = ? AND owner = ? AND key = ?'
   const isThere = '(expires_at IS NULL OR expires_at > ?)'
@@ -84,7 +96,7 @@ function prepareRecordQueries(db: Database) {
     purge: prepareQuery(
       db,
       `DELETE FROM records WHERE id IN
-       (SELECT id FROM records WHERE expires_at <= ? ORDER BY expires_at LIMIT +${mostPurged})`,
+       (SELECT id FROM records WHERE expires_at <= ? ORDER BY expires_at LIMIT +${mostPurged} ${rowLocksOf(db).skipLocked})`,
     ),
     endOver: prepareQuery(db, `DELETE FROM records WHERE ${at} AND expires_at <= ?`),
     swap: prepareQuery(db, `UPDATE records SET version = version + 1, value = ? WHERE ${at} AND version = ?`),
