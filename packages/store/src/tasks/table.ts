@@ -113,11 +113,11 @@ const isOpen = `state IN (${openStates.map(state => `'${state}'`).join(', ')})`
 function createRoomCheck(db: Database): (batch: Batch, task: TaskIntake) => void {
   const isWithin = (rows: string) =>
     `SELECT count(*) <= ?2 AS is_so FROM (SELECT 1 FROM tasks WHERE owner = ?1 AND ${rows} AND ${isOpen} LIMIT +?3) AS open`
-  const ofOwner = prepareCheck(db, isWithin('?4 IS NULL'))
+  const ofOwner = prepareCheck(db, isWithin('true'))
   const ofShare = prepareCheck(db, isWithin('share = ?4'))
   return ({ checks, hasCompany }, { owner, most = Number.POSITIVE_INFINITY, share }) => {
     if (!hasCompany) return
-    if (Number.isFinite(most)) checks.set(`open tasks of ${owner}`, () => ofOwner(owner, most, most + 1, null))
+    if (Number.isFinite(most)) checks.set(`open tasks of ${owner}`, () => ofOwner(owner, most, most + 1))
     if (share)
       checks.set(`open tasks of ${JSON.stringify([owner, share.name])}`, () =>
         ofShare(owner, share.most, share.most + 1, share.name),
