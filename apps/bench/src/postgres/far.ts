@@ -5,8 +5,8 @@ import type { Figure, ProbeOptions } from '../harness/figure.ts'
 import { findAgentModule } from '../ours/open.ts'
 import { freeThisThread } from '../servers/pinning.ts'
 import { openFarWire } from './far-wire.ts'
-import type { GatewayContender } from './gateways.ts'
-import { measureRate, startGateways, toGatewayFigure } from './gateways.ts'
+import type { PostgresContender } from './gateways.ts'
+import { measureRate, startGateways, toPostgresFigure } from './gateways.ts'
 
 /** Calls under way at a time, of each gateway: with the gateways grows what is asked of them. */
 const atOnce = 64
@@ -30,13 +30,13 @@ async function probeAt(delayMs: number, options: ProbeOptions): Promise<readonly
   const cluster = await createCluster({ programs, settings: ['max_connections=200'] })
   await cluster.start()
   const wire = await openFarWire({ to: cluster.port, delayMs })
-  const contenders: GatewayContender[] = []
+  const contenders: PostgresContender[] = []
   try {
     for (const gateways of [1, 2, 4]) contenders.push(await openContender(gateways, wire.port))
     await measureRounds(contenders, delayMs, options)
     const title = `PostgreSQL, ${delayMs} to ${delayMs + 1} ms away`
     return contenders.map(each =>
-      toGatewayFigure(each, contenders, [title, 'A2A calls, answered by an agent, durable']),
+      toPostgresFigure(each, contenders, [title, 'A2A calls, answered by an agent, durable']),
     )
   } finally {
     await Promise.all(contenders.flatMap(({ servers }) => servers).map(server => server.stop()))
@@ -47,7 +47,7 @@ async function probeAt(delayMs: number, options: ProbeOptions): Promise<readonly
 
 const agents = { brief: { use: findAgentModule('brief'), concurrency }, silent: { use: findAgentModule('silent') } }
 
-async function openContender(gateways: number, port: number): Promise<GatewayContender> {
+async function openContender(gateways: number, port: number): Promise<PostgresContender> {
   const store = `postgres://postern:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres?schema=far${gateways}`
   return {
     name: `${numbers[gateways - 1]} gateway${gateways > 1 ? 's' : ''}`,
@@ -60,7 +60,7 @@ async function openContender(gateways: number, port: number): Promise<GatewayCon
 }
 
 async function measureRounds(
-  contenders: readonly GatewayContender[],
+  contenders: readonly PostgresContender[],
   delayMs: number,
   { rounds, quick, progress }: ProbeOptions,
 ): Promise<void> {

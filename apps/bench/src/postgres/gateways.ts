@@ -8,7 +8,7 @@ import { startServer } from '../servers/process.ts'
 const limits = { open_tasks_per_caller: 1_000_000, tasks_per_caller: 1_000_000_000 }
 
 /** Gateways at one store, and what they are measured against. */
-export interface GatewayPlan {
+export interface PostgresPlan {
   readonly name: string
   readonly note: string
   readonly gateways: number
@@ -19,7 +19,7 @@ export interface GatewayPlan {
   readonly aim?: { readonly atLeast: number }
 }
 
-export interface GatewayContender extends GatewayPlan {
+export interface PostgresContender extends PostgresPlan {
   readonly servers: readonly ServerProcess[]
   /** Calls a second, one figure a round. */
   readonly rates: number[]
@@ -60,9 +60,9 @@ export async function measureRate(
 }
 
 /** `title` and `what` of all of them. */
-export function toGatewayFigure(
-  { name, note, rates, against, aim }: GatewayContender,
-  contenders: readonly GatewayContender[],
+export function toPostgresFigure(
+  { name, note, rates, against, aim }: PostgresContender,
+  contenders: readonly PostgresContender[],
   [title, what]: readonly [string, string],
 ): Figure {
   const other = contenders.find(each => each.name === against)

@@ -3,14 +3,14 @@ import { createCallMaker } from '../a2a/case.ts'
 import { openAgentIssuer } from '../a2a/issuer.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
 import { freeThisThread } from '../servers/pinning.ts'
-import type { GatewayContender, GatewayPlan } from './gateways.ts'
-import { measureRate, startGateways, toGatewayFigure } from './gateways.ts'
+import type { PostgresContender, PostgresPlan } from './gateways.ts'
+import { measureRate, startGateways, toPostgresFigure } from './gateways.ts'
 
 const title = 'PostgreSQL'
 /** Calls under way at a time, spread over the gateways. */
 const atOnce = 64
 
-const plans: readonly GatewayPlan[] = [
+const plans: readonly PostgresPlan[] = [
   { name: 'SQLite', note: 'one gateway, its store in a file', gateways: 1 },
   {
     name: 'one gateway',
@@ -49,7 +49,7 @@ export async function probePostgres({ rounds, quick, progress }: ProbeOptions): 
     await createCluster({ programs, settings: ['max_connections=200'] }),
     await openAgentIssuer(),
   ]
-  const contenders: GatewayContender[] = []
+  const contenders: PostgresContender[] = []
   const urlOf = (schema: string) =>
     `postgres:///postgres?host=${cluster.directory}&port=${cluster.port}&user=postern&schema=${schema}`
   try {
@@ -68,7 +68,7 @@ export async function probePostgres({ rounds, quick, progress }: ProbeOptions): 
       }
     }
     const what = `A2A calls, ${atOnce} at once, answered by an agent, durable`
-    return contenders.map(contender => toGatewayFigure(contender, contenders, [title, what]))
+    return contenders.map(contender => toPostgresFigure(contender, contenders, [title, what]))
   } finally {
     await Promise.all(contenders.flatMap(({ servers }) => servers).map(server => server.stop()))
     issuer.close()

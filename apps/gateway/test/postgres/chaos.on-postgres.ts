@@ -42,7 +42,7 @@ async function openDatabase(server: Cluster): Promise<{ readonly url: string; fi
   }
 }
 
-test('1,500 messages survive killed and paused gateways, a server that restarts and cuts connections, and a full disk: each is answered once, in order', {
+test('gateways answer 1,500 messages once and in order, whether they die or pause, the server restarts or cuts connections, or its disk is full', {
   timeout: 900_000,
 }, async () => {
   cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })

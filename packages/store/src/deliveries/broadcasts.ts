@@ -1,4 +1,5 @@
 import type { Broadcast, ChannelName, PlannedDelivery, RelationKind, WorkStore } from '@postern/core'
+import type { Database } from '../engine/database.ts'
 import { parseJson, prepareQuery, readTogether } from '../engine/database.ts'
 import { refuseLostLease } from '../engine/lease.ts'
 import type { StoreContext } from '../engine/store-context.ts'
@@ -41,20 +42,7 @@ export function createBroadcasts(
     db,
     'UPDATE broadcasts SET after_id = ?, due_at = NULL, lease_owner = NULL, ended_at = ? WHERE id = ?',
   )
-  // What goes to one peer alone may die with that peer (who has blocked the agent, or is blocked): nobody else is reached by it.
-  const findReached = prepareQuery(
-    db,
-    'SELECT 1 FROM deliveries WHERE broadcast = ? AND destination = ? AND (peer IS NULL OR peer = ?) LIMIT 1',
-  )
-  const isReached = (id: number, { to, peer }: PlannedDelivery) => findReached.get(id, to, peer ?? null) !== undefined
-  function listNew(id: number, planned: readonly PlannedDelivery[]): readonly PlannedDelivery[] {
-    const each = dedupe(planned)
-    const reached = readTogether(
-      db,
-      each.map(one => () => isReached(id, one)),
-    )
-    return each.filter((_, at) => !reached[at])
-  }
+  const listNew = createNewLister(db)
 
   return {
     leaseBroadcasts: ({ holder, limit, leaseMs }) =>
@@ -81,6 +69,24 @@ export function createBroadcasts(
       })
       refuseLostLease(expand, `broadcast ${id}`)
     },
+  }
+}
+
+/** Those of a page that the broadcast has not reached yet, each once. */
+function createNewLister(db: Database) {
+  // What goes to one peer alone may die with that peer (who has blocked the agent, or is blocked): nobody else is reached by it.
+  const findReached = prepareQuery(
+    db,
+    'SELECT 1 FROM deliveries WHERE broadcast = ? AND destination = ? AND (peer IS NULL OR peer = ?) LIMIT 1',
+  )
+  const isReached = (id: number, { to, peer }: PlannedDelivery) => findReached.get(id, to, peer ?? null) !== undefined
+  return (id: number, planned: readonly PlannedDelivery[]): readonly PlannedDelivery[] => {
+    const each = dedupe(planned)
+    const reached = readTogether(
+      db,
+      each.map(one => () => isReached(id, one)),
+    )
+    return each.filter((_, at) => !reached[at])
   }
 }
 

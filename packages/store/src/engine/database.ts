@@ -32,7 +32,7 @@ export interface Database {
 }
 
 /** Parts of SQL. */
-export interface RowLocks {
+interface RowLocks {
   /** Behind a SELECT: its rows are nobody else's until the end of the transaction. Those that somebody else has are left out. */
   readonly skipLocked: string
   /** Behind a SELECT: waits for who has its rows. */

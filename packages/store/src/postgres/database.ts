@@ -126,28 +126,11 @@ function createPostgresTransactions(
   { session, lockstep, numbering, reserving }: DatabaseParts,
   { version, onOutdated, hintsOf }: TransactionOptions,
 ): Transactions {
-  const { add, flush } = session
+  const { add } = session
   const { locks } = reserving
   let standing: PendingStatement | undefined
 
-  /** Each leaves what it does to a batch of its own, which counts once, however often it is run. */
-  function runWave(wave: readonly WaveMember<Share>[], batch: Batch, results: Map<Share, unknown>): void {
-    const operations = wave.map(({ member, names }) => ({
-      names,
-      operation: reserving.enclose(reserve => {
-        const hasCompany = lockstep.isRunning() || !locks.isAlone()
-        const own = createBatch({ ...lockstep, reserve, hasCompany }, batch.firstMessages)
-        return { result: member.operation(own), own }
-      }),
-    }))
-    const [only] = operations
-    const ended = operations.length === 1 && only ? [only.operation()] : lockstep.run(operations, flush)
-    for (const [at, { member }] of wave.entries()) {
-      const { result, own } = ended[at] ?? {}
-      if (own) mergeBatch(batch, own)
-      results.set(member, result)
-    }
-  }
+  const runWave = createWaveRunning({ session, lockstep, reserving })
 
   /** What has to be so now that nothing else is asked for. */
   function checkAll({ checks }: Batch): void {
@@ -188,6 +171,29 @@ function createPostgresTransactions(
         throw new OperationFailed('an operation failed', { cause: error })
       }
     },
+  }
+}
+
+type RunWave = (wave: readonly WaveMember<Share>[], batch: Batch, results: Map<Share, unknown>) => void
+
+/** Each operation leaves what it does to a batch of its own, which counts once, however often it is run. */
+function createWaveRunning({ session, lockstep, reserving }: Omit<DatabaseParts, 'numbering'>): RunWave {
+  return (wave, batch, results) => {
+    const operations = wave.map(({ member, names }) => ({
+      names,
+      operation: reserving.enclose(reserve => {
+        const hasCompany = lockstep.isRunning() || !reserving.locks.isAlone()
+        const own = createBatch({ ...lockstep, reserve, hasCompany }, batch.firstMessages)
+        return { result: member.operation(own), own }
+      }),
+    }))
+    const [only] = operations
+    const ended = operations.length === 1 && only ? [only.operation()] : lockstep.run(operations, session.flush)
+    for (const [at, { member }] of wave.entries()) {
+      const { result, own } = ended[at] ?? {}
+      if (own) mergeBatch(batch, own)
+      results.set(member, result)
+    }
   }
 }
 

@@ -39,13 +39,6 @@ export function createTurnLeases(
 ): Pick<WorkStore, 'leaseTurns' | 'release' | 'noteWaiting'> & {
   readonly renewTurn: (turn: Turn, leaseMs: number) => Promise<void>
 } {
-  const { skipLocked, isFree } = rowLocksOf(db)
-  const findDue = prepareQuery<DueTurn>(
-    db,
-    `SELECT ${dueColumns}, CASE WHEN mode IS NULL OR ${isFree('thread_id')} THEN 1 ELSE 0 END AS is_free FROM (
-       SELECT ${dueColumns} FROM turns WHERE due_at <= ? AND agent NOT IN (SELECT value FROM json_each(?))
-       ORDER BY due_at LIMIT +? ${skipLocked}) AS due`,
-  )
   const renew = prepareQuery(
     db,
     'UPDATE turns SET due_at = ? WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
@@ -55,9 +48,7 @@ export function createTurnLeases(
   const countElsewhere = createHeldCounter(db)
   const checkShares = createShareCheck({ db, now })
   const claimTurn = createTurnClaim(db, tables)
-  // Who changes a thread tells when a turn of it is due.
-  const listDue = (full: readonly string[], limit: number) =>
-    findDue.all(now(), formatJson(full), limit).filter(({ is_free }) => is_free === 1)
+  const listDue = createDueLister(db, now)
 
   return {
     leaseTurns: ({ holder, limit, leaseMs, shares }) =>
@@ -67,7 +58,7 @@ export function createTurnLeases(
         takeShares(
           { limit, shares },
           {
-            find: (full, rest) => listDue(full, rest),
+            find: listDue,
             findFirst:
               shares && (full => readTogether(db, [() => listDue(full, limit), () => countElsewhere(holder, now())])),
             claim: due => claimed.push(claimTurn(batch, due, { holder, until, now: now() })),
@@ -96,6 +87,21 @@ export function createTurnLeases(
       refuseLostLease(renewed, `turn ${message}`)
     },
   }
+}
+
+type ListDue = (full: readonly string[], limit: number) => readonly DueTurn[]
+
+/** `full`: agents of which no turn is wanted. */
+function createDueLister(db: Database, now: () => number): ListDue {
+  const { skipLocked, isFree } = rowLocksOf(db)
+  const findDue = prepareQuery<DueTurn>(
+    db,
+    `SELECT ${dueColumns}, CASE WHEN mode IS NULL OR ${isFree('thread_id')} THEN 1 ELSE 0 END AS is_free FROM (
+       SELECT ${dueColumns} FROM turns WHERE due_at <= ? AND agent NOT IN (SELECT value FROM json_each(?))
+       ORDER BY due_at LIMIT +? ${skipLocked}) AS due`,
+  )
+  // Who changes a thread tells when a turn of it is due.
+  return (full, limit) => findDue.all(now(), formatJson(full), limit).filter(({ is_free }) => is_free === 1)
 }
 
 /** Nobody has had it, and its words are as they came; those of a merged turn may have changed without a trace. */

@@ -63,7 +63,7 @@ describe('stores that write to one database at a time', () => {
     240_000,
   )
 
-  test('lose no message, answer each once, and number each thread so that later rows are seen later', async () => {
+  test('lose no message, answer each once, and number each thread so that readers see later rows later', async () => {
     const { stores, url, close } = await openStores(3)
     let isOver = false
     const watching = watchNumbers(schemaOf(url), () => isOver)
@@ -143,14 +143,14 @@ const inThread = (key: string) => ({ message: { thread_id: key } })
 
 /** Half of the senders wait for each acknowledgement; all of them speak in eight threads, by each store in turn. */
 async function tellStory(stores: readonly GatewayStore[], sender: number): Promise<void> {
-  const telling: Promise<unknown>[] = []
+  const sending: Promise<unknown>[] = []
   for (let at = 0; at < 12; at += 1) {
     const id = `${sender}-${at}`
     const admitted = stores[at % stores.length]?.admit(sketchIntake(id, inThread(`story ${sender % 8}`)), 'c')
     if (sender % 2 === 0) await admitted
-    else telling.push(Promise.resolve(admitted))
+    else sending.push(Promise.resolve(admitted))
   }
-  await Promise.all(telling)
+  await Promise.all(sending)
 }
 
 async function answerAll(store: GatewayStore, holder: string, isOver: () => boolean): Promise<readonly string[]> {

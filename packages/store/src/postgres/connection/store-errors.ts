@@ -1,4 +1,5 @@
 import { ConfigError, Rejection, Unavailable } from '@postern/core'
+import { interferenceCode } from '../sql/functions.ts'
 import type { PostgresFailure } from './failure.ts'
 import { failureOf, lineLost } from './failure.ts'
 
@@ -19,10 +20,7 @@ export function toStatementError(failure: PostgresFailure): Error {
   return new StatementFailed(message, { cause })
 }
 
-/** What `must_hold` of `storeFunctions` raises. */
-export const interferenceCode = 'PST01'
-
-/** Beside it: a serialization failure, a deadlock, and no lock left at the server. */
+/** Beside what `must_hold` raises: a serialization failure, a deadlock, and no lock left at the server. */
 const interferences: ReadonlySet<string> = new Set([interferenceCode, '40001', '40P01', '53200'])
 
 /** Whether others were in the way of a transaction: it has left nothing, and may run again. */

@@ -39,7 +39,7 @@ test('a transaction takes each name once and in one order, and one that does not
   expect(take('c', 'a', 'b')).toBe(take('b', 'c', 'a'))
 })
 
-test('what a transaction tried to take before it was undone, it takes at its beginning; undone again, it keeps all others out', () => {
+test('a transaction that runs again takes at its beginning what it tried to take; run once more, it keeps all others out', () => {
   const { locks, sent, take } = openLocks()
   locks.begin([share('a')], 0)
   expect(locks.reserve('a')).toBeUndefined()

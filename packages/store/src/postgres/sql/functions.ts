@@ -1,4 +1,5 @@
-import { interferenceCode } from '../connection/store-errors.ts'
+/** What `must_hold` raises: another gateway is in the way. */
+export const interferenceCode = 'PST01'
 
 /**
  * What the store's statements call and PostgreSQL does not have. JSON stays text: `json` and not `jsonb`, which knows neither NUL nor half a
