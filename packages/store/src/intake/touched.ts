@@ -24,7 +24,7 @@ export function listTouched({ intake, blobs, proofKeys }: MessageDraft): readonl
   ]
 }
 
-function isOrdinary({ message, resolution, deliveries = [], effects = [], thread, task }: Intake): boolean {
-  if ((message.kind ?? 'message') !== 'message' || resolution || thread.joined || task?.watch) return false
+function isOrdinary({ message, resolution, deliveries = [], effects = [], thread }: Intake): boolean {
+  if (message.kind === 'edit' || resolution || thread.joined) return false
   return deliveries.length === 0 && effects.length === 0
 }
