@@ -12,6 +12,7 @@ import { probeMemory } from './memory/probe.ts'
 import { probeTasks } from './memory/tasks.ts'
 import { probeMixed } from './mixed/probe.ts'
 import type { Job } from './options.ts'
+import { probeFarPostgres } from './postgres/far.ts'
 import { probePostgres } from './postgres/probe.ts'
 import { probeStall } from './stall/probe.ts'
 import { probeTranscript } from './transcript/probe.ts'
@@ -42,6 +43,7 @@ export const probes: Readonly<Record<ProbeJob, Probe>> = {
   tasks: probeTasks,
   transcript: probeTranscript,
   postgres: probePostgres,
+  'postgres-far': probeFarPostgres,
   mixed: probeMixed,
 }
 

@@ -19,12 +19,13 @@ export const jobs = [
   'calls',
   'tasks',
   'postgres',
+  'postgres-far',
   'mixed',
 ] as const
 export type Job = (typeof jobs)[number]
 
 /** Done only when they are named. */
-const detailed: readonly Job[] = ['calls', 'tasks', 'postgres', 'mixed']
+const detailed: readonly Job[] = ['calls', 'tasks', 'postgres', 'postgres-far', 'mixed']
 const usual = jobs.filter(job => !detailed.includes(job))
 
 /** Done with servers whose files an earlier commit has, too. */

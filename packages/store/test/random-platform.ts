@@ -261,12 +261,15 @@ export class Randomness {
         if (!of) return
         const { agent, message, thread } = of
         const key = await store.transcript.openThread('owner', { transport: 'x', key: `k${roll(3)}` })
-        await store.transcript.bindStore(key, {
-          agent,
-          via: message.received_via,
-          scope: thread.scope,
-          key: message.thread_id,
-        })
+        // Elsewhere its owner may be forgotten meanwhile.
+        await tolerate(
+          store.transcript.bindStore(key, {
+            agent,
+            via: message.received_via,
+            scope: thread.scope,
+            key: message.thread_id,
+          }),
+        )
         await store.transcript.read(key)
         if (oneIn(6)) await store.transcript.forgetOwner('owner')
       },

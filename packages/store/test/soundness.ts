@@ -10,9 +10,13 @@ interface SoundnessCheck {
 
 const total = (kind: string, state: string, from: string) => `
   SELECT coalesce(c.name, n.name) AS name, coalesce(c.value, 0) AS booked, coalesce(n.value, 0) AS counted
-  FROM (SELECT name, value FROM counters WHERE name LIKE '${kind}.%') c
+  FROM (SELECT name, sum(value) AS value FROM counters WHERE name LIKE '${kind}.%' GROUP BY name) c
   FULL JOIN (SELECT '${kind}.' || ${state} AS name, count(*) AS value FROM ${from} GROUP BY 1) n ON n.name = c.name
   WHERE coalesce(c.value, 0) <> coalesce(n.value, 0)`
+
+/** What an owner has in all shards. */
+const summed = (table: string, columns: readonly string[]) =>
+  `SELECT owner, ${columns.map(column => `sum(${column}) AS ${column}`).join(', ')} FROM ${table} GROUP BY owner`
 
 const missing = (table: string, column: string, other: string, key: string, where = 'true') => ({
   name: `${table}.${column} names a row of ${other}`,
@@ -123,7 +127,7 @@ export const checks: readonly SoundnessCheck[] = [
         UNION ALL SELECT k.owner, coalesce(octet_length(m.raw), 0) FROM messages m JOIN tasks k ON k.id = m.task_id
         UNION ALL SELECT k.owner, u.bytes FROM blob_uses u JOIN messages m ON m.seq = u.message JOIN tasks k ON k.id = m.task_id)
         GROUP BY owner)
-      SELECT coalesce(b.owner, c.owner) AS owner, b.bytes AS booked, c.bytes AS counted FROM task_bytes b FULL JOIN counted c ON c.owner = b.owner
+      SELECT coalesce(b.owner, c.owner) AS owner, b.bytes AS booked, c.bytes AS counted FROM (${summed('task_bytes', ['bytes', 'tasks'])}) b FULL JOIN counted c ON c.owner = b.owner
       WHERE coalesce(b.bytes, 0) <> coalesce(c.bytes, 0)`,
   },
   {
@@ -131,7 +135,7 @@ export const checks: readonly SoundnessCheck[] = [
     sql: `WITH counted AS (SELECT owner, count(*) AS records, sum(bytes) AS bytes FROM (
         SELECT scope AS owner, octet_length(state) AS bytes FROM agent_states WHERE scope <> ''
         UNION ALL SELECT owner, octet_length(value) FROM records WHERE kind LIKE 'swarm-shared-%') GROUP BY owner)
-      SELECT coalesce(k.owner, c.owner) AS owner, k.records, c.records FROM kept_data k FULL JOIN counted c ON c.owner = k.owner
+      SELECT coalesce(k.owner, c.owner) AS owner, k.records, c.records FROM (${summed('kept_data', ['records', 'bytes'])}) k FULL JOIN counted c ON c.owner = k.owner
       WHERE coalesce(k.records, -1) <> coalesce(c.records, -1) OR coalesce(k.bytes, -1) <> coalesce(c.bytes, -1)`,
   },
   {
@@ -141,7 +145,7 @@ export const checks: readonly SoundnessCheck[] = [
   {
     name: 'numbers of tasks',
     sql: `WITH counted AS (SELECT owner, count(*) AS tasks FROM tasks GROUP BY owner)
-      SELECT coalesce(b.owner, c.owner) AS owner, b.tasks AS booked, c.tasks AS counted FROM task_bytes b FULL JOIN counted c ON c.owner = b.owner
+      SELECT coalesce(b.owner, c.owner) AS owner, b.tasks AS booked, c.tasks AS counted FROM (${summed('task_bytes', ['bytes', 'tasks'])}) b FULL JOIN counted c ON c.owner = b.owner
       WHERE coalesce(b.tasks, 0) <> coalesce(c.tasks, 0)`,
   },
   {
@@ -154,19 +158,19 @@ export const checks: readonly SoundnessCheck[] = [
   {
     name: 'usage of owners',
     sql: `WITH counted AS (SELECT owner, count(*) AS threads, sum(entries) AS entries, sum(bytes) AS bytes FROM transcript_threads GROUP BY owner)
-      SELECT coalesce(u.owner, c.owner) AS owner, u.*, c.* FROM transcript_usage u FULL JOIN counted c ON c.owner = u.owner
+      SELECT coalesce(u.owner, c.owner) AS owner, u.*, c.* FROM (${summed('transcript_usage', ['threads', 'entries', 'bytes'])}) u FULL JOIN counted c ON c.owner = u.owner
       WHERE u.threads IS DISTINCT FROM c.threads OR u.entries IS DISTINCT FROM c.entries OR u.bytes IS DISTINCT FROM c.bytes`,
   },
   {
     name: 'listed responses',
     sql: `SELECT a.agent, a.channel, a.value, (SELECT count(*) FROM messages r WHERE r.agent = a.agent AND r.channel = a.channel AND r.is_listed = 1) AS counted
-      FROM agent_totals a
+      FROM (SELECT agent, channel, name, sum(value) AS value FROM agent_totals GROUP BY 1, 2, 3) a
       WHERE a.name = 'listed' AND a.value <> (SELECT count(*) FROM messages r WHERE r.agent = a.agent AND r.channel = a.channel AND r.is_listed = 1)`,
   },
   {
     name: 'relations',
     sql: `SELECT a.*, (SELECT count(*) FROM relations r WHERE r.agent = a.agent AND r.channel = a.channel AND r.relation = a.name) AS counted
-      FROM agent_totals a
+      FROM (SELECT agent, channel, name, sum(value) AS value FROM agent_totals GROUP BY 1, 2, 3) a
       WHERE a.name <> 'listed' AND a.value <> (SELECT count(*) FROM relations r WHERE r.agent = a.agent AND r.channel = a.channel AND r.relation = a.name)`,
   },
   {

@@ -5,6 +5,7 @@ import type { BlobFiles } from '../engine/blob-files.ts'
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
+import { touchedBytes } from '../together/touched.ts'
 
 const noBytes = new Uint8Array()
 
@@ -42,6 +43,8 @@ export function createBlobTable(db: Database, { isHeld }: Pick<BlobFiles, 'isHel
   )
   function removeUnused(batch: Batch, unused: readonly { readonly digest: string }[]): void {
     for (const { digest } of unused) {
+      // A message may be bringing the same bytes now.
+      batch.reserve(touchedBytes(digest))
       if (remove.get(digest)?.is_file === 1) batch.droppedFiles.push(digest)
     }
   }

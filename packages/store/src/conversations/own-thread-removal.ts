@@ -1,5 +1,6 @@
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
+import { endZeroTotals } from '../engine/totals/zero-totals.ts'
 
 /**
  * Takes out a thread of an owner's own, in which nothing is said any more, with its name and what agents remember of it. The threads of an owner's
@@ -21,10 +22,12 @@ export function createOwnThreadRemoval(db: Database): (thread: number, owner: st
     // The number of a thread may be given again.
     'DELETE FROM transcript_bindings WHERE store_thread = ?',
   ].map(sql => prepareQuery(db, sql))
+  const endKept = prepareQuery(db, endZeroTotals('kept_data', ['records', 'bytes']))
   return (thread, owner) => {
     const removed = endThread.get(thread, owner)
     if (!removed) return
     endKey.run(removed.key, removed.agent, removed.channel, owner, thread)
     for (const end of endRows) end.run(thread)
+    endKept.run(owner)
   }
 }

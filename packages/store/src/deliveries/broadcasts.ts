@@ -1,5 +1,6 @@
 import type { Broadcast, ChannelName, PlannedDelivery, RelationKind, WorkStore } from '@postern/core'
-import { parseJson, prepareQuery } from '../engine/database.ts'
+import type { Database } from '../engine/database.ts'
+import { parseJson, prepareQuery, readTogether } from '../engine/database.ts'
 import { refuseLostLease } from '../engine/lease.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { DeliveryTable } from './table.ts'
@@ -41,27 +42,25 @@ export function createBroadcasts(
     db,
     'UPDATE broadcasts SET after_id = ?, due_at = NULL, lease_owner = NULL, ended_at = ? WHERE id = ?',
   )
-  // What goes to one peer alone may die with that peer (who has blocked the agent, or is blocked): nobody else is reached by it.
-  const findReached = prepareQuery(
-    db,
-    'SELECT 1 FROM deliveries WHERE broadcast = ? AND destination = ? AND (peer IS NULL OR peer = ?) LIMIT 1',
-  )
-  const isReached = (id: number, { to, peer }: PlannedDelivery) => findReached.get(id, to, peer ?? null) !== undefined
+  const listNew = createNewLister(db)
 
   return {
     leaseBroadcasts: ({ holder, limit, leaseMs }) =>
-      writeLightly(() => {
-        const due = findDue.all(now(), limit)
-        for (const { id } of due) claim.run(now() + leaseMs, holder, id)
-        return due.map(toBroadcast)
-      }),
+      writeLightly(
+        () => {
+          const due = findDue.all(now(), limit)
+          for (const { id } of due) claim.run(now() + leaseMs, holder, id)
+          return due.map(toBroadcast)
+        },
+        { touches: () => ['leases of broadcasts'] },
+      ),
     async expand({ id, agent, via }, planned, { after, isDone }) {
       const expand = await write(batch => {
         const cause = findOpen.get(id)
         // Somebody else has gone on with it, or the agent has taken back what it says.
         if (!cause || cause.after_id > after) return 0
         const { message, response_seq, thread_id: thread } = cause
-        const news = dedupe(planned).filter(each => !isReached(id, each))
+        const news = listNew(id, planned)
         const response = response_seq ?? undefined
         deliveries.queue(batch, news, { message, response, thread, agent, channel: via, now: now(), broadcast: id })
         if (isDone) end.run(after, now(), id)
@@ -70,6 +69,24 @@ export function createBroadcasts(
       })
       refuseLostLease(expand, `broadcast ${id}`)
     },
+  }
+}
+
+/** Those of a page that the broadcast has not reached yet, each once. */
+function createNewLister(db: Database) {
+  // What goes to one peer alone may die with that peer (who has blocked the agent, or is blocked): nobody else is reached by it.
+  const findReached = prepareQuery(
+    db,
+    'SELECT 1 FROM deliveries WHERE broadcast = ? AND destination = ? AND (peer IS NULL OR peer = ?) LIMIT 1',
+  )
+  const isReached = (id: number, { to, peer }: PlannedDelivery) => findReached.get(id, to, peer ?? null) !== undefined
+  return (id: number, planned: readonly PlannedDelivery[]): readonly PlannedDelivery[] => {
+    const each = dedupe(planned)
+    const reached = readTogether(
+      db,
+      each.map(one => () => isReached(id, one)),
+    )
+    return each.filter((_, at) => !reached[at])
   }
 }
 

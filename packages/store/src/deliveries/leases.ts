@@ -2,11 +2,12 @@ import type { Delivery, DeliveryRecord, Json, Settlement, WorkStore } from '@pos
 import type { Batch } from '../engine/batch.ts'
 import { moveTotal, noteChange } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
-import { formatJson, parseJson, prepareQuery, readTogether } from '../engine/database.ts'
+import { formatJson, parseJson, prepareQuery, readTogether, rowLocksOf } from '../engine/database.ts'
 import { refuseLostLease, takeShares } from '../engine/lease.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { ReadMessage, StoredMessage } from '../messages/reader.ts'
 import type { ResponseTable } from '../messages/responses.ts'
+import { touchedDelivery, touchedDestination } from '../together/touched.ts'
 import { createAttemptRecorder } from './attempts.ts'
 import type { DeliveryTable } from './table.ts'
 
@@ -61,7 +62,9 @@ export function createDeliveryLeases(
       }),
     renewDelivery: async ({ id, token }, leaseMs) =>
       refuseLostLease(
-        await writeLightly(() => renew.run(now() + leaseMs, Number(id), token).changes),
+        await writeLightly(() => renew.run(now() + leaseMs, Number(id), token).changes, {
+          touches: () => [touchedDelivery({ id })],
+        }),
         `delivery ${id}`,
       ),
   }
@@ -73,7 +76,7 @@ function prepareDue(db: Database, isOfRank: string) {
     db,
     `SELECT number, message, response_seq, destination, host, target, lease_token, attempt, queued_at, broadcast
      FROM deliveries WHERE ${isOfRank} AND due_at <= ? AND coalesce(host, '') NOT IN (SELECT value FROM json_each(?))
-     ORDER BY due_at LIMIT +?`,
+     ORDER BY due_at LIMIT +? ${rowLocksOf(db).skipLocked}`,
   )
 }
 
@@ -130,6 +133,7 @@ function toDelivery(row: DueDelivery, message: StoredMessage): Delivery {
     queuedAt: row.queued_at,
     via: message.via,
     agent: message.agent,
+    thread: message.thread,
     to: row.destination,
     target: parseJson(row.target),
     correlationId: message.correlationId,
@@ -164,7 +168,7 @@ export function createSettle(
     db,
     `SELECT state, thread_id, destination, EXISTS (SELECT 1 FROM deliveries o WHERE o.thread_id = d.thread_id
        AND o.destination = d.destination AND o.ended_at IS NULL AND o.due_at IS NULL) AS is_awaited
-     FROM deliveries d WHERE number = ? AND lease_token = ? AND lease_owner IS NOT NULL`,
+     FROM deliveries d WHERE number = ? AND lease_token = ? AND lease_owner IS NOT NULL ${rowLocksOf(db).wait}`,
   )
   const record = createRecorder(db)
   const recordAttempt = createAttemptRecorder(db)
@@ -177,9 +181,7 @@ export function createSettle(
     recordAttempt(delivery, settlement)
     moveTotal(batch, `deliveries.${held.state}`, `deliveries.${settlement.state}`)
     noteChange(batch, 'delivery', Number(delivery.id))
-    // What runs beside this may have queued one meanwhile.
-    if (held.is_awaited || batch.hasCompany)
-      deliveries.promoteNext(batch, { thread: held.thread_id, destination: held.destination }, at)
+    if (held.is_awaited) deliveries.promoteNext(batch, { thread: held.thread_id, destination: held.destination }, at)
     // Also for a time yet to come: whoever waits for the next due time has to look again.
     if (settlement.state === 'later') batch.readyWork.add('deliveries')
     return 1
@@ -189,7 +191,9 @@ export function createSettle(
     async settle(delivery, settlement) {
       // A copy of a post for many that goes out once more after a power cut is the same document: peers know it again.
       const isCheap = delivery.broadcast !== undefined && settlement.state === 'sent'
-      const touches = () => [`delivery ${delivery.id}`]
+      const { thread, to } = delivery
+      const touches = () =>
+        thread === undefined ? undefined : [touchedDelivery(delivery), touchedDestination(thread, to)]
       const settled = await (isCheap ? writeLightly : write)(batch => settleDelivery(batch, delivery, settlement), {
         touches,
       })

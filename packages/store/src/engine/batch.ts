@@ -52,15 +52,20 @@ export interface Batch {
   readonly firstMessages: Map<number, FirstMessage | undefined>
   /** Digests whose files nothing refers to once it is durable. */
   readonly droppedFiles: string[]
-  /** Whether other operations run beside this one: what it has read may not be so any more when it writes. */
+  /** Whether other operations run beside this one, here or at other gateways: what it has read may not be so any more when it writes. */
   readonly hasCompany: boolean
   /**
-   * To be called before it is read: from here on no other operation that runs beside this one touches what `name` names. An operation reserves one
-   * name at most, so that no two can wait for each other.
+   * To be called before it is read: from here on no other operation, here or at another gateway, touches what `name` names. An operation reserves
+   * one name, so that no two can wait for each other; where they do, the transaction is undone and each runs on its own.
    */
   reserve(name: string): void
   /** The operation needs to run alone after all. To be called before it changes anything. */
   standAlone(): void
+  /**
+   * What has to be so when the transaction ends, whatever other gateways have written meanwhile: checks by a name, each behind a lock of its name.
+   * An engine where nobody else writes does not look.
+   */
+  readonly checks: Map<string, () => void>
 }
 
 /** What an operation says of itself to those that run beside it; where none does, it matters to nobody. */
@@ -72,7 +77,7 @@ export function createBatch(
   { hasCompany, reserve, standAlone }: Company = nobody,
   firstMessages: Batch['firstMessages'] = new Map(),
 ): Batch {
-  const rows = { totals: new Map(), taskTotals: new Map(), droppedFiles: [] }
+  const rows = { totals: new Map(), taskTotals: new Map(), droppedFiles: [], checks: new Map() }
   return {
     ...rows,
     firstMessages,
@@ -88,8 +93,9 @@ export function createBatch(
 /** Adds what an operation leaves behind to what its transaction does. */
 export function mergeBatch(
   batch: Batch,
-  { totals, taskTotals, notices, readyWork, changes, droppedFiles }: Batch,
+  { totals, taskTotals, notices, readyWork, changes, droppedFiles, checks }: Batch,
 ): void {
+  for (const [name, check] of checks) batch.checks.set(name, check)
   for (const [name, by] of totals) addToTotal(batch, name, by)
   for (const [owner, total] of taskTotals) addTaskTotal(batch, owner, total)
   for (const kind of readyWork) batch.readyWork.add(kind)

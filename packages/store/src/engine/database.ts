@@ -22,9 +22,35 @@ export interface Database {
   readonly isTransaction: boolean
   /** Runs operations that only read, each as if it were alone; absent: one after another. */
   readTogether?<T>(readings: readonly (() => T)[]): readonly T[]
+  /** Where several processes write at a time: takes a statement that says `is_so`. Whoever runs it undoes a transaction in which that is not so. */
+  prepareCheck?(sql: string): (...values: SqlValue[]) => void
+  /** Where several processes write at a time: how a statement takes rows for itself. */
+  readonly rowLocks?: RowLocks
   /** What runs an INSERT tells its `lastInsertRowid`. */
   readonly knowsLastInsert?: boolean
   close(): void
+}
+
+/** Parts of SQL. */
+interface RowLocks {
+  /** Behind a SELECT: its rows are nobody else's until the end of the transaction. Those that somebody else has are left out. */
+  readonly skipLocked: string
+  /** Behind a SELECT: waits for who has its rows. */
+  readonly wait: string
+  /** Whether nobody else touches the thread of this number now; then nobody does until the end of the transaction. */
+  isFree(thread: string): string
+}
+
+/** Where this process alone writes. */
+const noRowLocks: RowLocks = { skipLocked: '', wait: '', isFree: () => '1' }
+
+export function rowLocksOf(db: Database): RowLocks {
+  return db.rowLocks ?? noRowLocks
+}
+
+/** @returns what does nothing where this process alone writes */
+export function prepareCheck(db: Database, sql: string): (...values: SqlValue[]) => void {
+  return db.prepareCheck?.(sql) ?? (() => {})
 }
 
 /**

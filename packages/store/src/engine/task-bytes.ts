@@ -1,6 +1,7 @@
 import type { Batch } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
+import { endZeroTotals } from './totals/zero-totals.ts'
 
 /** How much was said in the tasks of each owner, and how many there are, as running totals: looking one up reads no task. */
 interface TaskBytes {
@@ -10,17 +11,17 @@ interface TaskBytes {
   read(batch: Batch, owner: string): number
 }
 
-/** An owner of no tasks and no bytes has no total. */
-export const endTaskTotal = 'DELETE FROM task_bytes WHERE owner = ? AND bytes = 0 AND tasks = 0'
+/** An owner of no tasks and no bytes has no total. The last task goes only while nobody else writes, so that no shard changes meanwhile. */
+export const endTaskTotal = endZeroTotals('task_bytes', ['bytes', 'tasks'])
 
 export function createTaskBytes(db: Database): TaskBytes {
   const add = prepareQuery(
     db,
-    `INSERT INTO task_bytes (owner, bytes, tasks) VALUES (?1, max(0, ?2), ?3)
-     ON CONFLICT (owner) DO UPDATE SET bytes = max(0, task_bytes.bytes + ?2), tasks = task_bytes.tasks + ?3`,
+    `INSERT INTO task_bytes (owner, bytes, tasks) VALUES (?1, ?2, ?3)
+     ON CONFLICT (owner, shard) DO UPDATE SET bytes = task_bytes.bytes + excluded.bytes, tasks = task_bytes.tasks + excluded.tasks`,
   )
   const end = prepareQuery(db, endTaskTotal)
-  const find = prepareQuery<{ bytes: number }>(db, 'SELECT bytes FROM task_bytes WHERE owner = ?')
+  const find = prepareQuery<{ bytes: number | null }>(db, 'SELECT sum(bytes) AS bytes FROM task_bytes WHERE owner = ?')
   return {
     book({ taskTotals }) {
       for (const [owner, { bytes, tasks }] of taskTotals) {

@@ -17,16 +17,28 @@ export interface Share extends Touching {
   readonly operation: (batch: Batch) => unknown
 }
 
+interface TransactionTerms {
+  /** Whoever waits for it waits for the disk. */
+  readonly isDurable: boolean
+  /** What it consists of. Absent: it may change anything. */
+  readonly shares?: readonly Share[] | undefined
+  /** How often it has been begun and undone because others were in its way. */
+  readonly undone?: number | undefined
+}
+
 /** How an engine begins and ends what is written together. */
 export interface Transactions {
-  /** `isDurable`: whoever waits for it waits for the disk. */
-  begin(isDurable: boolean): void
+  begin(terms: TransactionTerms): void
   /** @throws OperationFailed where the engine tells only now that a statement has failed */
   commit(batch: Batch): void
   /** Of one that may have ended already: a full disk, a lost connection. */
   rollback(): void
   /** Runs what a transaction consists of, in an order that makes no difference to it; absent: one after another. */
   readonly runAll?: ((shares: readonly Share[], batch: Batch) => readonly unknown[]) | undefined
+  /** How many of these, from the first on, may share a transaction: one at least; absent: all. */
+  readonly countTogether?: ((shares: readonly Share[]) => number) | undefined
+  /** Whether others were in the way of a transaction that was undone, so that it is worth another try; absent: never. */
+  readonly isWorthAnother?: ((error: unknown, undone: number) => boolean) | undefined
   /** Where a commit that has ended is not on the disk yet; absent: it is. */
   readonly durability?: DurabilityPoint | undefined
 }

@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest'
 import { migrateDatabase } from '../schema/migrate.ts'
 import type { Batch } from './batch.ts'
 import { addToTotal } from './batch.ts'
-import type { DurabilityPoint } from './transactions.ts'
+import type { DurabilityPoint, Transactions } from './transactions.ts'
 import { createSqliteTransactions } from './transactions.ts'
 import type { Writer } from './writer.ts'
 import { createWriter } from './writer.ts'
@@ -24,12 +24,25 @@ function openSlowDisk() {
   return { waiting, durability }
 }
 
-function openBench(durability?: DurabilityPoint): Bench {
+type Engine = Pick<Transactions, 'countTogether' | 'isWorthAnother'> & {
+  readonly durability?: DurabilityPoint | undefined
+  begin?(terms: Parameters<Transactions['begin']>[0]): void
+}
+
+function openBench({ durability, begin, ...engine }: Engine = {}): Bench {
   const db = new DatabaseSync(':memory:')
   migrateDatabase(db)
   db.exec('CREATE TABLE notes (value INTEGER NOT NULL UNIQUE, text TEXT) STRICT')
   const batches: Batch[] = []
-  const writer = createWriter(db, batch => batches.push(batch), createSqliteTransactions(db, { durability }))
+  const sqlite = createSqliteTransactions(db, { durability })
+  const writer = createWriter(db, batch => batches.push(batch), {
+    ...sqlite,
+    ...engine,
+    begin(terms) {
+      sqlite.begin(terms)
+      begin?.(terms)
+    },
+  })
   const insert = db.prepare('INSERT INTO notes (value) VALUES (?)')
   return {
     db,
@@ -61,6 +74,28 @@ test('write() runs the operations of one turn of the event loop in one transacti
   expect(bench.values()).toEqual([3, 1, 2])
   expect(bench.batches).toHaveLength(1)
   expect(bench.batches[0]?.notices.map(({ payload }) => payload)).toEqual([3, 1, 2])
+})
+
+test('write() runs a transaction again that others were in the way of: whole, and with totals of its own', async () => {
+  const told: (number | undefined)[] = []
+  const bench = openBench({
+    begin({ undone }) {
+      told.push(undone)
+      if (undone === 0) throw new Error('others are in the way')
+    },
+    isWorthAnother: (_, undone) => undone < 2,
+  })
+  expect(await Promise.all([1, 2].map(bench.put))).toEqual([1, 2])
+  expect(told).toEqual([0, 1])
+  expect(bench.values()).toEqual([1, 2])
+  expect([bench.batches.length, totalOf(bench)]).toEqual([1, 2])
+})
+
+test('write() begins as many transactions as the engine wants for what waits, in its order', async () => {
+  const bench = openBench({ countTogether: shares => Math.min(2, shares.length) })
+  expect(await Promise.all([1, 2, 3, 4, 5].map(bench.put))).toEqual([1, 2, 3, 4, 5])
+  expect(bench.values()).toEqual([1, 2, 3, 4, 5])
+  expect(bench.batches).toHaveLength(3)
 })
 
 test('writeLast() runs behind operations that came later, in their transaction, and returns its own result', async () => {
@@ -153,7 +188,7 @@ test('close() writes what is waiting and then refuses', async () => {
 
 test('write() ends when its rows are on the disk, and the next transaction does not wait for that', async () => {
   const { waiting, durability } = openSlowDisk()
-  const bench = openBench(durability)
+  const bench = openBench({ durability })
   const ended: string[] = []
   const first = bench.put(1).then(() => ended.push('first'))
   await vi.waitFor(() => expect(waiting).toHaveLength(1))
@@ -171,7 +206,7 @@ test('write() ends when its rows are on the disk, and the next transaction does 
 
 test('writeLightly() waits for the disk only when an earlier write waits for it', async () => {
   const { waiting, durability } = openSlowDisk()
-  const bench = openBench(durability)
+  const bench = openBench({ durability })
   const ended: string[] = []
   expect(await bench.writer.writeLightly(() => 'leased')).toBe('leased')
   expect(waiting).toEqual([])
@@ -188,7 +223,7 @@ test('writeLightly() waits for the disk only when an earlier write waits for it'
 
 test('write() rejects with Unavailable when the disk fails, and its notices go to nobody', async () => {
   const { waiting, durability } = openSlowDisk()
-  const bench = openBench(durability)
+  const bench = openBench({ durability })
   const lost = bench.put(1)
   await vi.waitFor(() => expect(waiting).toHaveLength(1))
   waiting[0]?.(new Error('EIO'))
@@ -198,7 +233,7 @@ test('write() rejects with Unavailable when the disk fails, and its notices go t
 
 test('close() waits for the disk', async () => {
   const { waiting, durability } = openSlowDisk()
-  const bench = openBench(durability)
+  const bench = openBench({ durability })
   const written = bench.put(1)
   let isClosed = false
   const closed = bench.writer.close().then(() => {

@@ -25,13 +25,16 @@ export interface Writer {
    * for no disk, except with what must be durable in its transaction or before it: all hear of their writes in the order of the commits.
    */
   writeLightly<T>(operation: Operation<T>, terms?: WriteTerms): Promise<T>
-  /** As `writeLightly`, behind everything else of its transaction: what becomes ready in it is found, and need not wait for the next one. */
+  /**
+   * As `writeLightly`, behind everything else of its transaction: what becomes ready in it is found, and need not wait for the next one. It takes
+   * the rows that it changes for itself (`rowLocksOf`).
+   */
   writeLast<T>(operation: Operation<T>): Promise<T>
   /** Writes what is waiting; later writes are refused. */
   close(): Promise<void>
 }
 
-interface WriteTerms extends Touching {
+interface WriteTerms extends Pick<Touching, 'touches'> {
   /** About how many characters it writes, where they are many. */
   readonly size?: number
 }
@@ -71,7 +74,7 @@ export function createWriter(
   transactions = createSqliteTransactions(db),
 ): Writer {
   const { settle, whenSynced } = createSettling(transactions, onDurable)
-  const writeTogether = createJobWriting(createTransaction(db, transactions), settle)
+  const writeAll = createRunWriting(transactions, createJobWriting(createTransaction(db, transactions), settle))
   const queue: Job[] = []
   let isScheduled = false
   let isClosed = false
@@ -90,7 +93,7 @@ export function createWriter(
     const jobs = putInOrder(takeJobs(queue))
     if (jobs.length === 0) return
     isBusy = jobs.length > 1
-    const waiting = writeTogether(jobs)
+    const waiting = writeAll(jobs)
     queue.unshift(...waiting)
     if (waiting.length > 0) tryAgain()
     else if (queue.length > 0) schedule()
@@ -113,7 +116,7 @@ export function createWriter(
   return {
     write: (operation, terms = {}) => enqueue(operation, terms),
     writeLightly: (operation, terms = {}) => enqueue(operation, { ...terms, isDurable: false }),
-    writeLast: operation => enqueue(operation, { isDurable: false, isLast: true }),
+    writeLast: operation => enqueue(operation, { isDurable: false, isLast: true, touches: () => [] }),
     async close() {
       isClosed = true
       for (;;) {
@@ -129,14 +132,26 @@ export function createWriter(
 /** Writes jobs in one transaction, and each on its own when one of them throws. @returns those that another program keeps waiting */
 type WriteJobs = (jobs: readonly Job[]) => readonly Job[]
 
+/** Writes jobs in as many transactions as the engine wants for them, in their order. */
+function createRunWriting({ countTogether }: Transactions, writeTogether: WriteJobs): WriteJobs {
+  if (!countTogether) return writeTogether
+  return jobs => {
+    for (let rest = jobs; rest.length > 0; ) {
+      const count = countTogether(rest)
+      const waiting = writeTogether(rest.slice(0, count))
+      rest = rest.slice(count)
+      if (waiting.length > 0) return [...waiting, ...rest]
+    }
+    return []
+  }
+}
+
 function createJobWriting(transaction: RunTransaction, settle: (written: Written) => void): WriteJobs {
   const patience = createLockPatience()
 
   function writeTogether(jobs: readonly Job[]): readonly Job[] {
-    const batch = createBatch()
     try {
-      const results = transaction(jobs, batch)
-      settle({ jobs, results, batch })
+      settle({ jobs, ...transaction(jobs) })
     } catch (error) {
       if (error instanceof OperationFailed && jobs.length > 1) return writeApart(jobs)
       if (patience.isWorthWaiting(error)) return jobs
@@ -221,31 +236,39 @@ function rejectAll(jobs: readonly Job[], error: unknown): void {
   for (const job of jobs) job.reject(error)
 }
 
-type RunTransaction = (jobs: readonly Job[], batch: Batch) => readonly unknown[]
+type RunTransaction = (jobs: readonly Job[]) => Omit<Written, 'jobs'>
 
 function createTransaction(
   db: Database,
-  { begin, commit, rollback, runAll = runInOrder }: Transactions,
+  { begin, commit, rollback, runAll = runInOrder, isWorthAnother = () => false }: Transactions,
 ): RunTransaction {
   const book = prepareQuery(
     db,
-    'INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value',
+    'INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name, shard) DO UPDATE SET value = counters.value + excluded.value',
   )
   const bookTotals = (totals: ReadonlyMap<CounterName, number>) => {
     for (const [name, by] of totals) if (by !== 0) book.run(name, by)
   }
   const taskBytes = createTaskBytes(db)
-  return (jobs, batch) => {
-    begin(jobs.some(({ isDurable }) => isDurable))
-    try {
-      const results = runAll(jobs, batch)
-      bookTotals(batch.totals)
-      taskBytes.book(batch)
-      commit(batch)
-      return results
-    } catch (error) {
-      rollback()
-      throw error
+
+  function run(jobs: readonly Job[], undone: number): ReturnType<RunTransaction> {
+    const batch = createBatch()
+    begin({ isDurable: jobs.some(({ isDurable }) => isDurable), shares: jobs, undone })
+    const results = runAll(jobs, batch)
+    bookTotals(batch.totals)
+    taskBytes.book(batch)
+    commit(batch)
+    return { results, batch }
+  }
+
+  return jobs => {
+    for (let undone = 0; ; undone += 1) {
+      try {
+        return run(jobs, undone)
+      } catch (error) {
+        rollback()
+        if (!isWorthAnother(error, undone)) throw error
+      }
     }
   }
 }

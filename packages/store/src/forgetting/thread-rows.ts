@@ -14,6 +14,12 @@ export function createThreadRows(db: Database): ThreadRows {
   const prepareEnds = (tables: readonly string[]) =>
     tables.map(table => prepareQuery(db, `DELETE FROM ${table} WHERE thread_id ${inList}`))
   const memory = prepareEnds(['fetched_context', 'agent_states', 'turn_quotas'])
+  // What one gateway has written and another one takes out adds up to nothing, and still names its owner.
+  const endKept = prepareQuery(
+    db,
+    `DELETE FROM kept_data WHERE owner IN
+       (SELECT owner FROM kept_data GROUP BY owner HAVING sum(records) = 0 AND sum(bytes) = 0)`,
+  )
   const place = [
     ...prepareEnds(['thread_aliases']),
     // The number of a thread may be given again.
@@ -23,6 +29,7 @@ export function createThreadRows(db: Database): ThreadRows {
   return {
     endMemory(threads) {
       for (const end of memory) end.run(threads)
+      endKept.run()
     },
     endPlace(threads) {
       for (const end of place) end.run(threads)

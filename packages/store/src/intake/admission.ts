@@ -161,9 +161,8 @@ function createNewAdmission(
     const wantsTurn = intake.disposition === 'answer' && !objection
     const task = wantsTurn ? continueTask(batch, intake, { found, now: at }, tables) : undefined
     if (typeof task === 'string') return task
-    const place = tables.threads.place(intake, found.thread)
+    const place = takePlace(batch, tables.threads, { intake, thread: found.thread })
     const { thread } = place
-    batch.reserve(touchedThread(thread))
     const words = wantsTurn ? tables.edits.findOpen(intake) : undefined
     const flag = objection ?? findHindrance(intake, { wantsTurn, place, words, at })
     const isTurn = wantsTurn && flag === undefined
@@ -180,6 +179,16 @@ function createNewAdmission(
     else takeEffect(batch, intake, { message, thread, agent: intake.agent, channel: viaOf(intake), now: at })
     return { outcome: 'accepted', message, task: keyOf(intake.task, task) }
   }
+}
+
+/** Nobody else knows of a thread that begins. */
+function takePlace(
+  batch: Batch,
+  threads: Pick<ThreadTable, 'place'>,
+  { intake, thread }: { readonly intake: Intake; readonly thread: number | undefined },
+): PlacedThread {
+  if (thread !== undefined) batch.reserve(touchedThread(thread))
+  return threads.place(intake, thread)
 }
 
 function continueTask(

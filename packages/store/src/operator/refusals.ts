@@ -1,4 +1,5 @@
 import type { ChannelName, IntakeStore, OperatorStore, Refusal, RefusalPage } from '@postern/core'
+import type { Batch } from '../engine/batch.ts'
 import { addToTotal, noteChange } from '../engine/batch.ts'
 import { prepareInsert, prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
@@ -53,11 +54,12 @@ export function createRefusals({ db, write, now, log }: StoreContext): Refusals 
     buffer = []
     refused = 0
     try {
-      await write(batch => {
+      const keepAll = (batch: Batch) => {
         for (const refusal of kept) noteChange(batch, 'refusal', insert(...columnValues(refusal)))
         prune.run(keptInAll)
         addToTotal(batch, 'refusals', count)
-      })
+      }
+      await write(keepAll, { touches: () => ['refusals'] })
     } catch (error) {
       log.warn({ err: error, count }, 'refusals could not be remembered')
     }

@@ -37,7 +37,10 @@ export function createOperatorStore(
 type Totals = ReadonlyMap<CounterName, number>
 
 function createTotalsReader(db: Database): () => Totals {
-  const readAll = prepareQuery<{ name: CounterName; value: number }>(db, 'SELECT name, value FROM counters')
+  const readAll = prepareQuery<{ name: CounterName; value: number }>(
+    db,
+    'SELECT name, sum(value) AS value FROM counters GROUP BY name',
+  )
   return () => new Map(readAll.all().map(({ name, value }) => [name, value]))
 }
 

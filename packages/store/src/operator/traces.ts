@@ -42,7 +42,7 @@ export function createTraceStore(
     findProofKey: async digest => tables.proofKeys.find(digest),
     readTurn: async message => readTurn(message),
     async noteAttempt({ message }, attempt) {
-      await writeLightly(() => noteAttempt.run(formatAttempt(attempt), message))
+      await writeLightly(() => noteAttempt.run(formatAttempt(attempt), message), { touches: () => [`turn ${message}`] })
     },
     async listChanges(seqs) {
       const rows = new Map(list.all(formatJson(seqs)).map(row => [row.seq, row]))

@@ -11,9 +11,10 @@ export function createWriteCheck({ db, write }: Pick<StoreContext, 'db' | 'write
   const remove = prepareQuery(db, 'DELETE FROM blobs WHERE digest = ?')
   return () => {
     const digest = `check ${randomBytes(16).toString('hex')}`
-    return write(() => {
+    const tryOut = () => {
       insert.run(digest, randomBytes(rowBytes))
       remove.run(digest)
-    })
+    }
+    return write(tryOut, { touches: () => [digest] })
   }
 }

@@ -1,6 +1,6 @@
 import type { ChannelName, TurnBudget } from '@postern/core'
 import type { Database } from '../engine/database.ts'
-import { prepareQuery, readTogether } from '../engine/database.ts'
+import { prepareQuery, readTogether, rowLocksOf } from '../engine/database.ts'
 
 /** Where a budget is asked for. */
 interface BudgetPlace {
@@ -28,7 +28,7 @@ export function createBudgetTable(db: Database): BudgetTable {
   const removeOld = prepareQuery(
     db,
     `DELETE FROM turn_budgets WHERE key IN
-       (SELECT key FROM turn_budgets INDEXED BY turn_budgets_expiry WHERE expires_at <= ? ORDER BY expires_at LIMIT 2)`,
+       (SELECT key FROM turn_budgets INDEXED BY turn_budgets_expiry WHERE expires_at <= ? ORDER BY expires_at LIMIT 2 ${rowLocksOf(db).skipLocked})`,
   )
   return {
     findExceeded(budgets, place) {

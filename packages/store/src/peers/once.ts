@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { OnceStore } from '@postern/core'
-import { prepareQuery } from '../engine/database.ts'
+import { prepareQuery, rowLocksOf } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 
 /** A key is kept by its hash, whatever its length. Each one that is taken takes two out whose time is over, so the table shrinks again. */
@@ -12,16 +12,17 @@ export function createOnceStore({ db, write, now }: StoreContext): OnceStore {
   const removeOld = prepareQuery(
     db,
     `DELETE FROM single_use_keys WHERE digest IN
-       (SELECT digest FROM single_use_keys INDEXED BY single_use_keys_expiry WHERE expires_at < ? ORDER BY expires_at LIMIT 2)`,
+       (SELECT digest FROM single_use_keys INDEXED BY single_use_keys_expiry WHERE expires_at < ? ORDER BY expires_at LIMIT 2 ${rowLocksOf(db).skipLocked})`,
   )
   return {
     consumeOnce(key, until) {
       const digest = hash('sha256', key, 'buffer')
-      return write(() => {
+      const takeKey = () => {
         const isFirst = take.run(digest, Math.ceil(until), now()).changes > 0
         removeOld.run(now())
         return isFirst
-      })
+      }
+      return write(takeKey, { touches: () => [`single use ${digest.toString('base64')}`] })
     },
   }
 }

@@ -87,9 +87,9 @@ function readRelation({ id: place, channel: via, target, ...row }: RelationRow):
 
 /** A running total of an agent on a channel. */
 export function prepareAgentTotal(db: Database): (agent: string, via: string, name: string) => number {
-  const find = prepareQuery<{ value: number }>(
+  const find = prepareQuery<{ value: number | null }>(
     db,
-    'SELECT value FROM agent_totals WHERE agent = ? AND channel = ? AND name = ?',
+    'SELECT sum(value) AS value FROM agent_totals WHERE agent = ? AND channel = ? AND name = ?',
   )
   return (agent, via, name) => find.get(agent, via, name)?.value ?? 0
 }

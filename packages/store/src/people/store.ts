@@ -47,7 +47,13 @@ export function createPeopleStore(
       const known = people.findSubject(agent, key)
       if (!known || (known.subject !== null && known.subject !== identity.subject)) return undefined
       // Who speaks from it first after it was linked is who it belongs to.
-      if (known.subject === null) await write(() => people.know(agent, key, identity.subject))
+      if (known.subject === null) {
+        await write(() => {
+          people.know(agent, key, identity.subject)
+          // Its link may have ended meanwhile.
+          people.dropUnlinked(agent, [key])
+        })
+      }
       return people.find(agent, key)
     },
     requestLink: request => write(batch => codes.request(batch, request, now())),

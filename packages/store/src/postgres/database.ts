@@ -8,9 +8,14 @@ import type { WaveMember } from '../together/waves.ts'
 import { planWaves } from '../together/waves.ts'
 import type { BlockingLine } from './connection/blocking-line.ts'
 import type { NumberedInsert } from './connection/numbering.ts'
-import { createNumbering, readInsertedTable, readNumberedInsert } from './connection/numbering.ts'
+import { createNumbering, readNumberedInsert } from './connection/numbering.ts'
 import type { PendingStatement, PlainStatement, StatementSession } from './connection/statement-session.ts'
 import { createStatementSession, nameStatement } from './connection/statement-session.ts'
+import { isInterference } from './connection/store-errors.ts'
+import { createLockKeys } from './locks/lock-keys.ts'
+import { createNamedLocks } from './locks/named-locks.ts'
+import type { Reserving } from './locks/reserving.ts'
+import { createReserving } from './locks/reserving.ts'
 import { Outdated } from './outdated.ts'
 import { translateQuery } from './sql/translate-query.ts'
 
@@ -21,7 +26,8 @@ export interface PostgresDatabase extends Database {
 }
 
 interface TransactionOptions {
-  readonly lock: number
+  /** Where the tables lie. */
+  readonly schema: string
   /** Of the tables that the statements of this release are for. */
   readonly version: number
   /** Others have changed them. */
@@ -30,7 +36,7 @@ interface TransactionOptions {
 }
 
 /**
- * The store's port on PostgreSQL. Writers of one database go one after another, as on SQLite: `lock` is theirs (decision 0023). What only changes
+ * The store's port on PostgreSQL. Transactions of several gateways run at a time, unless they touch the same (decision 0023). What only changes
  * rows is sent with what is asked next.
  */
 export function openPostgresDatabase(
@@ -42,10 +48,21 @@ export function openPostgresDatabase(
   const nameOnce = createNames()
   const { add, resultOf, flush } = session
   const numbering = createNumbering({ add: (text, values) => add(nameOnce(text), values), resultOf })
-  const parts = { session, lockstep, numbering }
+  const keys = createLockKeys(options.schema)
+  const reserving = createReserving({ locks: createNamedLocks(keys, add), lockstep, resultOf, numbering })
+  const parts = { session, lockstep, numbering, reserving }
   return {
     transactions: createPostgresTransactions(parts, options),
     prepare: createPreparation(parts),
+    prepareCheck(sql) {
+      const check = nameStatement(`SELECT must_hold(is_so) FROM (${translateQuery(sql)}) AS checked`)
+      return (...values) => void add(check, values)
+    },
+    rowLocks: {
+      skipLocked: 'FOR UPDATE SKIP LOCKED',
+      wait: 'FOR UPDATE',
+      isFree: thread => `pg_try_advisory_xact_lock(${keys.threadKeySql(thread)})`,
+    },
     readTogether: readings =>
       lockstep.isRunning()
         ? lockstep.together(readings)
@@ -65,9 +82,10 @@ interface DatabaseParts {
   readonly session: StatementSession
   readonly lockstep: ReturnType<typeof createLockstep>
   readonly numbering: ReturnType<typeof createNumbering>
+  readonly reserving: Reserving
 }
 
-function createPreparation({ session, lockstep, numbering }: DatabaseParts): Database['prepare'] {
+function createPreparation({ session, lockstep, numbering, reserving }: DatabaseParts): Database['prepare'] {
   const { run, resultOf } = session
 
   function prepareNumbered(numbered: NumberedInsert, statement: PlainStatement) {
@@ -75,7 +93,7 @@ function createPreparation({ session, lockstep, numbering }: DatabaseParts): Dat
     numbering.addTable(numbered)
     const insert = (values: readonly SqlValue[]) => {
       const number = lockstep.takeStep(statement.id, () => {
-        const next = numbering.next(table)
+        const next = reserving.nextNumber(table)
         run(statement, [...values, next])
         return next
       })
@@ -95,12 +113,7 @@ function createPreparation({ session, lockstep, numbering }: DatabaseParts): Dat
     const numbered = readNumberedInsert(sql)
     const statement = nameStatement(translateQuery(numbered?.sql ?? sql))
     if (numbered) return prepareNumbered(numbered, statement)
-    const table = readInsertedTable(sql)
-    const start = (values: readonly SqlValue[]) =>
-      lockstep.takeStep(statement.id, () => {
-        if (table !== undefined) numbering.letGo(table)
-        return run(statement, values)
-      })
+    const start = (values: readonly SqlValue[]) => lockstep.takeStep(statement.id, () => run(statement, values))
     return {
       get: (...values) => resultOf(start(values)).rows[0],
       all: (...values) => [...resultOf(start(values)).rows],
@@ -110,37 +123,29 @@ function createPreparation({ session, lockstep, numbering }: DatabaseParts): Dat
 }
 
 function createPostgresTransactions(
-  { session, lockstep, numbering }: DatabaseParts,
-  { lock, version, onOutdated, hintsOf }: TransactionOptions,
+  { session, lockstep, numbering, reserving }: DatabaseParts,
+  { version, onOutdated, hintsOf }: TransactionOptions,
 ): Transactions {
-  const { add, flush } = session
+  const { add } = session
+  const { locks } = reserving
   let standing: PendingStatement | undefined
 
-  /** Each leaves what it does to a batch of its own, which counts once, however often it is run. */
-  function runWave(wave: readonly WaveMember<Share>[], batch: Batch, results: Map<Share, unknown>): void {
-    const operations = wave.map(({ member, names }) => ({
-      names,
-      operation() {
-        const own = createBatch({ ...lockstep, hasCompany: lockstep.isRunning() }, batch.firstMessages)
-        return { result: member.operation(own), own }
-      },
-    }))
-    const [only] = operations
-    const ended = operations.length === 1 && only ? [only.operation()] : lockstep.run(operations, flush)
-    for (const [at, { member }] of wave.entries()) {
-      const { result, own } = ended[at] ?? {}
-      if (own) mergeBatch(batch, own)
-      results.set(member, result)
-    }
+  const runWave = createWaveRunning({ session, lockstep, reserving })
+
+  /** What has to be so now that nothing else is asked for. */
+  function checkAll({ checks }: Batch): void {
+    if (locks.isAlone() || checks.size === 0) return
+    locks.waitFor([...checks.keys()])
+    for (const check of checks.values()) check()
   }
 
   return {
-    begin(isDurable) {
+    begin({ isDurable, shares, undone = 0 }) {
       session.beginWriting()
       if (!isDurable) add(own.lightly, [])
-      add(own.lock, [lock])
+      locks.begin(shares, undone)
       standing = add(own.version, [])
-      numbering.begin()
+      numbering.begin(shares?.length ?? 0)
     },
     commit(batch) {
       // Known by now, but to what has asked nothing.
@@ -150,11 +155,13 @@ function createPostgresTransactions(
       }
       const hints = hintsOf(batch)
       if (!session.hasChanged() && hints.length === 0) return session.endUnchanged()
-      numbering.end()
+      checkAll(batch)
       for (const hint of hints) add(own.notify, hint)
       session.commit()
     },
     rollback: session.rollback,
+    countTogether: locks.countTogether,
+    isWorthAnother: (error, undone) => undone < mostTries && isInterference(error),
     runAll(shares, batch) {
       try {
         const results = new Map<Share, unknown>()
@@ -166,6 +173,32 @@ function createPostgresTransactions(
     },
   }
 }
+
+type RunWave = (wave: readonly WaveMember<Share>[], batch: Batch, results: Map<Share, unknown>) => void
+
+/** Each operation leaves what it does to a batch of its own, which counts once, however often it is run. */
+function createWaveRunning({ session, lockstep, reserving }: Omit<DatabaseParts, 'numbering'>): RunWave {
+  return (wave, batch, results) => {
+    const operations = wave.map(({ member, names }) => ({
+      names,
+      operation: reserving.enclose(reserve => {
+        const hasCompany = lockstep.isRunning() || !reserving.locks.isAlone()
+        const own = createBatch({ ...lockstep, reserve, hasCompany }, batch.firstMessages)
+        return { result: member.operation(own), own }
+      }),
+    }))
+    const [only] = operations
+    const ended = operations.length === 1 && only ? [only.operation()] : lockstep.run(operations, session.flush)
+    for (const [at, { member }] of wave.entries()) {
+      const { result, own } = ended[at] ?? {}
+      if (own) mergeBatch(batch, own)
+      results.set(member, result)
+    }
+  }
+}
+
+/** The last of these tries keeps all others out. */
+const mostTries = 4
 
 /** Looked at, it waits for the statement to have run; most are not. */
 function changesOf(pending: PendingStatement, resultOf: StatementSession['resultOf']): { readonly changes: number } {
@@ -188,7 +221,6 @@ function createNames(): (text: string) => PlainStatement {
 
 const own = {
   lightly: nameStatement('SET LOCAL synchronous_commit = off'),
-  lock: nameStatement('SELECT pg_advisory_xact_lock($1)'),
   version: nameStatement('SELECT version FROM store_version'),
   notify: nameStatement('SELECT pg_notify($1, $2)'),
 }

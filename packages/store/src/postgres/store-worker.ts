@@ -11,7 +11,7 @@ import { openBlockingLine } from './connection/blocking-line.ts'
 import type { LineEvent } from './connection/messages.ts'
 import { openPostgresDatabase } from './database.ts'
 import { createHints, noticesOf, ownNoticesOf } from './hints.ts'
-import { channelOf, writerLockOf } from './server/session.ts'
+import { channelOf } from './server/session.ts'
 import { readPostgresUrl } from './server/settings.ts'
 import { createTakeover } from './takeover.ts'
 import { sendError } from './worker-errors.ts'
@@ -74,7 +74,7 @@ const bytes = Object.fromEntries(byteStoreMethods.map((name, at) => [name, callB
 
 const line = openBlockingLine({ server: settings.server, schema: settings.schema, holder }, hear)
 const db = openPostgresDatabase(line, {
-  lock: writerLockOf(settings.schema),
+  schema: settings.schema,
   version: migrations.length,
   onOutdated: () => emit({ kind: 'outdated' }),
   hintsOf: batch => hints.write(noticesOf(batch)).map(payload => [channel, payload] as const),

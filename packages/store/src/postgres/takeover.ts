@@ -31,7 +31,7 @@ export function createTakeover(db: PostgresDatabase): (holder: string, now: numb
   }
 
   return (holder, now) => {
-    begin(false)
+    begin({ isDurable: false })
     try {
       return takeOver(holder, now)
     } catch (error) {

@@ -83,7 +83,7 @@ export function createLookups(
 
   async function writeBatch(batch: LookupBatch): Promise<void> {
     try {
-      await write(() => insertAll(batch.lookups))
+      await write(() => insertAll(batch.lookups), { touches: () => ['lookups'] })
       known.countWritten(batch.lookups.length)
     } catch (error) {
       known.clear()

@@ -23,9 +23,11 @@ CREATE INDEX tasks_open_shares ON tasks (owner, share)
 
 -- Totals of an owner: what was said in the tasks, in bytes, attachments as often as they came, and how many tasks there are.
 CREATE TABLE task_bytes (
-  owner TEXT PRIMARY KEY,
+  owner TEXT NOT NULL,
+  shard INTEGER NOT NULL DEFAULT 0,
   bytes INTEGER NOT NULL,
-  tasks INTEGER NOT NULL DEFAULT 0
+  tasks INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (owner, shard)
 ) STRICT, WITHOUT ROWID;
 
 -- Who is told what becomes of a task. destination: shown to the operator; target: how it is reached, which may be secret.

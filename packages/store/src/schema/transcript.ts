@@ -18,10 +18,12 @@ CREATE INDEX transcript_threads_owner ON transcript_threads (owner);
 
 -- Totals of an owner's threads.
 CREATE TABLE transcript_usage (
-  owner TEXT PRIMARY KEY,
+  owner TEXT NOT NULL,
+  shard INTEGER NOT NULL DEFAULT 0,
   threads INTEGER NOT NULL,
   entries INTEGER NOT NULL,
-  bytes INTEGER NOT NULL
+  bytes INTEGER NOT NULL,
+  PRIMARY KEY (owner, shard)
 ) STRICT, WITHOUT ROWID;
 
 -- What its owner, or a dialect, calls a thread, in the order in which the names came.

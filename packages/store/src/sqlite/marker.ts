@@ -68,7 +68,7 @@ export function countStart(db: Database, path: string): void {
   }
   prepareQuery(
     db,
-    "INSERT INTO counters (name, value) VALUES ('starts', ?1) ON CONFLICT (name) DO UPDATE SET value = ?1",
+    "INSERT INTO counters (name, value) VALUES ('starts', ?1) ON CONFLICT (name, shard) DO UPDATE SET value = ?1",
   ).run(known + 1)
   writeMarker(path, { starts: known + 1 })
 }

@@ -2,7 +2,7 @@ import type { TaskIntake, TaskState } from '@postern/core'
 import type { Batch } from '../engine/batch.ts'
 import { addTask, mostAtOnce } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
-import { prepareInsert, prepareQuery } from '../engine/database.ts'
+import { prepareCheck, prepareInsert, prepareQuery } from '../engine/database.ts'
 import { endTaskTotal } from '../engine/task-bytes.ts'
 import type { TaskRow } from './row.ts'
 import { taskColumns } from './row.ts'
@@ -16,7 +16,7 @@ export interface TaskTable {
   continueTask(
     batch: Batch,
     task: TaskIntake,
-    at: { readonly known: FoundTask; readonly agent: string; readonly now: number },
+    at: TaskMoment & { readonly known: FoundTask },
   ): number | 'ended' | 'full' | 'taken'
   setWorking(task: number, now: number): void
   /** The row alone: what was said in it is gone. */
@@ -32,15 +32,19 @@ interface FinishedTask extends TaskRow {
 
 const openStates: readonly TaskState[] = ['submitted', 'working', 'input_required', 'auth_required']
 
+/** Other gateways may open tasks of the same owner now, whom nobody counts. So many at once, of all gateways, are never opened. */
+const farFromFull = 256 * mostAtOnce
+
 export function createTaskTable(db: Database): TaskTable {
   const find = createTaskFinder(db)
-  const insert = prepareInsert(
-    db,
-    `INSERT INTO tasks (owner, native_id, agent, context, state, updated_at, share) VALUES (?, ?, ?, ?, 'submitted', ?, ?)`,
-  )
+  const open = createTaskOpening(db)
   const setState = prepareQuery(db, 'UPDATE tasks SET state = ?, updated_at = ? WHERE id = ?')
   const remove = prepareQuery<{ owner: string }>(db, 'DELETE FROM tasks WHERE id = ? RETURNING owner')
-  const uncount = prepareQuery(db, 'UPDATE task_bytes SET tasks = tasks - 1 WHERE owner = ?')
+  const uncount = prepareQuery(
+    db,
+    `INSERT INTO task_bytes (owner, bytes, tasks) VALUES (?, 0, -1)
+     ON CONFLICT (owner, shard) DO UPDATE SET tasks = task_bytes.tasks + excluded.tasks`,
+  )
   const endCount = prepareQuery(db, endTaskTotal)
   const finish = prepareQuery<FinishedTask>(
     db,
@@ -51,13 +55,7 @@ export function createTaskTable(db: Database): TaskTable {
   return {
     find,
     continueTask(batch, task, { known, agent, now }) {
-      if ('room' in known) {
-        // Others of the owner may be opening one at the same time, and nobody counts theirs.
-        if (known.room <= mostAtOnce) batch.standAlone()
-        if (known.room <= 0) return 'full'
-        addTask(batch, task.owner)
-        return insert(task.owner, task.id, agent, task.context, now, task.share?.name ?? null)
-      }
+      if ('room' in known) return open(batch, task, { ...known, agent, now })
       if (task.isNew) return 'taken'
       if (!openStates.includes(known.state) && !(task.reopens && known.state !== 'canceled')) return 'ended'
       setState.run('submitted', now, known.id)
@@ -87,9 +85,48 @@ interface TaskRoom {
   readonly room: number
 }
 
+/** A new task, if its owner may have one more. */
+function createTaskOpening(db: Database) {
+  const insert = prepareInsert(
+    db,
+    `INSERT INTO tasks (owner, native_id, agent, context, state, updated_at, share) VALUES (?, ?, ?, ?, 'submitted', ?, ?)`,
+  )
+  const checkRoom = createRoomCheck(db)
+  return (batch: Batch, task: TaskIntake, { room, agent, now }: TaskRoom & TaskMoment): number | 'full' => {
+    // Others of the owner may be opening one at the same time, and nobody counts theirs.
+    if (room <= mostAtOnce) batch.standAlone()
+    if (room <= 0) return 'full'
+    if (room <= farFromFull) checkRoom(batch, task)
+    addTask(batch, task.owner)
+    return insert(task.owner, task.id, agent, task.context, now, task.share?.name ?? null)
+  }
+}
+
+interface TaskMoment {
+  readonly agent: string
+  readonly now: number
+}
+
+const isOpen = `state IN (${openStates.map(state => `'${state}'`).join(', ')})`
+
+/** At the end of a transaction its owner may not have more open tasks than they may, with those that others have opened meanwhile. */
+function createRoomCheck(db: Database): (batch: Batch, task: TaskIntake) => void {
+  const isWithin = (rows: string) =>
+    `SELECT count(*) <= ?2 AS is_so FROM (SELECT 1 FROM tasks WHERE owner = ?1 AND ${rows} AND ${isOpen} LIMIT +?3) AS open`
+  const ofOwner = prepareCheck(db, isWithin('true'))
+  const ofShare = prepareCheck(db, isWithin('share = ?4'))
+  return ({ checks, hasCompany }, { owner, most = Number.POSITIVE_INFINITY, share }) => {
+    if (!hasCompany) return
+    if (Number.isFinite(most)) checks.set(`open tasks of ${owner}`, () => ofOwner(owner, most, most + 1))
+    if (share)
+      checks.set(`open tasks of ${JSON.stringify([owner, share.name])}`, () =>
+        ofShare(owner, share.most, share.most + 1, share.name),
+      )
+  }
+}
+
 /** One question: each costs a way to a database that is far. */
 function createTaskFinder(db: Database): (task: TaskIntake) => FoundTask {
-  const isOpen = `state IN (${openStates.map(state => `'${state}'`).join(', ')})`
   // Left to itself it would go through all tasks of the owner.
   const open = `SELECT 1 FROM tasks INDEXED BY tasks_open WHERE owner = ?1 AND ${isOpen} LIMIT +?3`
   const shared = `SELECT 1 FROM tasks INDEXED BY tasks_open_shares WHERE owner = ?1 AND share = ?4 AND ${isOpen} LIMIT +?5`

@@ -5,6 +5,7 @@ import type { Batch } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
 import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
+import { touchedDestination, touchedTask } from '../together/touched.ts'
 
 interface WatchRow {
   readonly id: string
@@ -51,6 +52,8 @@ export function createWatchTable(db: Database, deliveries: Pick<DeliveryTable, '
       const watches = list.all(task)
       const watched = watches.length > 0 ? find.get(task) : undefined
       if (!watched) return
+      // Who settles what goes there before looks for what waits behind it.
+      for (const { destination } of watches) batch.reserve(touchedDestination(cause.thread, destination))
       const planned = watches.map(({ id, destination }) => ({ to: destination, target: toTarget(watched, id) }))
       deliveries.queue(batch, planned, cause)
     },
@@ -78,19 +81,25 @@ export function createWatchStore(
   const remove = prepareQuery(db, 'DELETE FROM push_subscriptions WHERE task_id = ? AND id = ?')
   return {
     watchTask: (key, watch) =>
-      write(() => {
-        const task = findTask.get(key.owner, key.id)
-        return task ? watches.add(task.id, watch) : 'unknown'
-      }),
+      write(
+        () => {
+          const task = findTask.get(key.owner, key.id)
+          return task ? watches.add(task.id, watch) : 'unknown'
+        },
+        { touches: () => [touchedTask(key)] },
+      ),
     async listWatches(key) {
       const task = findTask.get(key.owner, key.id)
       const rows = task ? list.all(task.id) : []
       return rows.map(({ id, destination, target }) => ({ id, to: destination, target: parseJson<Json>(target) }))
     },
     endWatch: (key, id) =>
-      write(() => {
-        const task = findTask.get(key.owner, key.id)
-        if (task) remove.run(task.id, id)
-      }),
+      write(
+        () => {
+          const task = findTask.get(key.owner, key.id)
+          if (task) remove.run(task.id, id)
+        },
+        { touches: () => [touchedTask(key)] },
+      ),
   }
 }

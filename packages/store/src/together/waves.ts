@@ -4,6 +4,8 @@ export interface Touching {
    * that runs operations one after another does not ask.
    */
   readonly touches?: (() => readonly string[] | undefined) | undefined
+  /** It runs behind all others, by itself, and finds what they have written. */
+  readonly isLast?: boolean | undefined
 }
 
 export interface WaveMember<T> {
@@ -19,7 +21,8 @@ export function planWaves<T extends Touching>(operations: readonly T[]): readonl
   let first = 0
   for (const member of operations) {
     const names = member.touches?.()
-    const at = names ? Math.max(first, ...names.map(name => (last.get(name) ?? -1) + 1)) : waves.length
+    const at =
+      names && !member.isLast ? Math.max(first, ...names.map(name => (last.get(name) ?? -1) + 1)) : waves.length
     const wave = waves[at] ?? []
     waves[at] = wave
     wave.push({ member, names: names ?? [] })

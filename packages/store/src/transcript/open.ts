@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { Rejection } from '@postern/core'
-import type { OwnerQuota, ThreadKey, TranscriptStore } from '@postern/transcript'
+import type { OwnerQuota, ThreadAlias, ThreadKey, TranscriptStore } from '@postern/transcript'
 import { nameEntry } from '@postern/transcript'
+import type { Batch } from '../engine/batch.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import { createTaskBytes } from '../engine/task-bytes.ts'
 import type { TranscriptTable } from './entry-table.ts'
@@ -49,24 +50,31 @@ export function createSqliteTranscript(
   const writes = createThreadWrites({ threads, table, bindings, usage })
   const taskBytes = createTaskBytes(db)
   /** What needs room: what came to the owner's tasks in the same transaction takes of it, too. */
-  const writeInto = <T>(operation: () => T) =>
-    write(batch => {
-      taskBytes.book(batch)
-      return operation()
-    })
+  const writeInto = <T>(operation: (batch: Batch) => T, touched: readonly string[]) =>
+    write(
+      batch => {
+        taskBytes.book(batch)
+        return operation(batch)
+      },
+      { touches: () => touched },
+    )
 
   return {
     readUsage: async owner => usage.read(owner),
     checkQuota: async (owner, by, most) => usage.check(owner, by, most),
     async openThread(owner, alias, most) {
       const known = threads.findByAlias(owner, alias)
-      return known === undefined ? writeInto(() => writes.open(owner, alias, most)) : { owner, thread_id: known }
+      return known === undefined
+        ? writeInto(() => writes.open(owner, alias, most), [touchedAlias(owner, alias), touchedQuota(owner)])
+        : { owner, thread_id: known }
     },
     ...createThreadNaming(threads, write),
     ...createThreadReading({ db, write, threads, table, bindings, writes }),
-    append: (key, entries, request) => writeInto(() => writes.append(key, entries, { request, now: now() })),
-    replace: (key, entries, request) => writeInto(() => writes.replace(key, entries, { request, now: now() })),
-    forget: (key, request) => write(() => writes.forget(key, { request, now: now() })),
+    append: (key, entries, request) =>
+      writeInto(batch => writes.append(key, entries, { batch, request, now: now() }), listWritten(key)),
+    replace: (key, entries, request) =>
+      writeInto(batch => writes.replace(key, entries, { batch, request, now: now() }), listWritten(key)),
+    forget: (key, request) => write(batch => writes.forget(key, { batch, request, now: now() })),
     hasConversation: async conversation => bindings.findStoreThread(conversation) !== undefined,
     bindStore: (key, conversation, reader) =>
       write(() => {
@@ -86,6 +94,13 @@ export function createSqliteTranscript(
   }
 }
 
+const touchedTranscript = ({ owner, thread_id }: ThreadKey) => JSON.stringify(['transcript', owner, thread_id])
+const touchedAlias = (owner: string, { transport, key }: ThreadAlias) =>
+  JSON.stringify(['transcript alias', owner, transport, key])
+/** What an owner has is compared with what they may have. */
+const touchedQuota = (owner: string) => JSON.stringify(['quota', owner])
+const listWritten = (key: ThreadKey): readonly string[] => [touchedTranscript(key), touchedQuota(key.owner)]
+
 function createThreadNaming(
   threads: TranscriptThreads,
   write: StoreContext['write'],
@@ -96,14 +111,17 @@ function createThreadNaming(
       return known === undefined ? undefined : { owner, thread_id: known }
     },
     addAlias: (key, alias) =>
-      write(() => {
-        const { id } = threads.require(key)
-        const known = threads.findByAlias(key.owner, alias)
-        if (known === undefined) threads.addAlias(key.owner, alias, id)
-        else if (known !== key.thread_id) {
-          throw new Rejection('forbidden', 'Cannot name thread: the name is another thread’s')
-        }
-      }),
+      write(
+        () => {
+          const { id } = threads.require(key)
+          const known = threads.findByAlias(key.owner, alias)
+          if (known === undefined) threads.addAlias(key.owner, alias, id)
+          else if (known !== key.thread_id) {
+            throw new Rejection('forbidden', 'Cannot name thread: the name is another thread’s')
+          }
+        },
+        { touches: () => [touchedTranscript(key), touchedAlias(key.owner, alias)] },
+      ),
     async listAliases(key) {
       const thread = threads.find(key)
       return thread ? threads.listAliases(thread.id) : []
@@ -133,7 +151,7 @@ function createThreadReading({
     for (;;) {
       const thread = threads.find(key)
       if (!thread || !bindings.hasNews(thread.id)) return thread
-      await write(() => void writes.takeNews(key))
+      await write(batch => void writes.takeNews(batch, key), { touches: () => [touchedTranscript(key)] })
     }
   }
 
@@ -158,22 +176,28 @@ function createThreadLocks(
 ): Pick<TranscriptStore, 'acquireLock' | 'isLocked' | 'releaseLock'> {
   return {
     acquireLock: (key, ttlMs) =>
-      write(() => {
-        const thread = threads.require(key)
-        if (holderOf(thread, now()) !== undefined) return undefined
-        const lock = { token: randomBytes(16).toString('hex'), fence: thread.fences + 1 }
-        const expires_at = now() + ttlMs
-        threads.lock(thread.id, { ...lock, until: expires_at })
-        return { ...lock, expires_at }
-      }),
+      write(
+        () => {
+          const thread = threads.require(key)
+          if (holderOf(thread, now()) !== undefined) return undefined
+          const lock = { token: randomBytes(16).toString('hex'), fence: thread.fences + 1 }
+          const expires_at = now() + ttlMs
+          threads.lock(thread.id, { ...lock, until: expires_at })
+          return { ...lock, expires_at }
+        },
+        { touches: () => [touchedTranscript(key)] },
+      ),
     async isLocked(key) {
       const thread = threads.find(key)
       return thread !== undefined && holderOf(thread, now()) !== undefined
     },
     releaseLock: (key, token) =>
-      write(() => {
-        const thread = threads.find(key)
-        return thread !== undefined && threads.unlock(thread.id, token, now())
-      }),
+      write(
+        () => {
+          const thread = threads.find(key)
+          return thread !== undefined && threads.unlock(thread.id, token, now())
+        },
+        { touches: () => [touchedTranscript(key)] },
+      ),
   }
 }

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { EntryBody, OwnerQuota, ThreadAlias, ThreadKey, TranscriptEntry, WriteRequest } from '@postern/transcript'
 import { splitMessages } from '@postern/transcript'
+import type { Batch } from '../engine/batch.ts'
+import { touchedThread } from '../together/touched.ts'
 import type { TranscriptTable } from './entry-table.ts'
 import { appendMessages, firstOfEachId, placeEntries, placeNews } from './place-entries.ts'
 import type { StoreBindings } from './store/binding.ts'
@@ -11,7 +13,7 @@ import type { UsageTable } from './usage.ts'
 export interface ThreadWrites {
   open(owner: string, alias: ThreadAlias, most?: OwnerQuota): ThreadKey
   /** What was said at the store since somebody last looked gets its places: the first of it, when it is much. */
-  takeNews(key: ThreadKey): TranscriptThread | undefined
+  takeNews(batch: Batch, key: ThreadKey): TranscriptThread | undefined
   append(key: ThreadKey, entries: readonly EntryBody[], how: WriteHow): readonly TranscriptEntry[]
   replace(key: ThreadKey, entries: readonly EntryBody[], how: WriteHow): readonly TranscriptEntry[]
   bind(key: ThreadKey, connectionWorker: number, reader: string | undefined): void
@@ -21,6 +23,7 @@ export interface ThreadWrites {
 }
 
 interface WriteHow {
+  readonly batch: Batch
   readonly request: WriteRequest | undefined
   readonly now: number
 }
@@ -59,9 +62,9 @@ export function createThreadWrites({ threads, table, bindings, usage }: WriteDep
       return key
     },
     takeNews,
-    append(key, entries, { request, now }) {
+    append(key, entries, { batch, request, now }) {
       threads.requireWriter(key, request, now)
-      const thread = takeAllNews(key)
+      const thread = takeAllNews(batch, key)
       const { asked, extent } = appendMessages(table, thread, splitMessages(entries))
       settle(key.owner, thread, extent, request?.most)
       return asked
@@ -96,9 +99,11 @@ export function createThreadWrites({ threads, table, bindings, usage }: WriteDep
 
 /** Gives what was said at the store its places in a thread. */
 function createNewsTaking({ threads, table, bindings }: Omit<WriteDeps, 'usage'>) {
-  function takeNews(key: ThreadKey): TranscriptThread | undefined {
+  function takeNews(batch: Batch, key: ThreadKey): TranscriptThread | undefined {
     const thread = threads.find(key)
     if (!thread) return undefined
+    // Notes may be taken out there.
+    for (const each of bindings.listBound(thread.id)) batch.reserve(touchedThread(each))
     let extent: ThreadExtent = thread
     for (const news of bindings.listNews(thread.id, key.thread_id)) {
       extent = placeNews(table, { ...extent, id: thread.id }, news)
@@ -108,8 +113,8 @@ function createNewsTaking({ threads, table, bindings }: Omit<WriteDeps, 'usage'>
     return { ...thread, ...extent }
   }
 
-  function takeAllNews(key: ThreadKey): TranscriptThread {
-    while (threads.find(key) && bindings.hasNews(threads.require(key).id)) takeNews(key)
+  function takeAllNews(batch: Batch, key: ThreadKey): TranscriptThread {
+    while (threads.find(key) && bindings.hasNews(threads.require(key).id)) takeNews(batch, key)
     return threads.require(key)
   }
 

@@ -2,6 +2,7 @@ import { Rejection } from '@postern/core'
 import type { OwnerQuota } from '@postern/transcript'
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
+import { endZeroTotals } from '../engine/totals/zero-totals.ts'
 
 /** Running totals, so that looking one up reads no thread. Synchronous: what writes runs inside a write. */
 export interface UsageTable {
@@ -18,11 +19,11 @@ const nothing: OwnerQuota = { threads: 0, entries: 0, bytes: 0 }
 export function createUsageTable(db: Database): UsageTable {
   const add = prepareQuery(
     db,
-    `INSERT INTO transcript_usage (owner, threads, entries, bytes) VALUES (?, ?, ?, ?) ON CONFLICT (owner) DO UPDATE SET
+    `INSERT INTO transcript_usage (owner, threads, entries, bytes) VALUES (?, ?, ?, ?) ON CONFLICT (owner, shard) DO UPDATE SET
        threads = transcript_usage.threads + excluded.threads, entries = transcript_usage.entries + excluded.entries,
        bytes = transcript_usage.bytes + excluded.bytes`,
   )
-  const end = prepareQuery(db, 'DELETE FROM transcript_usage WHERE owner = ? AND threads = 0')
+  const end = prepareQuery(db, endZeroTotals('transcript_usage', ['threads', 'entries', 'bytes']))
   const find = prepareQuery<OwnerQuota>(
     db,
     `SELECT sum(threads) AS threads, sum(entries) AS entries, sum(bytes) AS bytes FROM (

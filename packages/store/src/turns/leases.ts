@@ -1,12 +1,13 @@
-import type { MessageState, Turn, WorkStore } from '@postern/core'
+import type { LeaseRequest, MessageState, Turn, WorkStore } from '@postern/core'
 import type { Batch } from '../engine/batch.ts'
 import { moveTotal, moveTotals, noteChange } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
-import { formatJson, prepareQuery, readTogether } from '../engine/database.ts'
+import { formatJson, prepareCheck, prepareQuery, readTogether, rowLocksOf } from '../engine/database.ts'
 import { refuseLostLease, takeShares } from '../engine/lease.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { FirstMessages } from '../messages/first-messages.ts'
 import type { ReadMessage } from '../messages/reader.ts'
+import { touchedThread } from '../together/touched.ts'
 import { appendAttempt, formatAttempt } from './attempts.ts'
 import type { Gatherable } from './gathering.ts'
 import { createGathering } from './gathering.ts'
@@ -18,7 +19,12 @@ interface DueTurn extends Gatherable {
   readonly attempt: number
   readonly crash_count: number
   readonly revision: number
+  /** Of one that is answered together with others, or interrupted: nobody else changes its thread now. */
+  readonly is_free: 0 | 1
 }
+
+const dueColumns =
+  'message, agent, thread_id, task_id, state, lease_token, attempt, crash_count, mode, speaker, revision'
 
 export interface TurnLeaseDeps {
   readonly tasks: { setWorking(task: number, now: number): void }
@@ -33,11 +39,6 @@ export function createTurnLeases(
 ): Pick<WorkStore, 'leaseTurns' | 'release' | 'noteWaiting'> & {
   readonly renewTurn: (turn: Turn, leaseMs: number) => Promise<void>
 } {
-  const findDue = prepareQuery<DueTurn>(
-    db,
-    `SELECT message, agent, thread_id, task_id, state, lease_token, attempt, crash_count, mode, speaker, revision FROM turns
-     WHERE due_at <= ? AND agent NOT IN (SELECT value FROM json_each(?)) ORDER BY due_at LIMIT +?`,
-  )
   const renew = prepareQuery(
     db,
     'UPDATE turns SET due_at = ? WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
@@ -45,7 +46,9 @@ export function createTurnLeases(
 
   const noteWaiting = prepareQuery(db, 'UPDATE turns SET is_waiting = ? WHERE message = ? AND lease_token = ?')
   const countElsewhere = createHeldCounter(db)
+  const checkShares = createShareCheck({ db, now })
   const claimTurn = createTurnClaim(db, tables)
+  const listDue = createDueLister(db, now)
 
   return {
     leaseTurns: ({ holder, limit, leaseMs, shares }) =>
@@ -55,33 +58,50 @@ export function createTurnLeases(
         takeShares(
           { limit, shares },
           {
-            find: (full, rest) => findDue.all(now(), formatJson(full), rest),
+            find: listDue,
             findFirst:
-              shares &&
-              (full =>
-                readTogether(db, [
-                  () => findDue.all(now(), formatJson(full), limit),
-                  () => countElsewhere(holder, now()),
-                ])),
+              shares && (full => readTogether(db, [() => listDue(full, limit), () => countElsewhere(holder, now())])),
             claim: due => claimed.push(claimTurn(batch, due, { holder, until, now: now() })),
             groupOf: ({ agent }) => agent,
           },
         )
+        checkShares(batch, claimed, { holder, shares })
         return readTogether(
           db,
           claimed.map(taken => () => readClaimed(tables, batch, taken)),
         )
       }),
-    noteWaiting: ({ message, token }, isWaiting) =>
-      writeLightly(batch => {
-        noteWaiting.run(isWaiting ? 1 : 0, message, token)
-        // Who else works may take another turn of the agent now.
-        if (isWaiting) batch.readyWork.add('turns')
-      }),
+    noteWaiting: ({ message, token, thread }, isWaiting) =>
+      writeLightly(
+        batch => {
+          noteWaiting.run(isWaiting ? 1 : 0, message, token)
+          // Who else works may take another turn of the agent now.
+          if (isWaiting) batch.readyWork.add('turns')
+        },
+        { touches: () => [touchedThread(thread)] },
+      ),
     release: createRelease(db, write),
-    renewTurn: async ({ message, token }, leaseMs) =>
-      refuseLostLease(await writeLightly(() => renew.run(now() + leaseMs, message, token).changes), `turn ${message}`),
+    async renewTurn({ message, token, thread }, leaseMs) {
+      const touches = () => [touchedThread(thread)]
+      const renewed = await writeLightly(() => renew.run(now() + leaseMs, message, token).changes, { touches })
+      refuseLostLease(renewed, `turn ${message}`)
+    },
   }
+}
+
+type ListDue = (full: readonly string[], limit: number) => readonly DueTurn[]
+
+/** `full`: agents of which no turn is wanted. */
+function createDueLister(db: Database, now: () => number): ListDue {
+  const { skipLocked, isFree } = rowLocksOf(db)
+  const findDue = prepareQuery<DueTurn>(
+    db,
+    `SELECT ${dueColumns}, CASE WHEN mode IS NULL OR ${isFree('thread_id')} THEN 1 ELSE 0 END AS is_free FROM (
+       SELECT ${dueColumns} FROM turns WHERE due_at <= ? AND agent NOT IN (SELECT value FROM json_each(?))
+       ORDER BY due_at LIMIT +? ${skipLocked}) AS due`,
+  )
+  // Who changes a thread tells when a turn of it is due.
+  return (full, limit) => findDue.all(now(), formatJson(full), limit).filter(({ is_free }) => is_free === 1)
 }
 
 /** Nobody has had it, and its words are as they came; those of a merged turn may have changed without a trace. */
@@ -130,12 +150,33 @@ function createTurnClaim(db: Database, { tasks }: Pick<TurnLeaseDeps, 'tasks'>) 
   }
 }
 
+type ShareCheck = (
+  batch: Batch,
+  claimed: readonly ClaimedTurn[],
+  request: Pick<LeaseRequest, 'holder' | 'shares'>,
+) => void
+
+/** Others may lease turns of the same agents now: with theirs, there may not be more at the end than an agent has at once. */
+function createShareCheck({ db, now }: Pick<StoreContext, 'db' | 'now'>): ShareCheck {
+  const check = prepareCheck(db, `SELECT count(*) <= ?3 AS is_so ${heldElsewhere} AND agent = ?4`)
+  return (batch, claimed, { holder, shares }) => {
+    if (!shares || !batch.hasCompany) return
+    for (const [agent, turns] of Map.groupBy(claimed, ({ due }) => due.agent)) {
+      const most = shares.mostOf?.get(agent) ?? shares.most
+      const left = most - (shares.taken.get(agent) ?? 0) - turns.length
+      if (Number.isFinite(left)) batch.checks.set(`turns of ${agent}`, () => check(holder, now(), left, agent))
+    }
+  }
+}
+
+const heldElsewhere = `FROM turns INDEXED BY turns_leased
+  WHERE lease_owner IS NOT NULL AND lease_owner <> ?1 AND due_at > ?2 AND is_waiting = 0`
+
 /** How many turns of each agent others hold, but for those that wait for another agent. */
 function createHeldCounter(db: Database): (holder: string, now: number) => ReadonlyMap<string, number> {
   const count = prepareQuery<{ agent: string; held: number }>(
     db,
-    `SELECT agent, count(*) AS held FROM turns INDEXED BY turns_leased
-     WHERE lease_owner IS NOT NULL AND lease_owner <> ? AND due_at > ? AND is_waiting = 0 GROUP BY agent`,
+    `SELECT agent, count(*) AS held ${heldElsewhere} GROUP BY agent`,
   )
   return (holder, now) => new Map(count.all(holder, now).map(({ agent, held }) => [agent, held]))
 }
@@ -150,9 +191,9 @@ function createRelease(db: Database, write: StoreContext['write']): WorkStore['r
     db,
     "UPDATE turns SET state = 'received' WHERE merged_into = ? AND ended_at IS NULL AND state = 'working'",
   )
-  return async ({ message, token }, { dueAt, error, uncounted, attempt }) => {
+  return async ({ message, token, thread }, { dueAt, error, uncounted, attempt }) => {
     const tried = formatAttempt(attempt)
-    const given = await write(batch => {
+    const giveBackTurn = (batch: Batch) => {
       const { changes } = giveBack.run(dueAt, uncounted ? 1 : 0, error ?? null, tried, message, token)
       if (changes > 0) {
         const merged = giveBackMerged.run(message).changes
@@ -162,7 +203,8 @@ function createRelease(db: Database, write: StoreContext['write']): WorkStore['r
       // Also for a time yet to come: whoever waits for the next due time has to look again.
       batch.readyWork.add('turns')
       return changes
-    })
+    }
+    const given = await write(giveBackTurn, { touches: () => [touchedThread(thread)] })
     refuseLostLease(given, `turn ${message}`)
   }
 }

@@ -4,6 +4,7 @@ import { saidToSome } from '../conversations/private-answers.ts'
 import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
 import { refuseLostLease } from '../engine/lease.ts'
 import type { StoreContext } from '../engine/store-context.ts'
+import { touchedThread } from '../together/touched.ts'
 import type { NoteTable } from './note-table.ts'
 import { draftNote } from './note-table.ts'
 
@@ -18,7 +19,7 @@ export function createNoting(
   )
   return {
     async note(turn, notes) {
-      const { message, token, task, content } = turn
+      const { message, token, task, content, thread } = turn
       const drafts = notes.map(note => draftNote(note, content.recipient))
       const size = drafts.reduce((sum, draft) => sum + draft.content.length, 0)
       const held = await write(
@@ -27,7 +28,7 @@ export function createNoting(
           if (row) table.keep(batch, drafts, { message, thread: row.thread_id, owner: task?.owner })
           return row ? 1 : 0
         },
-        { size },
+        { size, touches: () => [touchedThread(thread)] },
       )
       refuseLostLease(held, `turn ${message}`)
     },

@@ -1,6 +1,7 @@
 import type { WorkStore } from '@postern/core'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
+import { touchedThread } from '../together/touched.ts'
 import type { NoteTable } from './note-table.ts'
 import { draftNote } from './note-table.ts'
 
@@ -15,14 +16,14 @@ export function createStreamedAnswers(
      WHERE t.message = ? AND t.lease_token = ? AND t.ended_at IS NOT NULL`,
   )
   return {
-    async keepStreamed({ message, token, task, content }, note) {
+    async keepStreamed({ message, token, task, content, thread }, note) {
       const draft = draftNote(note, content.recipient)
       await write(
         batch => {
           const row = findCanceled.get(message, token)
           if (row) table.keep(batch, [draft], { message, thread: row.thread_id, owner: task?.owner })
         },
-        { size: draft.content.length },
+        { size: draft.content.length, touches: () => [touchedThread(thread)] },
       )
     },
   }

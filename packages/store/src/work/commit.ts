@@ -21,7 +21,7 @@ import type { RequirementTable } from '../requirements/table.ts'
 import { createTaskRecorder } from '../tasks/record.ts'
 import type { TaskTable } from '../tasks/table.ts'
 import type { WatchTable } from '../tasks/watches.ts'
-import { touchedTask, touchedThread } from '../together/touched.ts'
+import { touchedBytes, touchedDestination, touchedTask, touchedThread } from '../together/touched.ts'
 import { appendAttempt, formatAttempt } from '../turns/attempts.ts'
 import type { NoteDraft, NoteTable } from '../turns/note-table.ts'
 import { draftNote } from '../turns/note-table.ts'
@@ -94,7 +94,9 @@ export function createCommit(
     },
     async say(turn, answer) {
       const draft = draftPartialAnswer(answer, answer.response)
-      const said = await files.hold(blobsOf(answer), () => write(batch => sayDraft(batch, turn, draft)))
+      const said = await files.hold(blobsOf(answer), () =>
+        write(batch => sayDraft(batch, turn, draft), { touches: () => listCommitted(turn, answer) }),
+      )
       refuseLostLease(said, `turn ${turn.message}`)
     },
     async act(acts, correlationId) {
@@ -194,12 +196,17 @@ function placeOf({ message, agent, via, task }: Turn, { thread_id, task_id }: Tu
   return { message, agent, channel: via, thread: thread_id, task: task_id ?? undefined, owner: task?.owner, now: at }
 }
 
-/** What an ordinary answer touches. Undefined: it may change anything. */
-function listCommitted({ thread, task, merged }: Turn, answer: Answer): readonly string[] | undefined {
-  const { acts = [], broadcasts = [], requirements = [], blobs = [], personState, isRevision, noted } = answer
-  const others = [acts, broadcasts, requirements, blobs, merged ?? []]
-  if (others.some(list => list.length > 0) || personState || isRevision || noted !== undefined) return undefined
-  return [touchedThread(thread), ...(task ? [touchedTask(task)] : [])]
+/** What an ordinary answer touches, but for files that it drops. Undefined: it may change anything. */
+function listCommitted({ agent, thread, task }: Turn, answer: Answer): readonly string[] | undefined {
+  const { acts = [], broadcasts = [], requirements = [], blobs = [], deliveries, personState } = answer
+  if ([acts, broadcasts, requirements].some(list => list.length > 0)) return undefined
+  return [
+    touchedThread(thread),
+    ...(task ? [touchedTask(task)] : []),
+    ...deliveries.map(({ to }) => touchedDestination(thread, to)),
+    ...blobs.map(({ digest }) => touchedBytes(digest)),
+    ...(personState ? [JSON.stringify(['person', agent, personState.person])] : []),
+  ]
 }
 
 function draftAnswer(answer: Answer, address: string): Draft {

@@ -46,7 +46,7 @@ export function createWorkStore(context: StoreContext, tables: WorkStoreDeps): W
     ...createStreamedAnswers(context, tables),
     ...createBroadcasts(context, tables),
     ...createSettle(context, tables),
-    renew: (work, leaseMs) => ('thread' in work ? renewTurn(work, leaseMs) : renewDelivery(work, leaseMs)),
+    renew: (work, leaseMs) => ('content' in work ? renewTurn(work, leaseMs) : renewDelivery(work, leaseMs)),
     nextDue: async () => findNextDue.get()?.due_at ?? undefined,
   }
 }

@@ -36,7 +36,7 @@ const readThreads = (schema: string) =>
 
 async function describeTables(schema: string): Promise<readonly object[]> {
   const columns = await askServer(
-    `SELECT table_name, column_name, data_type, is_nullable, column_default FROM information_schema.columns
+    `SELECT table_name, column_name, data_type, is_nullable, replace(column_default, '${schema}.', '') AS column_default FROM information_schema.columns
      WHERE table_schema = '${schema}' ORDER BY 1, 2`,
   )
   const indexes = await askServer<{ indexdef: string }>(

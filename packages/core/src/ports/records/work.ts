@@ -163,6 +163,8 @@ export interface Delivery {
   readonly queuedAt: number
   readonly via: ChannelName
   readonly agent: string
+  /** Deliveries of one thread to one destination go in their order; absent where nothing is leased. */
+  readonly thread?: number | undefined
   readonly to: string
   readonly target: Json
   readonly correlationId: string

@@ -30,13 +30,16 @@ export function createRunNotes({ db, writeLightly, now, isAlone }: StoreContext)
   }
   return {
     noteGatewayRun: (holder, stage) =>
-      writeLightly(() => {
-        if (stage === 'begins') {
-          if (isAlone) extendKilled()
-          begin.run(holder, now())
-          prune.run(mostRuns)
-        } else (stage === 'runs' ? see : end).run(now(), holder)
-      }),
+      writeLightly(
+        () => {
+          if (stage === 'begins') {
+            if (isAlone) extendKilled()
+            begin.run(holder, now())
+            prune.run(mostRuns)
+          } else (stage === 'runs' ? see : end).run(now(), holder)
+        },
+        { touches: () => ['gateway runs'] },
+      ),
   }
 }
 

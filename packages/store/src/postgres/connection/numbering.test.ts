@@ -26,22 +26,25 @@ test('the gateway numbers messages, refusals, tasks, conversations and threads i
   expect(new Set(tables)).toEqual(new Set(['messages', 'refusals', 'tasks', 'threads', 'transcript_threads']))
 })
 
-test('numbering reads a sequence once, and moves it on at the end or before the server numbers rows itself', () => {
+test('numbering takes numbers of usual tables at the beginning, uses them in order, and takes more where they do not suffice', () => {
   const sent: string[] = []
+  let last = 0
   const numbering = createNumbering({
-    add(text: string, values: readonly number[]) {
-      sent.push([/setval/.test(text) ? 'set' : 'look', ...values].join(' '))
-      return text
+    add(text: string, [count = 0]: readonly number[]) {
+      const [table = ''] = /\w+$/.exec(text.replace(/ FROM.*/, '')) ?? []
+      const numbers = Array.from({ length: count }, () => ++last)
+      sent.push(`${table} ${count}`)
+      return { [table]: numbers.join() }
     },
-    resultOf: () => ({ rows: [{ t: 7 }], changes: 1, tag: 'SELECT 1' }),
+    resultOf: row => ({ rows: [row], changes: 1, tag: 'SELECT 1' }),
   })
-  numbering.addTable({ table: 't', column: 'id', name: 'id', sql: '' })
-  numbering.begin()
-  expect([numbering.next('t'), numbering.next('t')]).toEqual([8, 9])
-  numbering.letGo('t')
-  expect(numbering.next('t')).toBe(8)
-  numbering.end()
-  numbering.begin()
-  numbering.end()
-  expect(sent).toEqual(['look', 'set 9', 'look', 'set 8', 'look'])
+  numbering.addTable({ table: 'messages', column: 'seq' })
+  numbering.addTable({ table: 'refusals', column: 'id' })
+  numbering.begin(2)
+  expect([numbering.next('messages'), numbering.next('messages'), numbering.next('messages')]).toEqual([1, 2, 3])
+  expect(numbering.next('refusals')).toBe(19)
+  // What was not used is nobody's.
+  numbering.begin(1)
+  expect(numbering.next('messages')).toBe(35)
+  expect(sent).toEqual(['messages 2', 'messages 16', 'refusals 16', 'messages 1'])
 })

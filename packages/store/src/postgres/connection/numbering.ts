@@ -18,10 +18,6 @@ export function readNumberedInsert(sql: string): NumberedInsert | undefined {
   return { table, column, name, sql: `INSERT INTO ${table} (${columns}, ${column}) VALUES (${values}, ?)` }
 }
 
-export function readInsertedTable(sql: string): string | undefined {
-  return /\bINSERT (?:OR \w+ )?INTO (\w+)/.exec(sql)?.[1]
-}
-
 /** Asks the server, with what waits to be sent. */
 interface NumberingLine<Pending> {
   add(text: string, values: readonly number[]): Pending
@@ -29,63 +25,59 @@ interface NumberingLine<Pending> {
 }
 
 /**
- * Numbers of new rows, given here: who is the only writer until the end of the transaction need not wait for the server to tell them. Its sequences
- * are read when the transaction begins and moved on before it ends, so that what is numbered later is also seen later.
+ * Numbers of new rows, given here, so that an insert need not wait for the server to tell them. They are taken from its sequences behind the locks of
+ * a transaction: what is numbered later in a thread is also seen later. Those that no row gets are left out for good.
  */
 interface Numbering {
-  addTable(insert: NumberedInsert): void
-  begin(): void
+  addTable(insert: Pick<NumberedInsert, 'table' | 'column'>): void
+  /** `rows`: about how many of each table there will be. */
+  begin(rows: number): void
   next(table: string): number
-  /** The server numbers rows of this table now. */
-  letGo(table: string): void
-  end(): void
+}
+
+/** What most transactions number. */
+const usual: ReadonlySet<string> = new Set(['messages', 'threads', 'tasks'])
+/** So many are taken where there were too few. */
+const moreNumbers = 16
+
+interface Block<Pending> {
+  readonly pending: Pending
+  /** Once the server has told them; the first are used first. */
+  left: number[] | undefined
 }
 
 export function createNumbering<Pending>({ add, resultOf }: NumberingLine<Pending>): Numbering {
   const sequences = new Map<string, string>()
-  /** By table, of this transaction. */
-  const looks = new Map<string, Pending>()
-  const last = new Map<string, number>()
+  const blocks = new Map<string, Block<Pending>>()
 
-  function look(tables: readonly string[]): void {
+  function take(tables: readonly string[], count: number): void {
     if (tables.length === 0) return
-    const columns = tables.map(
-      table => `(SELECT last_value - CASE WHEN is_called THEN 0 ELSE 1 END FROM ${sequences.get(table)}) AS ${table}`,
-    )
-    const pending = add(`SELECT ${columns.join(', ')}`, [])
-    for (const table of tables) looks.set(table, pending)
+    const columns = tables.map(table => `string_agg(CAST(nextval('${sequences.get(table)}') AS TEXT), ',') AS ${table}`)
+    const pending = add(`SELECT ${columns.join(', ')} FROM generate_series(1, CAST($1 AS INT))`, [count])
+    for (const table of tables) blocks.set(table, { pending, left: undefined })
   }
 
-  function readLast(table: string): number {
-    if (!looks.has(table)) look([table])
-    const pending = looks.get(table)
-    return Number(pending && resultOf(pending).rows[0]?.[table])
-  }
-
-  function moveOn(table: string): void {
-    const number = last.get(table)
-    if (number !== undefined) add(`SELECT setval('${sequences.get(table)}', $1)`, [number])
-    last.delete(table)
-    looks.delete(table)
+  function readBlock(table: string, block: Block<Pending>): number[] {
+    block.left ??= String(resultOf(block.pending).rows[0]?.[table]).split(',').map(Number)
+    return block.left
   }
 
   return {
     addTable({ table, column }) {
       sequences.set(table, `${table}_${column}_seq`)
     },
-    begin() {
-      looks.clear()
-      last.clear()
-      look([...sequences.keys()])
+    begin(rows) {
+      blocks.clear()
+      const tables = [...sequences.keys()].filter(table => usual.has(table))
+      if (rows > 0) take(tables, rows)
     },
     next(table) {
-      const number = (last.get(table) ?? readLast(table)) + 1
-      last.set(table, number)
-      return number
-    },
-    letGo: moveOn,
-    end() {
-      for (const table of [...last.keys()]) moveOn(table)
+      for (;;) {
+        const block = blocks.get(table)
+        const number = block && readBlock(table, block).shift()
+        if (number !== undefined) return number
+        take([table], moreNumbers)
+      }
     },
   }
 }

@@ -1,4 +1,5 @@
 import { ConfigError, Rejection, Unavailable } from '@postern/core'
+import { interferenceCode } from '../sql/functions.ts'
 import type { PostgresFailure } from './failure.ts'
 import { failureOf, lineLost } from './failure.ts'
 
@@ -17,6 +18,17 @@ export function toStatementError(failure: PostgresFailure): Error {
   // An index takes keys of 2 704 bytes, after compression.
   if (code === '54000') return new Rejection('too_large', 'Cannot store: an identifier is too long', { cause })
   return new StatementFailed(message, { cause })
+}
+
+/** Beside what `must_hold` raises: a serialization failure, a deadlock, and no lock left at the server. */
+const interferences: ReadonlySet<string> = new Set([interferenceCode, '40001', '40P01', '53200'])
+
+/** Whether others were in the way of a transaction: it has left nothing, and may run again. */
+export function isInterference(error: unknown): boolean {
+  for (let each = error; each instanceof Error; each = each.cause) {
+    if (interferences.has(failureOf(each).code ?? '')) return true
+  }
+  return false
 }
 
 /** A server that is started again is there within seconds. */

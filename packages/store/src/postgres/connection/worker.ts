@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { toClientConfig } from '../server/address.ts'
-import { channelOf, formatSetUp } from '../server/session.ts'
+import { channelOf, formatSetUp, formatShard } from '../server/session.ts'
 import type { PostgresFailure } from './failure.ts'
 import { openLine } from './line.ts'
 import type { LineEvent, LineThreadData, Question, StatementAnswer } from './messages.ts'
@@ -22,7 +22,7 @@ const emit = (event: LineEvent) => parentPort?.postMessage(event)
 
 const context = openLine({
   client,
-  setUp,
+  setUp: `${setUp}; ${formatShard(schema)}`,
   onLost: message => emit({ lost: message }),
   onOpen: () => emit({ open: true }),
 })

@@ -26,6 +26,19 @@ const session: Readonly<Record<string, string>> = {
   tcp_user_timeout: "'15s'",
 }
 
+/** More gateways than these share one. */
+const mostShards = 64
+
+/**
+ * Gives a connection that writes a shard of totals that no other has now. One that is in use by several is right, too; each waits for the other
+ * then.
+ */
+export function formatShard(schema: string): string {
+  const first = lockNumberOf(`${schema} shards`)
+  const free = `SELECT shard FROM generate_series(1, ${mostShards}) AS shard WHERE pg_try_advisory_lock(${first} + shard) LIMIT 1`
+  return `SELECT set_config('postern.shard', coalesce((${free}), 0)::text, false)`
+}
+
 /** Who holds it is the only one who writes. */
 export function writerLockOf(schema: string): number {
   return lockNumberOf(channelOf(schema))

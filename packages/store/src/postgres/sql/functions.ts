@@ -1,8 +1,20 @@
+/** What `must_hold` raises: another gateway is in the way. */
+export const interferenceCode = 'PST01'
+
 /**
  * What the store's statements call and PostgreSQL does not have. JSON stays text: `json` and not `jsonb`, which knows neither NUL nor half a
  * surrogate pair; `readable_json` writes these as texts in columns have them (`values.ts`).
  */
 export const storeFunctions: readonly string[] = [
+  // Of the connection, as `formatShard` has set it.
+  `CREATE OR REPLACE FUNCTION own_shard() RETURNS bigint LANGUAGE sql STABLE AS
+     $$ SELECT coalesce(nullif(pg_catalog.current_setting('postern.shard', true), '')::bigint, 0) $$`,
+  // Undoes the transaction; the gateway runs it again (`isInterference`).
+  `CREATE OR REPLACE FUNCTION must_hold(is_so boolean) RETURNS boolean LANGUAGE plpgsql AS $$
+   BEGIN
+     IF is_so THEN RETURN true; END IF;
+     RAISE EXCEPTION 'another gateway is in the way' USING ERRCODE = '${interferenceCode}';
+   END $$`,
   `CREATE OR REPLACE FUNCTION ascii_lower(words text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
      $$ SELECT pg_catalog.lower(words COLLATE "C") $$`,
   `CREATE OR REPLACE FUNCTION readable_json(doc text) RETURNS json LANGUAGE sql IMMUTABLE PARALLEL SAFE AS

@@ -14,6 +14,8 @@ const idioms: readonly (readonly [RegExp, string])[] = [
   [/\blower\(/g, 'ascii_lower('],
   [/\binstr\(/g, 'strpos('],
   [/\bjson_each\b/g, 'json_list'],
+  // SQLite has one.
+  [/\bshard = 0\b/g, 'shard = own_shard()'],
   [/\bAS INTEGER\)/g, 'AS BIGINT)'],
   [/\bAS TEXT\)/g, 'AS TEXT) COLLATE "C"'],
 ]

@@ -7,6 +7,7 @@ const types: readonly (readonly [RegExp, string])[] = [
   // Texts are compared byte by byte, as SQLite does, whatever the database was made for.
   [/\bTEXT\b(?! *\))/g, 'TEXT COLLATE "C"'],
   [/\bBLOB\b/g, 'BYTEA'],
+  [/\bshard BIGINT NOT NULL DEFAULT 0\b/g, 'shard BIGINT NOT NULL DEFAULT own_shard()'],
   // As in SQLite: nobody checks them, they tell the reader.
   [/\bREFERENCES \w+/g, ''],
   [/\)\s*STRICT\b(, WITHOUT ROWID)?/g, ')'],

@@ -14,7 +14,10 @@ const nothing: RecordQuota = { records: 0, bytes: 0 }
 const kinds = ['records', 'bytes'] as const
 
 export function createKeptDataTable(db: Database): KeptDataTable {
-  const find = prepareQuery<RecordQuota>(db, 'SELECT records, bytes FROM kept_data WHERE owner = ?')
+  const find = prepareQuery<RecordQuota>(
+    db,
+    'SELECT coalesce(sum(records), 0) AS records, coalesce(sum(bytes), 0) AS bytes FROM kept_data WHERE owner = ?',
+  )
   const read = (owner: string): RecordQuota => ({ ...(find.get(owner) ?? nothing) })
   return {
     read,

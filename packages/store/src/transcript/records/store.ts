@@ -1,8 +1,9 @@
 import type { Json, Page } from '@postern/core'
 import type { RecordKey, RecordQuota, RecordStore, StoredRecord } from '@postern/transcript'
 import type { Database } from '../../engine/database.ts'
-import { formatJson, parseJson, prepareQuery } from '../../engine/database.ts'
+import { formatJson, parseJson, prepareQuery, rowLocksOf } from '../../engine/database.ts'
 import type { StoreContext } from '../../engine/store-context.ts'
+import { endZeroTotals } from '../../engine/totals/zero-totals.ts'
 import { createKeptDataTable } from './kept-data.ts'
 
 interface RecordRow {
@@ -34,27 +35,38 @@ export function createRecordStore({ db, write, now, scrub }: StoreContext): Owne
       return row && readRecord(row)
     },
     insert: (place, value, { message = null, person = null, until = null, most } = {}) =>
-      write(() => {
-        queries.purge.run(now())
-        queries.endOver.run(...placed(place), now())
-        return kept.within(place.owner, most, () => {
-          return queries.insert.run(...placed(place), formatJson(value), message, person, until).changes > 0
-        })
-      }),
+      write(
+        () => {
+          queries.purge.run(now())
+          queries.endOver.run(...placed(place), now())
+          return kept.within(place.owner, most, () => {
+            return queries.insert.run(...placed(place), formatJson(value), message, person, until).changes > 0
+          })
+        },
+        { touches: () => listTouched(place, most) },
+      ),
     swap: (place, version, value, ties) =>
-      write(() => {
-        const { message = null, person = null, until = null, most } = ties ?? {}
-        if (message !== null && !queries.hasMessage.get(message)) return false
-        return kept.within(place.owner, most, () => {
-          const isFirst = queries.swap.run(formatJson(value), ...placed(place), version).changes > 0
-          if (isFirst && ties) queries.tie.run(...placed(place), message, person, until)
-          return isFirst
-        })
-      }),
-    put: (place, value) => write(() => void queries.put.run(...placed(place), formatJson(value))),
-    remove: place => write(() => void queries.remove.run(...placed(place))),
+      write(
+        () => {
+          const { message = null, person = null, until = null, most } = ties ?? {}
+          if (message !== null && !queries.hasMessage.get(message)) return false
+          return kept.within(place.owner, most, () => {
+            const isFirst = queries.swap.run(formatJson(value), ...placed(place), version).changes > 0
+            if (isFirst && ties) queries.tie.run(...placed(place), message, person, until)
+            return isFirst
+          })
+        },
+        { touches: () => listTouched(place, ties?.most) },
+      ),
+    put: (place, value) =>
+      write(() => void queries.put.run(...placed(place), formatJson(value)), { touches: () => listTouched(place) }),
+    remove: place => write(() => void queries.remove.run(...placed(place)), { touches: () => listTouched(place) }),
     async removeOwner(owner) {
-      const removed = await write(() => queries.removeOwner.run(owner).changes)
+      const removed = await write(() => {
+        const { changes } = queries.removeOwner.run(owner)
+        if (changes > 0) queries.endKept.run(owner)
+        return changes
+      })
       scrub()
       return removed
     },
@@ -64,6 +76,11 @@ export function createRecordStore({ db, write, now, scrub }: StoreContext): Owne
     listPage: async (kind, owner, { limit, after = Number.MAX_SAFE_INTEGER }) =>
       queries.listPage.all(owner, kind, after, now(), limit).map(row => ({ ...readRecord(row), place: row.id })),
   }
+}
+
+/** `most`: what its owner may have of records is compared with what they have. */
+function listTouched({ kind, owner, key }: RecordKey, most?: RecordQuota): readonly string[] {
+  return [JSON.stringify(['record', kind, owner, key]), ...(most ? [JSON.stringify(['kept', owner])] : [])]
 }
 
 function prepareRecordQueries(db: Database) {
@@ -79,7 +96,7 @@ function prepareRecordQueries(db: Database) {
     purge: prepareQuery(
       db,
       `DELETE FROM records WHERE id IN
-       (SELECT id FROM records WHERE expires_at <= ? ORDER BY expires_at LIMIT +${mostPurged})`,
+       (SELECT id FROM records WHERE expires_at <= ? ORDER BY expires_at LIMIT +${mostPurged} ${rowLocksOf(db).skipLocked})`,
     ),
     endOver: prepareQuery(db, `DELETE FROM records WHERE ${at} AND expires_at <= ?`),
     swap: prepareQuery(db, `UPDATE records SET version = version + 1, value = ? WHERE ${at} AND version = ?`),
@@ -95,6 +112,7 @@ function prepareRecordQueries(db: Database) {
     ),
     remove: prepareQuery(db, `DELETE FROM records WHERE ${at}`),
     removeOwner: prepareQuery(db, 'DELETE FROM records WHERE owner = ?'),
+    endKept: prepareQuery(db, endZeroTotals('kept_data', ['records', 'bytes'])),
     list: prepareQuery<RecordRow>(
       db,
       `SELECT key, version, value FROM records WHERE kind = ? AND owner = ? AND ${isThere}

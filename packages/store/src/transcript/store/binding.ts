@@ -28,6 +28,8 @@ export interface StoreBindings {
   findStoreThread(name: StoreThreadName): number | undefined
   /** `reader`: only the words of these principals, a JSON list, and the answers to them. False: it is bound for other ones. */
   bind(thread: number, connectionWorker: number, reader?: string): boolean
+  /** Numbers of the conversations that are part of it. */
+  listBound(thread: number): readonly number[]
   hasNews(thread: number): boolean
   listNews(thread: number, thread_id: string): readonly ThreadNews[]
   /** They are part of the thread now. */
@@ -75,6 +77,7 @@ export function createStoreBindings(db: Database, said: StoreEntries): StoreBind
       if (bind.run(thread, connectionWorker, reader ?? null).changes > 0) return true
       return (findReader.get(thread, connectionWorker)?.reader ?? undefined) === reader
     },
+    listBound: thread => list.all(thread).map(({ store_thread }) => store_thread),
     hasNews: thread => list.all(thread).some(bound => said.listNew(bound, 1).length > 0),
     listNews: (thread, thread_id) =>
       list

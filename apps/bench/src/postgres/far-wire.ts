@@ -1,0 +1,42 @@
+import { once } from 'node:events'
+import type { AddressInfo, Socket } from 'node:net'
+import { connect, createServer } from 'node:net'
+import { parentPort, Worker, workerData } from 'node:worker_threads'
+
+/** A way to a server on loopback on which all takes time. */
+interface FarWire {
+  readonly port: number
+  close(): Promise<void>
+}
+
+interface WireData {
+  /** Port of the server. */
+  readonly to: number
+  /** Each way takes so long, and up to a millisecond more: a timer is no finer. */
+  readonly delayMs: number
+}
+
+/** In a thread of its own: what it forwards must not wait for the load. */
+export async function openFarWire(data: WireData): Promise<FarWire> {
+  const worker = new Worker(new URL(import.meta.url), { workerData: data })
+  const [port] = (await once(worker, 'message')) as [number]
+  return { port, close: async () => void (await worker.terminate()) }
+}
+
+function forward(from: Socket, other: Socket, delayMs: number): void {
+  from.on('data', chunk => setTimeout(() => other.write(chunk), delayMs))
+  from.on('error', () => other.destroy())
+  from.on('close', () => setTimeout(() => other.destroy(), delayMs))
+}
+
+async function serve({ to, delayMs }: WireData): Promise<number> {
+  const server = createServer({ noDelay: true }, near => {
+    const far = connect({ port: to, host: '127.0.0.1', noDelay: true })
+    forward(near, far, delayMs)
+    forward(far, near, delayMs)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+if (parentPort) parentPort.postMessage(await serve(workerData as WireData))

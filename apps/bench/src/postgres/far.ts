@@ -1,0 +1,77 @@
+import { createCluster, findPostgres, password } from '@postern/testing/postgres-cluster'
+import { createCallMaker, openAgentIssuer } from '../a2a/case.ts'
+import type { Figure, ProbeOptions } from '../harness/figure.ts'
+import { findAgentModule } from '../ours/open.ts'
+import { freeThisThread } from '../servers/process.ts'
+import { openFarWire } from './far-wire.ts'
+import type { PostgresContender } from './gateways.ts'
+import { measureRate, startGateways, toPostgresFigure } from './gateways.ts'
+
+/** Calls under way at a time, of each gateway: with the gateways grows what is asked of them. */
+const atOnce = 64
+/** More than all of them have at once: what bounds them is the way to the server. */
+const concurrency = 1_000
+const numbers = ['one', 'two', '', 'four'] as const
+/** Each way, ms. At the second, several gateways are not yet more than two cores can carry. */
+const delays = [2, 10] as const
+
+/** As `probePostgres`, with a server that is far: gateways share their waits for it, if it lets them. */
+export async function probeFarPostgres(options: ProbeOptions): Promise<readonly Figure[]> {
+  const figures: Figure[] = []
+  for (const delayMs of delays) figures.push(...(await probeAt(delayMs, options)))
+  return figures
+}
+
+async function probeAt(delayMs: number, options: ProbeOptions): Promise<readonly Figure[]> {
+  const programs = findPostgres()
+  if (!programs) throw new Error('no PostgreSQL server is installed here')
+  freeThisThread()
+  const cluster = await createCluster({ programs, settings: ['max_connections=200'] })
+  await cluster.start()
+  const wire = await openFarWire({ to: cluster.port, delayMs })
+  const contenders: PostgresContender[] = []
+  try {
+    for (const gateways of [1, 2, 4]) contenders.push(await openContender(gateways, wire.port))
+    await measureRounds(contenders, delayMs, options)
+    const title = `PostgreSQL, ${delayMs} to ${delayMs + 1} ms away`
+    return contenders.map(each =>
+      toPostgresFigure(each, contenders, [title, 'A2A calls, answered by an agent, durable']),
+    )
+  } finally {
+    await Promise.all(contenders.flatMap(({ servers }) => servers).map(server => server.stop()))
+    await wire.close()
+    await cluster.remove()
+  }
+}
+
+const agents = { brief: { use: findAgentModule('brief'), concurrency }, silent: { use: findAgentModule('silent') } }
+
+async function openContender(gateways: number, port: number): Promise<PostgresContender> {
+  const store = `postgres://postern:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres?schema=far${gateways}`
+  return {
+    name: `${numbers[gateways - 1]} gateway${gateways > 1 ? 's' : ''}`,
+    note: `${atOnce} at once of each gateway`,
+    gateways,
+    servers: await startGateways(gateways, { store, agents }),
+    rates: [],
+    ...(gateways > 1 && { against: 'one gateway' }),
+  }
+}
+
+async function measureRounds(
+  contenders: readonly PostgresContender[],
+  delayMs: number,
+  { rounds, quick, progress }: ProbeOptions,
+): Promise<void> {
+  const issuer = await openAgentIssuer()
+  const makeCalls = createCallMaker(issuer, 'SendMessage')
+  const count = quick ? 500 : 2_000
+  for (let round = 0; round <= rounds; round++) {
+    progress(`postgres-far: ${delayMs} ms away, ${round === 0 ? 'warming up' : `round ${round} of ${rounds}`}`)
+    for (const { servers, rates } of contenders) {
+      const rate = await measureRate(servers, await makeCalls(count * servers.length), atOnce)
+      if (round > 0) rates.push(rate)
+    }
+  }
+  issuer.close()
+}

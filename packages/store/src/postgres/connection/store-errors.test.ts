@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { OperationFailed } from '../../engine/transactions.ts'
+import { interferenceCode } from '../sql/functions.ts'
+import { isInterference, toStatementError } from './store-errors.ts'
+
+const failWith = (code: string) =>
+  new OperationFailed('an operation failed', { cause: toStatementError({ code, message: 'the server says so' }) })
+
+test.each([interferenceCode, '40001', '40P01', '53200'])('a transaction that fails with %s may run again', code => {
+  expect(isInterference(failWith(code))).toBe(true)
+  expect(isInterference(failWith(code).cause)).toBe(true)
+})
+
+test.each(['23505', '57014', '53100', 'ECONNRESET'])('a transaction that fails with %s does not run again', code => {
+  expect(isInterference(failWith(code))).toBe(false)
+})

@@ -1,0 +1,172 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Intake, Turn } from '@postern/core'
+import { LeaseLost } from '@postern/core'
+import { sketchAnswer, sketchIntake } from '@postern/testing'
+import { describe, expect, test } from 'vitest'
+import type { GatewayStore } from '../../src/index.ts'
+import type { PlatformStore } from '../random-platform.ts'
+import { Randomness } from '../random-platform.ts'
+import { createFindUnsound } from './find-unsound.ts'
+import { openPostgresTestStore, schemaOf } from './open-postgres-test-store.ts'
+import { askServer } from './test-server.ts'
+
+/** Others are looked for by hand: `SEEDS=100-200 npm run test:postgres -- company`. */
+const [from = 1, to = 4] = process.env.SEEDS?.split('-').map(Number) ?? []
+const seeds = Array.from({ length: to - from + 1 }, (_, at) => from + at)
+const request = { limit: 10, leaseMs: 30_000 }
+
+async function openStores(count: number) {
+  const tested = await openPostgresTestStore()
+  const others = await Promise.all(Array.from({ length: count - 1 }, () => tested.reopen?.() as Promise<GatewayStore>))
+  const stores = [tested.store, ...others]
+  return { ...tested, stores, close: () => Promise.all(stores.map(store => store.close())) }
+}
+
+/** Numbers of a thread's rows in the order in which they can be seen: whoever goes on from the newest misses what comes below it. */
+async function watchNumbers(schema: string, isOver: () => boolean): Promise<readonly string[]> {
+  const newest = new Map<string, number>()
+  const seen = new Set<number>()
+  const missed: string[] = []
+  while (!isOver()) {
+    const rows = await askServer<{ seq: string; thread_id: string }>('SELECT seq, thread_id FROM messages', schema)
+    const known = new Map(newest)
+    for (const { seq, thread_id } of rows) {
+      const number = Number(seq)
+      if (!seen.has(number) && number < (known.get(thread_id) ?? 0)) missed.push(`${seq} of thread ${thread_id}`)
+      seen.add(number)
+      newest.set(thread_id, Math.max(newest.get(thread_id) ?? 0, number))
+    }
+  }
+  return missed
+}
+
+describe('stores that write to one database at a time', () => {
+  test.each(seeds)(
+    'keep rows that fit together, and end all work, whatever they do (seed %i)',
+    async seed => {
+      const { stores, url, close, ...tested } = await openStores(3)
+      const findUnsound = createFindUnsound(schemaOf(url))
+      const platforms = stores.map((store, at) => new Randomness({ ...tested, store } as PlatformStore, seed * 10 + at))
+      for (let round = 1; round <= 8; round += 1) {
+        await Promise.all(
+          platforms.map(async platform => {
+            for (let step = 0; step < 25; step += 1) await platform.step()
+          }),
+        )
+        const done = platforms.map(platform => platform.trace.slice(-12).join(', ')).join(' | ')
+        expect(await findUnsound(), `after round ${round}: ${done}`).toEqual([])
+      }
+      expect(await platforms[0]?.finish()).toBe(true)
+      expect(await findUnsound({ isDone: true })).toEqual([])
+      await close()
+    },
+    240_000,
+  )
+
+  test('lose no message, answer each once, and number each thread so that readers see later rows later', async () => {
+    const { stores, url, close } = await openStores(3)
+    let isOver = false
+    const watching = watchNumbers(schemaOf(url), () => isOver)
+    const senders = Array.from({ length: 24 }, (_, sender) => tellStory(stores, sender))
+    const workers = stores.map((store, at) => answerAll(store, `worker ${at}`, () => isOver))
+    await Promise.all(senders)
+    await untilAnswered(stores[0] as GatewayStore, 24 * 12)
+    isOver = true
+    const answered = (await Promise.all(workers)).flat()
+    expect(await watching).toEqual([])
+    expect(new Set(answered).size).toBe(answered.length)
+    expect(answered.length).toBe(24 * 12)
+    const rows = await askServer<{ native_id: string; key: string }>(
+      `SELECT m.native_id, t.key FROM messages m JOIN threads t ON t.id = m.thread_id WHERE m.kind = 'message' ORDER BY m.seq`,
+      schemaOf(url),
+    )
+    // Every other sender tells a part only once the part before it is acknowledged.
+    for (let sender = 0; sender < 24; sender += 2) {
+      const told = rows.flatMap(({ native_id }) =>
+        native_id.startsWith(`${sender}-`) ? [Number(native_id.split('-')[1])] : [],
+      )
+      expect(told).toEqual(Array.from({ length: 12 }, (_, at) => at))
+    }
+    const responses = await askServer(
+      `SELECT r.seq FROM messages r WHERE r.kind = 'response' AND r.seq <= r.answers`,
+      schemaOf(url),
+    )
+    expect(responses).toEqual([])
+    await close()
+  }, 120_000)
+
+  test('take no more of a budget, of open tasks and of turns at a time than there may be', async () => {
+    const { stores, url, close } = await openStores(3)
+    const budget = { key: 'k', turns: 10, withinMs: 60_000, flag: 'rate' }
+    const ids = Array.from({ length: 90 }, (_, at) => at)
+    const admitAll = (draft: (at: number) => Intake) =>
+      Promise.allSettled(ids.map(at => stores[at % 3]?.admit(draft(at), 'c')))
+    await admitAll(at => sketchIntake(`b${at}`, { agent: 'bounded', budgets: [budget], ...inThread(`b${at}`) }))
+    const opened = await admitAll(at =>
+      sketchIntake(`t${at}`, {
+        agent: 'tasks',
+        task: { owner: 'ada', id: `task ${at}`, context: `c${at}`, most: 20 },
+        ...inThread(`t${at}`),
+      }),
+    )
+    const refused = opened.flatMap(end => (end.status === 'rejected' ? [end.reason] : []))
+    expect(new Set(refused.map(reason => `${reason}`))).toEqual(
+      new Set(['Rejection: Cannot open task: too many are open']),
+    )
+    expect(refused.length).toBe(70)
+    const counted = await askServer<{ agent: string; turns: string }>(
+      'SELECT agent, count(*) AS turns FROM turns GROUP BY agent ORDER BY agent',
+      schemaOf(url),
+    )
+    expect(counted).toEqual([
+      { agent: 'bounded', turns: '10' },
+      { agent: 'tasks', turns: '20' },
+    ])
+    for (let round = 0; round < 10; round += 1) {
+      const shares = { most: 4, taken: new Map() }
+      const leased = await Promise.all(
+        stores.map((store, at) => store.leaseTurns({ ...request, holder: `worker ${at}`, shares })),
+      )
+      const held = await askServer<{ agent: string; held: string }>(
+        'SELECT agent, count(*) AS held FROM turns WHERE lease_owner IS NOT NULL GROUP BY agent',
+        schemaOf(url),
+      )
+      for (const each of held) expect(Number(each.held)).toBeLessThanOrEqual(4)
+      const release = (turn: Turn, store: GatewayStore) => store.release(turn, { dueAt: 0, uncounted: true })
+      await Promise.all(leased.flatMap((turns, at) => turns.map(turn => release(turn, stores[at] as GatewayStore))))
+    }
+    await close()
+  }, 120_000)
+})
+
+const inThread = (key: string) => ({ message: { thread_id: key } })
+
+/** Half of the senders wait for each acknowledgement; all of them speak in eight threads, by each store in turn. */
+async function tellStory(stores: readonly GatewayStore[], sender: number): Promise<void> {
+  const sending: Promise<unknown>[] = []
+  for (let at = 0; at < 12; at += 1) {
+    const id = `${sender}-${at}`
+    const admitted = stores[at % stores.length]?.admit(sketchIntake(id, inThread(`story ${sender % 8}`)), 'c')
+    if (sender % 2 === 0) await admitted
+    else sending.push(Promise.resolve(admitted))
+  }
+  await Promise.all(sending)
+}
+
+async function answerAll(store: GatewayStore, holder: string, isOver: () => boolean): Promise<readonly string[]> {
+  const ids: string[] = []
+  while (!isOver()) {
+    const turns = await store.leaseTurns({ ...request, holder, shares: { most: 32, taken: new Map() } })
+    const commit = async (turn: Turn) => {
+      await store.commit(turn, sketchAnswer(turn, 'hello'))
+      ids.push(turn.content.id)
+    }
+    const ends = await Promise.allSettled(turns.map(commit))
+    for (const end of ends) if (end.status === 'rejected' && !(end.reason instanceof LeaseLost)) throw end.reason
+  }
+  return ids
+}
+
+async function untilAnswered(store: GatewayStore, count: number): Promise<void> {
+  while ((await store.count()).messages.answered < count) await delay(50)
+}
