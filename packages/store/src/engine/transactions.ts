@@ -24,7 +24,7 @@ export interface Transactions {
   /** @throws OperationFailed where the engine tells only now that a statement has failed */
   commit(batch: Batch): void
   /** Of one that may have ended already: a full disk, a lost connection. */
-  rollback(): void
+  rollback(batch?: Batch): void
   /** Runs what a transaction consists of, in an order that makes no difference to it; absent: one after another. */
   readonly runAll?: ((shares: readonly Share[], batch: Batch) => readonly unknown[]) | undefined
   /** Where a commit that has ended is not on the disk yet; absent: it is. */

@@ -244,7 +244,7 @@ function createTransaction(
       commit(batch)
       return results
     } catch (error) {
-      rollback()
+      rollback(batch)
       throw error
     }
   }

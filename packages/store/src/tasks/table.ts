@@ -13,16 +13,20 @@ export interface TaskTable {
    * The row of a task that takes one more message; `ended`, or `full` when its owner has as many open ones as they may, or `taken` when it was to be
    * a new one.
    */
-  continueTask(
-    batch: Batch,
-    task: TaskIntake,
-    at: { readonly known: FoundTask; readonly agent: string; readonly now: number },
-  ): number | 'ended' | 'full' | 'taken'
+  continueTask(batch: Batch, task: TaskIntake, at: ContinuedTask): number | 'ended' | 'full' | 'taken'
   setWorking(task: number, now: number): void
   /** The row alone: what was said in it is gone. */
   remove(task: number): void
   /** A task ends with the last of its turns: while another one is open it cannot have ended. */
   finish(task: number, state: TaskState, responseSeq: number | undefined, now: number): FinishedTask | undefined
+}
+
+interface ContinuedTask {
+  readonly known: FoundTask
+  readonly agent: string
+  readonly now: number
+  /** `working`: its turn begins at once. */
+  readonly state: 'submitted' | 'working'
 }
 
 interface FinishedTask extends TaskRow {
@@ -36,7 +40,7 @@ export function createTaskTable(db: Database): TaskTable {
   const find = createTaskFinder(db)
   const insert = prepareInsert(
     db,
-    `INSERT INTO tasks (owner, native_id, agent, context, state, updated_at, share) VALUES (?, ?, ?, ?, 'submitted', ?, ?)`,
+    `INSERT INTO tasks (owner, native_id, agent, context, state, updated_at, share) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
   const setState = prepareQuery(db, 'UPDATE tasks SET state = ?, updated_at = ? WHERE id = ?')
   const remove = prepareQuery<{ owner: string }>(db, 'DELETE FROM tasks WHERE id = ? RETURNING owner')
@@ -50,17 +54,17 @@ export function createTaskTable(db: Database): TaskTable {
   )
   return {
     find,
-    continueTask(batch, task, { known, agent, now }) {
+    continueTask(batch, task, { known, agent, now, state }) {
       if ('room' in known) {
         // Others of the owner may be opening one at the same time, and nobody counts theirs.
         if (known.room <= mostAtOnce) batch.standAlone()
         if (known.room <= 0) return 'full'
         addTask(batch, task.owner)
-        return insert(task.owner, task.id, agent, task.context, now, task.share?.name ?? null)
+        return insert(task.owner, task.id, agent, task.context, state, now, task.share?.name ?? null)
       }
       if (task.isNew) return 'taken'
       if (!openStates.includes(known.state) && !(task.reopens && known.state !== 'canceled')) return 'ended'
-      setState.run('submitted', now, known.id)
+      setState.run(state, now, known.id)
       return known.id
     },
     remove(task) {

@@ -10,6 +10,7 @@ import type { ReadMessage } from '../messages/reader.ts'
 import { appendAttempt, formatAttempt } from './attempts.ts'
 import type { Gatherable } from './gathering.ts'
 import { createGathering } from './gathering.ts'
+import type { TurnOffer } from './turn-offer.ts'
 import { toTurn } from './turn-reader.ts'
 
 interface DueTurn extends Gatherable {
@@ -24,6 +25,7 @@ export interface TurnLeaseDeps {
   readonly tasks: { setWorking(task: number, now: number): void }
   readonly readMessage: ReadMessage
   readonly firstMessages: Pick<FirstMessages, 'find'>
+  readonly turnOffer: Pick<TurnOffer, 'limitRequest' | 'hold'>
 }
 
 /** Turns are taken up here, in the order they fell due, and given back. */
@@ -48,9 +50,11 @@ export function createTurnLeases(
   const claimTurn = createTurnClaim(db, tables)
 
   return {
-    leaseTurns: ({ holder, limit, leaseMs, shares }) =>
+    leaseTurns: request =>
       writeLast(batch => {
-        const until = now() + leaseMs
+        const { holder, leaseMs } = request
+        const { limit, shares } = tables.turnOffer.limitRequest(request)
+        if (limit <= 0) return []
         const claimed: ClaimedTurn[] = []
         takeShares(
           { limit, shares },
@@ -63,14 +67,12 @@ export function createTurnLeases(
                   () => findDue.all(now(), formatJson(full), limit),
                   () => countElsewhere(holder, now()),
                 ])),
-            claim: due => claimed.push(claimTurn(batch, due, { holder, until, now: now() })),
+            claim: due => claimed.push(claimTurn(batch, due, { holder, until: now() + leaseMs, now: now() })),
             groupOf: ({ agent }) => agent,
           },
         )
-        return readTogether(
-          db,
-          claimed.map(taken => () => readClaimed(tables, batch, taken)),
-        )
+        const readings = claimed.map(taken => () => readClaimed(tables, batch, taken))
+        return tables.turnOffer.hold(batch, holder, readTogether(db, readings))
       }),
     noteWaiting: ({ message, token }, isWaiting) =>
       writeLightly(batch => {
