@@ -115,6 +115,8 @@ function createDeliveryPool(deps: PoolDeps, { rank, slots, runInOrder }: Deliver
     ...shared(deps),
     slots,
     groupOf: delivery => findDestinationHost(delivery.to),
+    groupSlots: () => most,
+    countsAlone: true,
     lease: (limit, taken) =>
       lease(deps, request => store.leaseDeliveries({ ...request, rank, shares: { most, taken } }), limit),
     run: async delivery => void (await runInOrder(nameCourse(delivery), () => send(delivery, sending))),

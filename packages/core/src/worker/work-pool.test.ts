@@ -271,6 +271,23 @@ describe('createWorkPool()', () => {
       await drained
     })
 
+    test('a pool that counts alone looks once for work that ends, and again where a group was full', async () => {
+      const lease = vi.fn(async (limit: number) => [1, 2].splice(lease.mock.calls.length - 1, limit && 1))
+      const groupOf = () => 'a'
+      const { lane, finish } = openLane([1, 2], { slots: 9, groupOf, groupSlots: () => 2, countsAlone: true, lease })
+      lane.wake()
+      await settle()
+      finish(1)
+      await settle()
+      expect(lease).toHaveBeenCalledTimes(1)
+      const full = openLane([1], { slots: 9, groupOf, groupSlots: () => 1, countsAlone: true })
+      full.lane.wake()
+      await settle()
+      full.finish(1)
+      await settle()
+      expect(full.lease).toHaveBeenCalledTimes(2)
+    })
+
     test('looks again after a look that failed', async () => {
       const lease = vi.fn(async () => Promise.reject('cannot look'))
       const { lane, finish } = openLane([1], { lease })

@@ -10,6 +10,8 @@ export interface WorkPoolOptions<Work> {
    */
   lease(limit: number, taken: ReadonlyMap<string, number>): Promise<readonly Work[]>
   run(work: Work): Promise<void>
+  /** No other pool's work counts in its slots: a look finds all that is ready. Then a pool looks no more, unless a group is full or it is woken. */
+  readonly countsAlone?: boolean | undefined
   /** Waiting work uses no slot. When it continues, more may run than there are slots. */
   isWaiting?(work: Work): boolean
   isClosed(): boolean
@@ -47,7 +49,7 @@ export interface WorkPool<Work> extends PoolSlots<Work> {
 export function createWorkPool<Work>(options: WorkPoolOptions<Work>): WorkPool<Work> {
   const running = new Map<Work, Promise<void>>()
   const held = new Set<Work>()
-  const { countRoom, isBehind, noteAllBehind, ...slots } = createSlots(running, held, options)
+  const { countRoom, isBehind, noteIfFull, noteAllBehind, ...slots } = createSlots(running, held, options)
   let isScheduled = false
   let filling: Promise<void> | undefined
   let isWokenAgain = false
@@ -55,7 +57,7 @@ export function createWorkPool<Work>(options: WorkPoolOptions<Work>): WorkPool<W
   async function fill(): Promise<void> {
     do {
       isWokenAgain = false
-      const { limit, taken } = countRoom()
+      const { limit, taken } = options.countsAlone ? slots.lookForAll() : countRoom()
       if (limit <= 0) break
       const leased = await options.lease(limit, taken).catch(noteFailedLook)
       for (const work of leased) begin(work)
@@ -74,7 +76,7 @@ export function createWorkPool<Work>(options: WorkPoolOptions<Work>): WorkPool<W
   }
 
   function begin(work: Work): void {
-    slots.letGo(work)
+    const isCounted = held.delete(work)
     const finished = options
       .run(work)
       .catch(options.onError)
@@ -83,6 +85,7 @@ export function createWorkPool<Work>(options: WorkPoolOptions<Work>): WorkPool<W
         if (isBehind(options.groupOf(work))) wake()
       })
     running.set(work, finished)
+    if (!isCounted) noteIfFull(options.groupOf(work))
   }
 
   // Pieces of work that end in the same instant are replaced by one claim, not by many.
@@ -109,6 +112,8 @@ interface Slots<Work> extends PoolSlots<Work> {
   countRoom(): Room
   /** Whether work of this group may be ready and wait for a slot. */
   isBehind(group: string | undefined): boolean
+  /** After work has filled a slot. */
+  noteIfFull(group: string | undefined): void
   noteAllBehind(): void
 }
 
@@ -151,6 +156,7 @@ function createSlots<Work>(
   return {
     countRoom,
     isBehind,
+    noteIfFull,
     noteAllBehind() {
       areAllBehind = true
     },
