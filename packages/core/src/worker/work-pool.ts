@@ -49,7 +49,7 @@ export interface WorkPool<Work> extends PoolSlots<Work> {
 export function createWorkPool<Work>(options: WorkPoolOptions<Work>): WorkPool<Work> {
   const running = new Map<Work, Promise<void>>()
   const held = new Set<Work>()
-  const { countRoom, isBehind, noteIfFull, noteAllBehind, ...slots } = createSlots(running, held, options)
+  const { countRoom, isBehind, noteIfFull, noteFailedLook, ...slots } = createSlots(running, held, options)
   let isScheduled = false
   let filling: Promise<void> | undefined
   let isWokenAgain = false
@@ -63,12 +63,6 @@ export function createWorkPool<Work>(options: WorkPoolOptions<Work>): WorkPool<W
       for (const work of leased) begin(work)
       if (leased.length === limit) isWokenAgain = true
     } while (isWokenAgain)
-  }
-
-  function noteFailedLook(error: unknown): readonly Work[] {
-    noteAllBehind()
-    options.onError(error)
-    return []
   }
 
   function endFilling(): void {
@@ -114,7 +108,8 @@ interface Slots<Work> extends PoolSlots<Work> {
   isBehind(group: string | undefined): boolean
   /** After work has filled a slot. */
   noteIfFull(group: string | undefined): void
-  noteAllBehind(): void
+  /** @returns what it has found */
+  noteFailedLook(error: unknown): readonly Work[]
 }
 
 /**
@@ -126,24 +121,11 @@ function createSlots<Work>(
   held: Set<Work>,
   options: WorkPoolOptions<Work>,
 ): Slots<Work> {
-  const { slots, groupOf, groupSlots = () => Number.POSITIVE_INFINITY, isWaiting = () => false, isClosed } = options
+  const { groupOf, groupSlots = () => Number.POSITIVE_INFINITY, onError } = options
   const behind = new Set<string>()
   let areAllBehind = true
 
-  function countRoom(): Room {
-    const taken = new Map<string, number>()
-    let busy = 0
-    const add = (work: Work) => {
-      if (isWaiting(work)) return
-      busy += 1
-      const group = groupOf(work)
-      if (group !== undefined) taken.set(group, (taken.get(group) ?? 0) + 1)
-    }
-    for (const work of running.keys()) add(work)
-    for (const work of held) add(work)
-    return { limit: isClosed() ? 0 : slots - busy, taken }
-  }
-
+  const countRoom = () => countSlots(running, held, options)
   const isFull = (group: string, { taken }: Room) => (taken.get(group) ?? 0) >= groupSlots(group)
   const isBehind = (group: string | undefined) => areAllBehind || (group !== undefined && behind.has(group))
 
@@ -157,8 +139,10 @@ function createSlots<Work>(
     countRoom,
     isBehind,
     noteIfFull,
-    noteAllBehind() {
+    noteFailedLook(error) {
       areAllBehind = true
+      onError(error)
+      return []
     },
     hasRoom(group) {
       noteIfFull(group)
@@ -176,6 +160,24 @@ function createSlots<Work>(
     },
     letGo: work => void held.delete(work),
   }
+}
+
+function countSlots<Work>(
+  running: ReadonlyMap<Work, unknown>,
+  held: ReadonlySet<Work>,
+  { slots, groupOf, isWaiting = () => false, isClosed }: WorkPoolOptions<Work>,
+): Room {
+  const taken = new Map<string, number>()
+  let busy = 0
+  const add = (work: Work) => {
+    if (isWaiting(work)) return
+    busy += 1
+    const group = groupOf(work)
+    if (group !== undefined) taken.set(group, (taken.get(group) ?? 0) + 1)
+  }
+  for (const work of running.keys()) add(work)
+  for (const work of held) add(work)
+  return { limit: isClosed() ? 0 : slots - busy, taken }
 }
 
 const soonMs = 10
