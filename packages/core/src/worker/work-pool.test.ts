@@ -225,6 +225,8 @@ describe('createWorkPool()', () => {
       lane.hold(1)
       lane.begin(1)
       expect(lane.hasRoom('a')).toBe(false)
+      // A look that finds the group full takes nothing of it.
+      lane.lookForAll()
       finish(1)
       await settle()
       expect(lane.hasRoom('a')).toBe(false)
