@@ -282,7 +282,7 @@ export type {
 export type { TraceStore } from './ports/trace/trace-store.ts'
 export type { Downtime, WhyDelivery, WhyRecord } from './ports/why/why-record.ts'
 export type { WhyStore, WhySubject, WhyWords } from './ports/why/why-store.ts'
-export type { WorkStore } from './ports/work-store.ts'
+export type { TurnTaker, WorkStore } from './ports/work-store.ts'
 export { createSender } from './requirements/create-sender.ts'
 export type {
   ApprovalCall,

@@ -38,6 +38,8 @@ import type { StoreTranscript } from './transcript/open.ts'
 import { createSqliteTranscript } from './transcript/open.ts'
 import type { OwnedRecordStore } from './transcript/records/store.ts'
 import { createRecordStore } from './transcript/records/store.ts'
+import type { TurnOffer } from './turns/turn-offer.ts'
+import { createTurnOffer } from './turns/turn-offer.ts'
 import { createWorkStore } from './work/store.ts'
 
 /** The store, and the conversations as dialects read and write them, in one place. */
@@ -89,11 +91,14 @@ export function assembleStore(parts: StoreDeps): GatewayStore {
     release,
   } = parts
   const firstMessages = createFirstMessages()
-  const writer = createWriter(db, onDurable, keepingFirst(transactions, firstMessages))
+  const turnOffer = createTurnOffer({ isAlone })
+  // A notice may be about a turn that begins: whoever runs it has to hear of it.
+  const tellDurable = (batch: Batch) => onDurable(turnOffer.tellNew(batch))
+  const writer = createWriter(db, tellDurable, keepingTurns(transactions, { firstMessages, turnOffer }))
   const { write, writeLightly, writeLast } = writer
   const channels = readChannelFacts(parts.channels)
   const context: StoreContext = { db, channels, write, writeLightly, writeLast, now, log, files, isAlone, scrub }
-  const tables = createTables({ ...context, firstMessages })
+  const tables = createTables({ ...context, firstMessages, turnOffer })
   const places = {
     transcript: createSqliteTranscript(context, tables),
     objects: createObjectStore(context, bytes),
@@ -131,13 +136,22 @@ export function assembleStore(parts: StoreDeps): GatewayStore {
   }
 }
 
-/** Committed, a message has its number for good. */
-function keepingFirst(transactions: Transactions, firstMessages: FirstMessages): Transactions {
+interface KeptTurns {
+  readonly firstMessages: FirstMessages
+  readonly turnOffer: TurnOffer
+}
+
+/** Committed, a message has its number for good, and a turn its lease. */
+function keepingTurns(transactions: Transactions, { firstMessages, turnOffer }: KeptTurns): Transactions {
   return {
     ...transactions,
     commit(batch) {
       transactions.commit(batch)
       firstMessages.keep(batch.firstMessages)
+    },
+    rollback(batch) {
+      transactions.rollback(batch)
+      if (batch) turnOffer.undo(batch)
     },
   }
 }

@@ -41,6 +41,7 @@ import type { NoteTable } from './turns/note-table.ts'
 import { createNoteTable } from './turns/note-table.ts'
 import type { TurnTable } from './turns/table.ts'
 import { createTurnTable } from './turns/table.ts'
+import type { TurnOffer } from './turns/turn-offer.ts'
 import type { PartialAnswerTable } from './work/partial-answers.ts'
 import { createPartialAnswerTable } from './work/partial-answers.ts'
 
@@ -67,6 +68,7 @@ export interface Tables {
   readonly lookups: LookupTable
   readonly readMessage: ReadMessage
   readonly firstMessages: FirstMessages
+  readonly turnOffer: TurnOffer
   readonly forget: ForgetMessage
 }
 
@@ -75,9 +77,10 @@ interface TablesDeps extends Ownership {
   readonly files: BlobFiles
   readonly channels: ChannelFacts
   readonly firstMessages: FirstMessages
+  readonly turnOffer: TurnOffer
 }
 
-export function createTables({ db, files, channels, firstMessages, ...ownership }: TablesDeps): Tables {
+export function createTables({ db, files, channels, firstMessages, turnOffer, ...ownership }: TablesDeps): Tables {
   const relations = createRelationTable(db, ownership)
   const entries = createEntryTable(db)
   const parts = {
@@ -105,6 +108,7 @@ export function createTables({ db, files, channels, firstMessages, ...ownership 
     lookups: createLookupTable(db),
     readMessage: createMessageReader(db, files),
     firstMessages,
+    turnOffer,
     forget: createForget(db, parts),
   }
 }

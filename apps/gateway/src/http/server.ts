@@ -3,6 +3,10 @@ import { Rejection } from '@postern/core'
 import { countBodyIn, networkOf, toProblem } from '@postern/http'
 import type { Context, HonoRequest } from 'hono'
 import { Hono } from 'hono'
+import type { Result, Router } from 'hono/router'
+import { RegExpRouter } from 'hono/router/reg-exp-router'
+import { SmartRouter } from 'hono/router/smart-router'
+import { TrieRouter } from 'hono/router/trie-router'
 import type { TrustedProxies } from '../config/trusted-proxies.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { rememberRefused } from '../observe/refused-answers.ts'
@@ -32,7 +36,7 @@ const maxHeaders = 100
 /** Mounts every part's routes behind the cheap checks, and turns errors into answers once. */
 export function createServer(parts: ServerDeps): Hono {
   const { channels, deps, limits, bodies, metrics, log, trustedProxies, unknownProxies, isReady, store, now } = parts
-  const app = new Hono()
+  const app = new Hono({ router: memoizeMatches(new SmartRouter({ routers: [new RegExpRouter(), new TrieRouter()] })) })
   const addressOf = ({ env, req }: Context) => findClientAddress(env, req.header('x-forwarded-for'), trustedProxies)
   app.use(rememberRefused({ channels, store, now, addressOf }))
   app.use(async function checkAtTheEndpoint(context, next) {
@@ -61,6 +65,30 @@ export function createServer(parts: ServerDeps): Hono {
   app.notFound(() => toProblem(new Rejection('no_recipient', 'Nothing is here')))
   app.onError(error => toProblem(error, log))
   return app
+}
+
+/** Peers ask for the same few paths over and over; what they make up may be long, and ever new. */
+const [mostMatches, longestPath] = [1_000, 200]
+
+/** Remembers which routes a path matches: with as many patterns as ours, to find them takes longer than to read the request. */
+function memoizeMatches<T>(router: Router<T>): Router<T> {
+  const matches = new Map<string, Result<T>>()
+  return {
+    name: router.name,
+    add(method, path, handler) {
+      matches.clear()
+      router.add(method, path, handler)
+    },
+    match(method, path) {
+      const key = `${method} ${path}`
+      const known = matches.get(key)
+      if (known) return known
+      const result = router.match(method, path)
+      if (matches.size >= mostMatches) matches.clear()
+      if (path.length <= longestPath) matches.set(key, result)
+      return result
+    },
+  }
 }
 
 const changingMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])

@@ -41,7 +41,8 @@ export function createRpcAnswer(deps: BindingDeps) {
       }
       const text = JSON.stringify(renderRpcResult(incoming.id, inVersionOf(entered, result)))
       const { body, headers } = deps.largeAnswers.open(text, listenerKeyOf(entered.call))
-      return c.body(body, 200, { ...headersFor(entered), ...headers })
+      // By itself: `c.body` copies headers into an object of `Headers`, to be taken out of it again.
+      return new Response(body, { headers: { ...headersFor(entered), ...headers } })
     } catch (error) {
       recordFailure(error, { ...incoming, binding: 'JSONRPC' }, deps.gateway)
       return answerRpcFault(c, incoming.id, error, deps.gateway)

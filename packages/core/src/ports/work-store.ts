@@ -45,6 +45,20 @@ export interface ResultStore {
   ): Promise<void>
 }
 
+/** Who works, in the process of the store. It is asked within transactions, so that its slots are counted when turns are leased. */
+export interface TurnTaker extends Pick<LeaseRequest, 'holder' | 'leaseMs'> {
+  /** Whether a turn of this agent may begin now. False, too, where it would overtake turns that wait for a slot. */
+  hasRoom(agent: string): boolean
+  /** Turns are leased now: how many it may have, for it has begun others since it asked. */
+  lookForAll(): Required<Pick<LeaseRequest, 'limit' | 'shares'>>
+  /** Keeps a slot for a turn that is leased. */
+  hold(turn: Turn): void
+  /** The lease was undone. */
+  letGo(turn: Turn): void
+  /** A turn that came with its lease is durable. */
+  begin(turn: Turn): void
+}
+
 /**
  * Workers take work here and bring it back. Turns of one thread come in order, or as the `lane` of their messages says; so do
  * deliveries to one place in one thread. An edit of a message whose turn is open is no turn of its own: it changes the words of that
@@ -53,6 +67,11 @@ export interface ResultStore {
  */
 export interface WorkStore extends ResultStore {
   leaseTurns(request: LeaseRequest): Promise<readonly Turn[]>
+  /**
+   * From now on a message that begins a thread brings its lease along where `taker` has a free slot: its turn begins as soon as it is durable, and
+   * nobody has to look for it. Absent where others lease from the same store.
+   */
+  offerTurns?(taker: TurnTaker): void
   /** One transaction, as `commit`, but the turn continues: its final answer replaces this one. @throws LeaseLost */
   say(turn: Turn, answer: Answer & { readonly response: NormalizedResponse }): Promise<void>
   /**

@@ -54,9 +54,11 @@ export async function callAgent(turn: Turn, parts: CallDeps): Promise<PartialRes
   const clock = startTurnClock(running.deadlineMs, [stop, ended])
   const { signal } = clock
   try {
-    const before = Promise.all([addBackground(turn, turnContext, signal), keepFiles(turn, turnContext, signal)])
-    const [hasBackground, kept] = await Promise.race([before, clock.expired])
-    const past = await viewPast(hasBackground ? { ...turn, isFirst: false } : turn, turnContext, running, parts)
+    const { hasBackground, kept } = bringsMore(turn, turnContext)
+      ? await clock.limit(fetchMore(turn, turnContext, signal))
+      : { hasBackground: false, kept: turn.content.parts }
+    const seen = viewPast(hasBackground ? { ...turn, isFirst: false } : turn, turnContext, running, parts)
+    const past = seen instanceof Promise ? await seen : seen
     const { view } = past
     const message = withMembers(turn.content, {
       parts: turnContext.presentParts(kept),
@@ -68,7 +70,7 @@ export async function callAgent(turn: Turn, parts: CallDeps): Promise<PartialRes
     const run = async () => collectAnswer(await running.agent.handle(message, context), onChunk)
     signal.throwIfAborted()
     parts.trace.called(describeGiven(turn.content, kept, past))
-    const said = await Promise.race([run(), clock.expired])
+    const said = await clock.limit(run())
     if (!onChunk.hasRead()) parts.draft.usage = said?.usage
     if (said) parts.trace.heard(said)
     // Siblings have a time of their own.
@@ -77,6 +79,18 @@ export async function callAgent(turn: Turn, parts: CallDeps): Promise<PartialRes
   } finally {
     clock.stop()
   }
+}
+
+/** Whether something is fetched before the agent is called. */
+function bringsMore({ attempt, via, content }: Turn, { channels, fetchFile }: TurnContext): boolean {
+  const hasFiles = fetchFile !== undefined && content.parts.some(({ kind }) => kind === 'file')
+  return hasFiles || (attempt === 1 && findChannel(channels, via)?.fetchBackground !== undefined)
+}
+
+async function fetchMore(turn: Turn, turnContext: TurnContext, signal: AbortSignal) {
+  const fetching = [addBackground(turn, turnContext, signal), keepFiles(turn, turnContext, signal)] as const
+  const [hasBackground, kept] = await Promise.all(fetching)
+  return { hasBackground, kept }
 }
 
 /** The background is optional: without it the agent answers what it sees. @returns whether there may be any */
@@ -153,13 +167,18 @@ async function sayMeanwhile(
   await turnContext.store.say(turn, interim)
 }
 
-/** Spreading would call the lazy `raw` getter and parse what few agents read: descriptors carry it over unread. */
+/** Spreading would call the lazy `raw` getter and parse what few agents read: a getter of its own carries it over unread. */
 function withMembers(
   content: NormalizedMessage,
   members: Pick<NormalizedMessage, 'parts' | 'history' | 'policy_resolution'>,
 ): NormalizedMessage {
-  const descriptors = { ...Object.getOwnPropertyDescriptors(content), ...Object.getOwnPropertyDescriptors(members) }
-  return Object.defineProperties({}, descriptors) as NormalizedMessage
+  const given: Record<string, unknown> = {}
+  for (const name of Object.keys(content)) {
+    if (name === 'raw')
+      Object.defineProperty(given, name, { get: () => content.raw, enumerable: true, configurable: true })
+    else given[name] = content[name as keyof NormalizedMessage]
+  }
+  return Object.assign(given, members) as unknown as NormalizedMessage
 }
 
 interface Moment {

@@ -1,8 +1,8 @@
 /** The time an agent has, as one signal that is let go of when the turn is over. */
 interface TurnClock {
   readonly signal: AbortSignal
-  /** Rejects with the signal's reason once the time is over; never resolves. */
-  readonly expired: Promise<never>
+  /** Waits for `work` as long as there is time. @throws the signal's reason once the time is over */
+  limit<T>(work: Promise<T>): Promise<T>
   /** Stops the clock: nothing of the turn is held any longer. */
   stop(): void
 }
@@ -13,12 +13,10 @@ interface TurnClock {
  */
 export function startTurnClock(deadlineMs: number, stops: readonly AbortSignal[]): TurnClock {
   const controller = new AbortController()
-  const { promise: expired, reject } = Promise.withResolvers<never>()
-  // Nobody may be waiting when the time runs out.
-  expired.catch(() => undefined)
+  const waits: ((reason: unknown) => void)[] = []
   const abort = (reason: unknown) => {
     controller.abort(reason)
-    reject(reason)
+    for (const end of waits) end(reason)
   }
   const onStop = ({ target }: Event) => abort((target as AbortSignal).reason)
   const timer = setTimeout(() => abort(new DOMException('the agent took too long', 'TimeoutError')), deadlineMs)
@@ -28,7 +26,12 @@ export function startTurnClock(deadlineMs: number, stops: readonly AbortSignal[]
   }
   return {
     signal: controller.signal,
-    expired,
+    limit: work =>
+      new Promise((resolve, reject) => {
+        work.then(resolve, reject)
+        waits.push(reject)
+        if (controller.signal.aborted) reject(controller.signal.reason)
+      }),
     stop() {
       clearTimeout(timer)
       for (const stop of stops) stop.removeEventListener('abort', onStop)

@@ -33,7 +33,7 @@ export async function workTurn(turn: Turn, turnContext: TurnContext, stop: Abort
   try {
     // Who admitted its message hears of that in the same instant, and then follows the turn: they must not miss its first pieces.
     await new Promise(setImmediate)
-    draft = await startDraft(turn, turnContext)
+    draft = turn.token > 1 ? await resumeDraft(turn, turnContext) : { id: makeId(platform) }
     const { answer, outcome } = await answerTurn(turn, { turnContext, draft, stop, ended: ending.signal, trace })
     const attempt = trace.end(outcome, draft.usage ?? answer.response?.usage)
     await commitAnswer(turn, { ...answer, attempt }, { turnContext, trace })
@@ -160,14 +160,15 @@ interface Run {
 
 async function runAgent(turn: Turn, run: Run): Promise<Answer> {
   const { turnContext, running, draft, notes } = run
-  const command = await answerCommand(turn, turnContext, running)
+  const mayBeLinked = running.people?.link === true
+  const command = mayBeLinked ? await answerCommand(turn, turnContext, running) : undefined
   if (command)
     return {
       ...planAnswer(turn, turnContext, command.partial, draft),
       ...withActions(command.acts),
       isGatewayReply: true,
     }
-  const known = await findTurnPerson(turn, turnContext, running)
+  const known = mayBeLinked ? await findTurnPerson(turn, turnContext, running) : undefined
   const state = createAgentState(turn, turnContext.store)
   const acts = createActionList(turnContext.platform)
   const requiring = createRequirementList(turnContext.requirements, turnContext.platform)
@@ -178,9 +179,10 @@ async function runAgent(turn: Turn, run: Run): Promise<Answer> {
   const partial = settled?.parts
     ? { ...settled, parts: [...(await settleFiles(settled.parts, turnContext.store))] }
     : settled
-  const done = await planTurnActions(turn, turnContext, [...acts.done, ...(partial?.acts ?? [])])
+  const actions = [...acts.done, ...(partial?.acts ?? [])]
+  const done = actions.length > 0 ? await planTurnActions(turn, turnContext, actions) : []
   const said = saysSomething(partial) ? planAnswer(turn, turnContext, partial, draft) : { deliveries: [] }
-  const copies = await planLinkedCopy(turn, said, turnContext, running)
+  const copies = mayBeLinked ? await planLinkedCopy(turn, said, turnContext, running) : []
   const planned = [...done, ...planOperatorNotices(requirements, turn, turnContext), ...copies]
   return {
     ...said,
@@ -201,12 +203,7 @@ function withActions(acts: readonly PlannedAction[]): Pick<Answer, 'acts'> {
   return acts.length > 0 ? { acts } : {}
 }
 
-/** Nobody has said anything in a turn that is taken up for the first time. */
-async function startDraft(turn: Turn, turnContext: TurnContext): Promise<AnswerDraft> {
-  return turn.token > 1 ? resumeDraft(turn, turnContext) : { id: makeId(turnContext.platform) }
-}
-
-/** A turn that has been worked may have said something already. */
+/** A turn that has been worked may have said something already; in the first attempt nobody has. */
 async function resumeDraft(turn: Turn, { store, platform }: TurnContext): Promise<AnswerDraft> {
   const earlier = await store.findAnswer(turn.message)
   if (!earlier) return { id: makeId(platform) }

@@ -43,9 +43,9 @@ export async function receive<Raw, Proven>(
     const intakes = applyRules(admission.rules, inbound.normalize(proven), from)
     const correlationId = randomHex(platform, 8)
     const record = { trace: steps.trace(), proofKeys: steps.keys() }
-    const admitted = await Promise.all(
-      intakes.map(intake => admission.store.admit({ ...intake, ...withSentAt(record, intake) }, correlationId)),
-    )
+    const admit = (intake: Intake) => admission.store.admit({ ...intake, ...withSentAt(record, intake) }, correlationId)
+    const [first, ...others] = intakes
+    const admitted = first ? await admitAll(first, others, admit) : []
     for (const { outcome, message } of admitted) {
       platform.log.info({ correlation_id: correlationId, via: inbound.name, message, outcome }, 'message admitted')
     }
@@ -57,6 +57,15 @@ export async function receive<Raw, Proven>(
     recordRefusal(error, inbound.name, { ...reception, ...steps.claims() })
     throw error
   }
+}
+
+/** In one transaction, if the store can. */
+async function admitAll(
+  first: Intake,
+  others: readonly Intake[],
+  admit: (intake: Intake) => Promise<Admitted>,
+): Promise<readonly Admitted[]> {
+  return others.length > 0 ? Promise.all([first, ...others].map(admit)) : [await admit(first)]
 }
 
 /** Its record, with what the message says of its time. */

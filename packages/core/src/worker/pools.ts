@@ -76,15 +76,23 @@ function createTurnPool(deps: PoolDeps): WorkPool<Turn> {
   })
   const waitingContext = { ...turnContext, results, waiting }
   const turnShares = { most: turnsPerAgent, mostOf: turnsOf }
+  const mostOf = (agent: string) => turnsOf?.get(agent) ?? turnsPerAgent
   const turns: WorkPool<Turn> = createWorkPool<Turn>({
     ...shared(deps),
     slots: turnSlots,
     isWaiting: waiting.has,
     groupOf: turn => turn.agent,
+    groupSlots: mostOf,
     lease: (limit, taken) =>
       lease(deps, request => store.leaseTurns({ ...request, shares: { ...turnShares, taken } }), limit),
     run: turn => workTurn(turn, waitingContext, abandoned),
   })
+  const lookForAll = () => {
+    const { limit, taken } = turns.lookForAll()
+    return { limit, shares: { ...turnShares, taken } }
+  }
+  const { hasRoom, hold, letGo, begin } = turns
+  store.offerTurns?.({ holder: options.holder, leaseMs: options.leaseMs, hasRoom, lookForAll, hold, letGo, begin })
   return turns
 }
 
@@ -107,6 +115,8 @@ function createDeliveryPool(deps: PoolDeps, { rank, slots, runInOrder }: Deliver
     ...shared(deps),
     slots,
     groupOf: delivery => findDestinationHost(delivery.to),
+    groupSlots: () => most,
+    countsAlone: true,
     lease: (limit, taken) =>
       lease(deps, request => store.leaseDeliveries({ ...request, rank, shares: { most, taken } }), limit),
     run: async delivery => void (await runInOrder(nameCourse(delivery), () => send(delivery, sending))),

@@ -201,4 +201,106 @@ describe('createWorkPool()', () => {
     await drained
     expect(lane.running.size).toBe(0)
   })
+
+  describe('for a store that leases work before anybody has looked for it', () => {
+    const openShared = () => openLane([], { slots: 3, groupOf: piece => (piece < 10 ? 'a' : 'b'), groupSlots: () => 2 })
+
+    test('has room once somebody leases all work, for as many as a group has slots', () => {
+      const { lane } = openShared()
+      expect(lane.hasRoom('a')).toBe(false)
+      expect(lane.lookForAll()).toEqual({ limit: 3, taken: new Map() })
+      for (const piece of [1, 2]) {
+        expect(lane.hasRoom('a')).toBe(true)
+        lane.hold(piece)
+      }
+      expect([lane.hasRoom('a'), lane.hasRoom('b')]).toEqual([false, true])
+      lane.hold(11)
+      expect(lane.hasRoom('b')).toBe(false)
+    })
+
+    test('lets nothing overtake work of a full group, until somebody leases all work again', async () => {
+      const lease = vi.fn(async () => [])
+      const { lane, finish } = openLane([1, 2], { groupOf: () => 'a', groupSlots: () => 1, lease })
+      lane.lookForAll()
+      lane.hold(1)
+      lane.begin(1)
+      expect(lane.hasRoom('a')).toBe(false)
+      // A look that finds the group full takes nothing of it.
+      lane.lookForAll()
+      finish(1)
+      await settle()
+      expect(lane.hasRoom('a')).toBe(false)
+      lane.lookForAll()
+      expect(lane.hasRoom('a')).toBe(true)
+      expect(lease).toHaveBeenCalledTimes(1)
+    })
+
+    test('does not look for work when some ends and no group was full', async () => {
+      const lease = vi.fn(async () => [])
+      const { lane, finish } = openLane([1], { lease })
+      lane.lookForAll()
+      lane.hold(1)
+      lane.begin(1)
+      finish(1)
+      await settle()
+      expect(lane.running.size).toBe(0)
+      expect(lease).not.toHaveBeenCalled()
+    })
+
+    test('a slot without its work is free again, and a closed pool has none', () => {
+      let isClosed = false
+      const { lane } = openLane([], { slots: 1, isClosed: () => isClosed })
+      lane.hold(1)
+      expect(lane.lookForAll().limit).toBe(0)
+      lane.letGo(1)
+      expect(lane.lookForAll().limit).toBe(1)
+      isClosed = true
+      expect(lane.hasRoom('a')).toBe(false)
+    })
+
+    test('drains work that has not begun, too', async () => {
+      const { lane, begun, finish } = openLane([1])
+      lane.hold(1)
+      let isDrained = false
+      const drained = lane.drain().then(() => {
+        isDrained = true
+      })
+      await settle()
+      lane.begin(1)
+      await settle()
+      expect([begun, isDrained]).toEqual([[1], false])
+      finish(1)
+      await drained
+    })
+
+    test('a pool that counts alone looks once for work that ends, and again where a group was full', async () => {
+      const lease = vi.fn(async (limit: number) => [1, 2].splice(lease.mock.calls.length - 1, limit && 1))
+      const groupOf = () => 'a'
+      const { lane, finish } = openLane([1, 2], { slots: 9, groupOf, groupSlots: () => 2, countsAlone: true, lease })
+      lane.wake()
+      await settle()
+      finish(1)
+      await settle()
+      expect(lease).toHaveBeenCalledTimes(1)
+      const full = openLane([1], { slots: 9, groupOf, groupSlots: () => 1, countsAlone: true })
+      full.lane.wake()
+      await settle()
+      full.finish(1)
+      await settle()
+      expect(full.lease).toHaveBeenCalledTimes(2)
+    })
+
+    test('looks again after a look that failed', async () => {
+      const lease = vi.fn(async () => Promise.reject('cannot look'))
+      const { lane, finish } = openLane([1], { lease })
+      lane.lookForAll()
+      lane.wake()
+      await settle()
+      lane.hold(1)
+      lane.begin(1)
+      finish(1)
+      await settle()
+      expect(lease).toHaveBeenCalledTimes(2)
+    })
+  })
 })

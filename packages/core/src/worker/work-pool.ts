@@ -2,22 +2,45 @@ export interface WorkPoolOptions<Work> {
   /** How much runs at once. */
   readonly slots: number
   groupOf(work: Work): string | undefined
+  /** How much of a group runs at once; default: any number. */
+  groupSlots?(group: string): number
   /**
    * Leases up to `limit` pieces of ready work, and of each group only as many as fill its slots; `taken` of them are
    * filled.
    */
   lease(limit: number, taken: ReadonlyMap<string, number>): Promise<readonly Work[]>
   run(work: Work): Promise<void>
+  /** No other pool's work counts in its slots: a look finds all that is ready. Then a pool looks no more, unless a group is full or it is woken. */
+  readonly countsAlone?: boolean | undefined
   /** Waiting work uses no slot. When it continues, more may run than there are slots. */
   isWaiting?(work: Work): boolean
   isClosed(): boolean
   onError(error: unknown): void
 }
 
-export interface WorkPool<Work> {
+interface Room {
+  /** Slots that are free. */
+  readonly limit: number
+  /** How many each group fills. */
+  readonly taken: ReadonlyMap<string, number>
+}
+
+/** What a store asks that leases work before anybody has asked it. */
+interface PoolSlots<Work> {
+  /** Whether work of this group may begin now: it finds a free slot and overtakes nothing that waits for one. */
+  hasRoom(group: string): boolean
+  /** All that is ready is leased now, as far as there are slots. */
+  lookForAll(): Room
+  /** Keeps a slot for leased work until it begins. */
+  hold(work: Work): void
+  letGo(work: Work): void
+}
+
+export interface WorkPool<Work> extends PoolSlots<Work> {
   /** Look for work soon; cheap to call often. */
   wake(): void
   readonly running: ReadonlyMap<Work, Promise<void>>
+  begin(work: Work): void
   /** Resolves when nothing runs and no lease in progress can start work. For a closed pool. */
   drain(): Promise<void>
 }
@@ -25,6 +48,8 @@ export interface WorkPool<Work> {
 /** Keeps `slots` pieces of work running for as long as there are any, and no more than `groupSlots` of one group. */
 export function createWorkPool<Work>(options: WorkPoolOptions<Work>): WorkPool<Work> {
   const running = new Map<Work, Promise<void>>()
+  const held = new Set<Work>()
+  const { countRoom, isBehind, noteIfFull, noteFailedLook, ...slots } = createSlots(running, held, options)
   let isScheduled = false
   let filling: Promise<void> | undefined
   let isWokenAgain = false
@@ -32,10 +57,9 @@ export function createWorkPool<Work>(options: WorkPoolOptions<Work>): WorkPool<W
   async function fill(): Promise<void> {
     do {
       isWokenAgain = false
-      const busy = listBusy(running.keys(), options)
-      const limit = options.slots - busy.length
-      if (limit <= 0 || options.isClosed()) break
-      const leased = await leaseQuietly(limit, busy, options)
+      const { limit, taken } = options.countsAlone ? slots.lookForAll() : countRoom()
+      if (limit <= 0) break
+      const leased = await options.lease(limit, taken).catch(noteFailedLook)
       for (const work of leased) begin(work)
       if (leased.length === limit) isWokenAgain = true
     } while (isWokenAgain)
@@ -46,14 +70,16 @@ export function createWorkPool<Work>(options: WorkPoolOptions<Work>): WorkPool<W
   }
 
   function begin(work: Work): void {
+    const isCounted = held.delete(work)
     const finished = options
       .run(work)
       .catch(options.onError)
       .finally(() => {
         running.delete(work)
-        wake()
+        if (isBehind(options.groupOf(work))) wake()
       })
     running.set(work, finished)
+    if (!isCounted) noteIfFull(options.groupOf(work))
   }
 
   // Pieces of work that end in the same instant are replaced by one claim, not by many.
@@ -68,42 +94,96 @@ export function createWorkPool<Work>(options: WorkPoolOptions<Work>): WorkPool<W
   }
 
   async function drain(): Promise<void> {
-    while (filling || running.size > 0) await Promise.all([filling, ...running.values()])
+    while (filling || running.size > 0 || held.size > 0) {
+      await Promise.all([filling, ...running.values(), held.size > 0 && soon()])
+    }
   }
 
-  return { wake, running, drain }
+  return { ...slots, wake, running, begin, drain }
 }
 
-/** The work that fills slots. */
-function listBusy<Work>(running: Iterable<Work>, { isWaiting }: WorkPoolOptions<Work>): readonly Work[] {
-  const all = [...running]
-  return isWaiting ? all.filter(work => !isWaiting(work)) : all
+interface Slots<Work> extends PoolSlots<Work> {
+  countRoom(): Room
+  /** Whether work of this group may be ready and wait for a slot. */
+  isBehind(group: string | undefined): boolean
+  /** After work has filled a slot. */
+  noteIfFull(group: string | undefined): void
+  /** @returns what it has found */
+  noteFailedLook(error: unknown): readonly Work[]
 }
 
-async function leaseQuietly<Work>(
-  limit: number,
-  busy: readonly Work[],
+/**
+ * Counts the slots that work fills, running or held, and notes which groups may have more work than slots. A pool that nobody tells when its
+ * work is leased (`lookForAll`) is behind with all groups.
+ */
+function createSlots<Work>(
+  running: ReadonlyMap<Work, unknown>,
+  held: Set<Work>,
   options: WorkPoolOptions<Work>,
-): Promise<readonly Work[]> {
-  try {
-    return await options.lease(
-      limit,
-      countGroups(busy, work => options.groupOf(work)),
-    )
-  } catch (error) {
-    options.onError(error)
-    return []
+): Slots<Work> {
+  const { groupOf, groupSlots = () => Number.POSITIVE_INFINITY, onError } = options
+  const behind = new Set<string>()
+  let areAllBehind = true
+
+  const countRoom = () => countSlots(running, held, options)
+  const isFull = (group: string, { taken }: Room) => (taken.get(group) ?? 0) >= groupSlots(group)
+  const isBehind = (group: string | undefined) => areAllBehind || (group !== undefined && behind.has(group))
+
+  function noteIfFull(group: string | undefined): void {
+    const room = countRoom()
+    if (room.limit <= 0) areAllBehind = true
+    if (group !== undefined && isFull(group, room)) behind.add(group)
+  }
+
+  return {
+    countRoom,
+    isBehind,
+    noteIfFull,
+    noteFailedLook(error) {
+      areAllBehind = true
+      onError(error)
+      return []
+    },
+    hasRoom(group) {
+      noteIfFull(group)
+      return !isBehind(group)
+    },
+    lookForAll() {
+      const room = countRoom()
+      areAllBehind = room.limit <= 0
+      for (const group of behind) if (!isFull(group, room)) behind.delete(group)
+      return room
+    },
+    hold(work) {
+      held.add(work)
+      noteIfFull(groupOf(work))
+    },
+    letGo: work => void held.delete(work),
   }
 }
 
-function countGroups<Work>(
-  busy: readonly Work[],
-  groupOf: WorkPoolOptions<Work>['groupOf'],
-): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>()
-  for (const work of busy) {
+function countSlots<Work>(
+  running: ReadonlyMap<Work, unknown>,
+  held: ReadonlySet<Work>,
+  { slots, groupOf, isWaiting = () => false, isClosed }: WorkPoolOptions<Work>,
+): Room {
+  const taken = new Map<string, number>()
+  let busy = 0
+  const add = (work: Work) => {
+    if (isWaiting(work)) return
+    busy += 1
     const group = groupOf(work)
-    if (group !== undefined) counts.set(group, (counts.get(group) ?? 0) + 1)
+    if (group !== undefined) taken.set(group, (taken.get(group) ?? 0) + 1)
   }
-  return counts
+  for (const work of running.keys()) add(work)
+  for (const work of held) add(work)
+  return { limit: isClosed() ? 0 : slots - busy, taken }
+}
+
+const soonMs = 10
+
+function soon(): Promise<void> {
+  return new Promise(resolve => {
+    setTimeout(resolve, soonMs).unref()
+  })
 }

@@ -1,4 +1,13 @@
-import type { ChangeKind, ChannelName, DeliveryRecord, Intake, MessageState, StopFlag, WorkKind } from '@postern/core'
+import type {
+  ChangeKind,
+  ChannelName,
+  DeliveryRecord,
+  Intake,
+  MessageState,
+  StopFlag,
+  Turn,
+  WorkKind,
+} from '@postern/core'
 
 /** Operations of one transaction at most. */
 export const mostAtOnce = 256
@@ -50,6 +59,10 @@ export interface Batch {
    * what was admitted before it.
    */
   readonly firstMessages: Map<number, FirstMessage | undefined>
+  /** Turns that were leased: slots are kept for them. */
+  readonly leasedTurns: Turn[]
+  /** Those of them that came with their lease: they begin once it is durable. */
+  readonly newTurns: Turn[]
   /** Digests whose files nothing refers to once it is durable. */
   readonly droppedFiles: string[]
   /** Whether other operations run beside this one, here or at other gateways: what it has read may not be so any more when it writes. */
@@ -84,6 +97,8 @@ export function createBatch(
     notices: [],
     readyWork: new Set(),
     changes: new Map(),
+    leasedTurns: [],
+    newTurns: [],
     hasCompany,
     reserve,
     standAlone,

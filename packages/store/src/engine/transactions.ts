@@ -32,7 +32,7 @@ export interface Transactions {
   /** @throws OperationFailed where the engine tells only now that a statement has failed */
   commit(batch: Batch): void
   /** Of one that may have ended already: a full disk, a lost connection. */
-  rollback(): void
+  rollback(batch?: Batch): void
   /** Runs what a transaction consists of, in an order that makes no difference to it; absent: one after another. */
   readonly runAll?: ((shares: readonly Share[], batch: Batch) => readonly unknown[]) | undefined
   /** How many of these, from the first on, may share a transaction: one at least; absent: all. */

@@ -30,6 +30,7 @@ import type { TaskTable } from '../tasks/table.ts'
 import type { WatchTable } from '../tasks/watches.ts'
 import { touchedThread } from '../together/touched.ts'
 import type { QueuedTurn } from '../turns/table.ts'
+import type { TurnOffer } from '../turns/turn-offer.ts'
 import type { EditTable, OpenWords } from './edits.ts'
 import { digestWords } from './edits.ts'
 import type { EffectDeps } from './effects.ts'
@@ -57,6 +58,7 @@ interface AdmissionDeps extends EffectDeps {
   readonly blobs: BlobTable
   readonly proofKeys: ProofKeyTable
   readonly readMessage: ReadMessage
+  readonly turnOffer: TurnOffer
   readonly forget: ForgetMessage
 }
 
@@ -154,13 +156,30 @@ function createNewAdmission(
     return wantsTurn ? findExcess(intake, place, at) : undefined
   }
 
+  function planTurn(batch: Batch, draft: MessageDraft, at: PlanMoment): PlannedTurn | IntakeRefusal {
+    const isLeased = tables.turnOffer.takes(draft, at.found.thread)
+    const task = continueTask(batch, draft.intake, { ...at, isLeased }, tables)
+    return typeof task === 'string' ? task : { task, isLeased }
+  }
+
+  function queueTurn(batch: Batch, draft: MessageDraft, { message, place, task, isLeased, now }: NewTurn): void {
+    const { agent } = draft.intake
+    const lease = isLeased ? tables.turnOffer.lease(now) : undefined
+    const { thread } = place
+    tables.turns.queue(batch, { message, agent, thread, task, now, lease, ...standingOf(draft) })
+    const noted = { message, ...place, isOfTask: task !== undefined }
+    if (lease) tables.turnOffer.begin(batch, draft, noted)
+    else noteFirst(batch, draft, noted)
+  }
+
   return (batch, draft, found) => {
     const { intake } = draft
     const at = now()
     const { objection } = found
     const wantsTurn = intake.disposition === 'answer' && !objection
-    const task = wantsTurn ? continueTask(batch, intake, { found, now: at }, tables) : undefined
-    if (typeof task === 'string') return task
+    const wish = wantsTurn ? planTurn(batch, draft, { found, now: at }) : noTurn
+    if (typeof wish === 'string') return wish
+    const { task } = wish
     const place = takePlace(batch, tables.threads, { intake, thread: found.thread })
     const { thread } = place
     const words = wantsTurn ? tables.edits.findOpen(intake) : undefined
@@ -168,10 +187,8 @@ function createNewAdmission(
     const isTurn = wantsTurn && flag === undefined
     const message = keep(batch, addFlag(draft, flag), { ...place, task, scope: scopeOf(intake, isTurn), at })
     tables.proofKeys.keep(draft.proofKeys, found.keyUses, at)
-    if (isTurn) {
-      tables.turns.queue(batch, { message, agent: intake.agent, thread, task, now: at, ...standingOf(draft) })
-      noteFirst(batch, draft, { message, ...place, isOfTask: task !== undefined })
-    } else addToTotal(batch, 'messages.ignored')
+    if (isTurn) queueTurn(batch, draft, { ...wish, message, place, now: at })
+    else addToTotal(batch, 'messages.ignored')
     noteChange(batch, 'message', message)
     countStopped(batch, [flag, ...(intake.flags ?? [])])
     tables.edits.apply(batch, words, draft, at)
@@ -194,11 +211,12 @@ function takePlace(
 function continueTask(
   batch: Batch,
   { task, agent, thread }: Intake,
-  { found, now }: { readonly found: Found; readonly now: number },
+  { found, now, isLeased }: PlanMoment & Pick<PlannedTurn, 'isLeased'>,
   { tasks, watches }: Pick<AdmissionDeps, 'tasks' | 'watches'>,
 ): number | IntakeRefusal | undefined {
   if (thread.joined && found.thread === undefined) return 'gone'
-  const row = task && found.task && tasks.continueTask(batch, task, { known: found.task, agent, now })
+  const state = isLeased ? 'working' : 'submitted'
+  const row = task && found.task && tasks.continueTask(batch, task, { known: found.task, agent, now, state })
   if (typeof row === 'number' && task?.watch) watches.add(row, task.watch)
   return row
 }
@@ -279,6 +297,25 @@ interface TurnWish {
   readonly place: PlacedThread
   readonly words: OpenWords | undefined
   readonly at: number
+}
+
+interface PlanMoment {
+  readonly found: Found
+  readonly now: number
+}
+
+interface PlannedTurn {
+  readonly task: number | undefined
+  /** It begins at once. */
+  readonly isLeased: boolean
+}
+
+const noTurn: PlannedTurn = { task: undefined, isLeased: false }
+
+interface NewTurn extends PlannedTurn {
+  readonly message: number
+  readonly place: PlacedThread
+  readonly now: number
 }
 
 interface First {

@@ -35,20 +35,38 @@ export function createFirstMessages(): FirstMessages {
     find(batch, message) {
       const { firstMessages } = batch
       const first = firstMessages.has(message) ? firstMessages.get(message) : kept.get(message)
-      return first && toStoredMessage(message, first, content => attachRawBytes(content, first.raw))
+      return first && readFirst(message, first)
     },
   }
 }
 
-interface NotedMessage extends PlacedThread {
+/** The message as its reader would find it. */
+function readFirst(message: number, first: FirstMessage): StoredMessage {
+  return toStoredMessage(message, first, content => attachRawBytes(content, first.raw))
+}
+
+export interface NotedMessage extends PlacedThread {
   readonly message: number
   readonly isOfTask: boolean
 }
 
 /** Notes a message that has a turn, for whoever takes it: its row, if the message has begun its thread and is not too large to be kept. */
 export function noteFirst(batch: Batch, draft: MessageDraft, { message, thread, key, isOfTask }: NotedMessage): void {
-  const isKept = key !== undefined && !draft.rawBlob && sizeOf(draft) <= mostBytes
+  const isKept = key !== undefined && isSmall(draft)
   batch.firstMessages.set(message, isKept ? toFirstMessage(draft, { thread, key, isOfTask }) : undefined)
+}
+
+/** Whether it is small enough to be kept until its turn begins. */
+export function isSmall(draft: MessageDraft): boolean {
+  return !draft.rawBlob && sizeOf(draft) <= mostBytes
+}
+
+/** A message that begins its thread, as a worker has it whom its turn begins at once. */
+export function toStoredFirst(
+  draft: MessageDraft,
+  { message, thread, key = '', isOfTask }: NotedMessage,
+): StoredMessage {
+  return readFirst(message, toFirstMessage(draft, { thread, key, isOfTask }))
 }
 
 function toFirstMessage(

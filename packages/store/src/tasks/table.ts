@@ -13,16 +13,23 @@ export interface TaskTable {
    * The row of a task that takes one more message; `ended`, or `full` when its owner has as many open ones as they may, or `taken` when it was to be
    * a new one.
    */
-  continueTask(
-    batch: Batch,
-    task: TaskIntake,
-    at: TaskMoment & { readonly known: FoundTask },
-  ): number | 'ended' | 'full' | 'taken'
+  continueTask(batch: Batch, task: TaskIntake, at: ContinuedTask): number | 'ended' | 'full' | 'taken'
   setWorking(task: number, now: number): void
   /** The row alone: what was said in it is gone. */
   remove(task: number): void
   /** A task ends with the last of its turns: while another one is open it cannot have ended. */
   finish(task: number, state: TaskState, responseSeq: number | undefined, now: number): FinishedTask | undefined
+}
+
+interface TaskMoment {
+  readonly agent: string
+  readonly now: number
+  /** `working`: its turn begins at once. */
+  readonly state: 'submitted' | 'working'
+}
+
+interface ContinuedTask extends TaskMoment {
+  readonly known: FoundTask
 }
 
 interface FinishedTask extends TaskRow {
@@ -54,11 +61,11 @@ export function createTaskTable(db: Database): TaskTable {
   )
   return {
     find,
-    continueTask(batch, task, { known, agent, now }) {
-      if ('room' in known) return open(batch, task, { ...known, agent, now })
+    continueTask(batch, task, { known, agent, now, state }) {
+      if ('room' in known) return open(batch, task, { ...known, agent, now, state })
       if (task.isNew) return 'taken'
       if (!openStates.includes(known.state) && !(task.reopens && known.state !== 'canceled')) return 'ended'
-      setState.run('submitted', now, known.id)
+      setState.run(state, now, known.id)
       return known.id
     },
     remove(task) {
@@ -89,22 +96,17 @@ interface TaskRoom {
 function createTaskOpening(db: Database) {
   const insert = prepareInsert(
     db,
-    `INSERT INTO tasks (owner, native_id, agent, context, state, updated_at, share) VALUES (?, ?, ?, ?, 'submitted', ?, ?)`,
+    `INSERT INTO tasks (owner, native_id, agent, context, state, updated_at, share) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
   const checkRoom = createRoomCheck(db)
-  return (batch: Batch, task: TaskIntake, { room, agent, now }: TaskRoom & TaskMoment): number | 'full' => {
+  return (batch: Batch, task: TaskIntake, { room, agent, now, state }: TaskRoom & TaskMoment): number | 'full' => {
     // Others of the owner may be opening one at the same time, and nobody counts theirs.
     if (room <= mostAtOnce) batch.standAlone()
     if (room <= 0) return 'full'
     if (room <= farFromFull) checkRoom(batch, task)
     addTask(batch, task.owner)
-    return insert(task.owner, task.id, agent, task.context, now, task.share?.name ?? null)
+    return insert(task.owner, task.id, agent, task.context, state, now, task.share?.name ?? null)
   }
-}
-
-interface TaskMoment {
-  readonly agent: string
-  readonly now: number
 }
 
 const isOpen = `state IN (${openStates.map(state => `'${state}'`).join(', ')})`

@@ -11,6 +11,7 @@ import { touchedThread } from '../together/touched.ts'
 import { appendAttempt, formatAttempt } from './attempts.ts'
 import type { Gatherable } from './gathering.ts'
 import { createGathering } from './gathering.ts'
+import type { TurnOffer } from './turn-offer.ts'
 import { toTurn } from './turn-reader.ts'
 
 interface DueTurn extends Gatherable {
@@ -30,6 +31,7 @@ export interface TurnLeaseDeps {
   readonly tasks: { setWorking(task: number, now: number): void }
   readonly readMessage: ReadMessage
   readonly firstMessages: Pick<FirstMessages, 'find'>
+  readonly turnOffer: Pick<TurnOffer, 'limitRequest' | 'hold'>
 }
 
 /** Turns are taken up here, in the order they fell due, and given back. */
@@ -51,9 +53,11 @@ export function createTurnLeases(
   const listDue = createDueLister(db, now)
 
   return {
-    leaseTurns: ({ holder, limit, leaseMs, shares }) =>
+    leaseTurns: request =>
       writeLast(batch => {
-        const until = now() + leaseMs
+        const { holder, leaseMs } = request
+        const { limit, shares } = tables.turnOffer.limitRequest(request)
+        if (limit <= 0) return []
         const claimed: ClaimedTurn[] = []
         takeShares(
           { limit, shares },
@@ -61,15 +65,13 @@ export function createTurnLeases(
             find: listDue,
             findFirst:
               shares && (full => readTogether(db, [() => listDue(full, limit), () => countElsewhere(holder, now())])),
-            claim: due => claimed.push(claimTurn(batch, due, { holder, until, now: now() })),
+            claim: due => claimed.push(claimTurn(batch, due, { holder, until: now() + leaseMs, now: now() })),
             groupOf: ({ agent }) => agent,
           },
         )
         checkShares(batch, claimed, { holder, shares })
-        return readTogether(
-          db,
-          claimed.map(taken => () => readClaimed(tables, batch, taken)),
-        )
+        const readings = claimed.map(taken => () => readClaimed(tables, batch, taken))
+        return tables.turnOffer.hold(batch, holder, readTogether(db, readings))
       }),
     noteWaiting: ({ message, token, thread }, isWaiting) =>
       writeLightly(

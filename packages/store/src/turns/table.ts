@@ -22,6 +22,8 @@ export interface QueuedTurn extends NewTurn {
   readonly lane?: QueuePosition | undefined
   /** Digest of its authorship: who may change it. */
   readonly words?: string | undefined
+  /** Its lease, if it begins at once. It is the first turn of its thread then. */
+  readonly lease?: { readonly holder: string; readonly until: number } | undefined
 }
 
 /** The order of turns within a thread: the first open one is ready, the others wait for it. */
@@ -112,12 +114,23 @@ function createTurnQueue(
      VALUES (?1, ?2, ?3, ?5, 'received', ?6, ?7, ?8, ?9, ?10,
        CASE WHEN EXISTS (SELECT 1 FROM turns WHERE thread_id = ?2 AND ended_at IS NULL) THEN NULL ELSE coalesce(CAST(?8 AS INTEGER), ?4) END)`,
   )
+  const insertLeased = prepareQuery(
+    db,
+    `INSERT INTO turns (message, thread_id, task_id, agent, state, authorship, due_at, lease_owner, lease_token, attempt, crash_count)
+     VALUES (?, ?, ?, ?, 'working', ?, ?, ?, 1, 1, 1)`,
+  )
   const insertAnswered = prepareQuery(
     db,
     "INSERT INTO turns (message, thread_id, agent, state, ended_at) VALUES (?, ?, ?, 'answered', ?)",
   )
   return {
-    queue(batch, { message, agent, thread, task, now, lane, words }) {
+    queue(batch, { message, agent, thread, task, now, lane, words, lease }) {
+      if (lease) {
+        insertLeased.run(message, thread, task ?? null, agent, words ?? null, lease.until, lease.holder)
+        addToTotal(batch, 'messages.working')
+        noteChange(batch, 'turn', message)
+        return
+      }
       const broken =
         lane?.mode === 'interrupt' ? interrupt(batch, { thread, task, speaker: lane.speaker }, now) : undefined
       const readyAt = lane?.windowMs ? now + lane.windowMs : null

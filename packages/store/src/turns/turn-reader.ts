@@ -53,6 +53,11 @@ export function toTurn({ readMessage }: TurnReaderDeps, due: TakenTurn, { merged
   }
 }
 
+/** The turn of a message that has begun its thread, leased as it is inserted. */
+export function toFirstTurn({ number, ...stored }: StoredMessage): Turn {
+  return { message: number, token: 1, attempt: 1, crashes: 0, ...stored, isFirst: true }
+}
+
 interface TurnRow extends TakenTurn {
   readonly merged_into: number | null
 }

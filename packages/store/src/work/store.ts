@@ -15,11 +15,13 @@ import type { TurnLeaseDeps } from '../turns/leases.ts'
 import { createTurnLeases } from '../turns/leases.ts'
 import { createNoting } from '../turns/noting.ts'
 import { createStreamedAnswers } from '../turns/streamed-answers.ts'
+import type { TurnOffer } from '../turns/turn-offer.ts'
 import type { TurnCommitDeps } from './commit.ts'
 import { createCommit } from './commit.ts'
 
 /** What is written of turns and deliveries while somebody works on them. */
 interface WorkStoreDeps extends TurnCommitDeps, BackgroundDeps, TurnLeaseDeps, DeliveryLeaseDeps {
+  readonly turnOffer: TurnOffer
   readonly tasks: TaskTable
   readonly blobs: BlobTable
   readonly deliveries: DeliveryTable
@@ -46,6 +48,7 @@ export function createWorkStore(context: StoreContext, tables: WorkStoreDeps): W
     ...createStreamedAnswers(context, tables),
     ...createBroadcasts(context, tables),
     ...createSettle(context, tables),
+    ...(tables.turnOffer.offerTurns && { offerTurns: tables.turnOffer.offerTurns }),
     renew: (work, leaseMs) => ('content' in work ? renewTurn(work, leaseMs) : renewDelivery(work, leaseMs)),
     nextDue: async () => findNextDue.get()?.due_at ?? undefined,
   }

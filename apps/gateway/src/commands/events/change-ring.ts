@@ -41,26 +41,26 @@ export function createChangeRing({ store, now, capacity = 5_000 }: RingOptions):
   const own = randomBytes(6).toString('hex')
   const beganAt = now()
   const waiting = new Set<() => void>()
-  let changes: Change[] = []
+  const changes = createSlots(capacity)
   let newest = 0
+  const oldest = () => Math.max(1, newest - capacity + 1)
+
+  function readFrom(place: number): readonly Change[] {
+    return Array.from({ length: newest + 1 - place }, (_, index) => changes.read(place + index))
+  }
 
   const unlisten = store.listen('changes', payload => {
     const at = now()
-    for (const { kind, number } of readNotice(payload)) {
+    readNotice(payload, (kind, number) => {
       newest += 1
-      changes.push({ place: newest, at, kind, number })
-    }
-    // Not at every change: what is cut off is copied.
-    if (changes.length > 2 * capacity) changes = changes.slice(-capacity)
+      changes.write(newest, { at, kind, number })
+    })
     for (const wake of [...waiting]) wake()
   })
 
   return {
     newest: () => newest,
-    listAfter(place) {
-      const oldest = changes[0]?.place ?? newest + 1
-      return place < oldest - 1 ? undefined : changes.slice(place - oldest + 1)
-    },
+    listAfter: place => (place < oldest() - 1 ? undefined : readFrom(Math.min(place, newest) + 1)),
     async wait(place, signal) {
       if (newest > place || signal.aborted) return
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -74,20 +74,41 @@ export function createChangeRing({ store, now, capacity = 5_000 }: RingOptions):
       const [, writer, place, at] = /^([0-9a-f]{12})-(\d{1,15})-(\d{1,15})$/.exec(id) ?? []
       if (writer === own) return Number(place) <= newest ? Number(place) : undefined
       const from = Number(at) - slackMs
-      const oldest = changes[0]
       // Every gateway hears of every change: what another one has told of since then is here, too.
-      if (at === undefined || from < beganAt || (oldest && oldest.place > 1 && oldest.at > from)) return undefined
-      return (changes.find(change => change.at >= from)?.place ?? newest + 1) - 1
+      const isMissed = oldest() > 1 && changes.read(oldest()).at > from
+      if (at === undefined || from < beganAt || isMissed) return undefined
+      return (readFrom(oldest()).find(change => change.at >= from)?.place ?? newest + 1) - 1
     },
     close: unlisten,
   }
 }
 
+/** The newest changes as plain numbers: an object for each would live long enough to cost the collector more than all else here. */
+function createSlots(capacity: number) {
+  const times = new Float64Array(capacity)
+  const numbers = new Float64Array(capacity)
+  const kinds = new Uint8Array(capacity)
+  return {
+    write(place: number, { at, kind, number }: Omit<Change, 'place'>): void {
+      const slot = place % capacity
+      times[slot] = at
+      numbers[slot] = number
+      kinds[slot] = changeKinds.indexOf(kind)
+    },
+    read(place: number): Change {
+      const slot = place % capacity
+      const kind = changeKinds[kinds[slot] ?? 0] ?? changeKinds[0]
+      return { place, at: times[slot] ?? 0, kind, number: numbers[slot] ?? 0 }
+    },
+  }
+}
+
 /** Whoever may write to the database may tell anything. */
-function readNotice(payload: unknown): readonly Pick<Change, 'kind' | 'number'>[] {
+function readNotice(payload: unknown, take: (kind: ChangeKind, number: number) => void): void {
   const notice = (payload ?? {}) as ChangeNotice
-  return changeKinds.flatMap(kind => {
+  for (const kind of changeKinds) {
     const numbers: unknown = notice[kind]
-    return Array.isArray(numbers) ? numbers.filter(Number.isSafeInteger).map(number => ({ kind, number })) : []
-  })
+    if (!Array.isArray(numbers)) continue
+    for (const number of numbers) if (Number.isSafeInteger(number)) take(kind, number)
+  }
 }

@@ -113,7 +113,8 @@ function describeTurn(
     stages.push({
       ...common,
       name: 'queue',
-      startAt: admittedAt,
+      // A turn that came with its lease begins while its message is still told of.
+      startAt: Math.min(admittedAt, leased_at),
       endAt: leased_at,
       describe: describeAs(`queue ${message}`),
     })

@@ -91,8 +91,12 @@ export interface Platform {
   readonly log: Log
 }
 
+let lastTime = { ms: 0, text: new Date(0).toISOString() }
+
+/** Each message needs the present time several times within one millisecond, so the last one is kept. */
 export function isoTime(ms: number): string {
-  return new Date(ms).toISOString()
+  if (ms !== lastTime.ms) lastTime = { ms, text: new Date(ms).toISOString() }
+  return lastTime.text
 }
 
 const hexPairs = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))

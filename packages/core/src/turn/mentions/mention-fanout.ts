@@ -55,18 +55,13 @@ export async function askLocalAgents(
   const question = [announceSpeaker(sender.address), ...message.parts.map(quoteNames), ...said]
   const clock = startTurnClock(withinMs, [joining.signal])
   const answers = await mapAtOnce(localAgents, atOnce, localAgent =>
-    Promise.race([
-      askOne(localAgent, question, { ...joining, signal: clock.signal }),
-      giveUp(localAgent, clock.expired),
-    ]),
+    // Whoever goes on after the end of the time is not waited for.
+    clock
+      .limit(askOne(localAgent, question, { ...joining, signal: clock.signal }))
+      .catch(() => [noteOf(localAgent, notReachable)]),
   ).finally(() => clock.stop())
   joining.signal.throwIfAborted()
   return answers.flat()
-}
-
-/** Whoever goes on after the end of the time is not waited for. */
-function giveUp(localAgent: string, expired: Promise<never>): Promise<Part[]> {
-  return expired.catch(() => [noteOf(localAgent, notReachable)])
 }
 
 async function askOne(

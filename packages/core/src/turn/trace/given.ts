@@ -16,13 +16,27 @@ interface Past {
 }
 
 /** What went before, as the agent is given it. `only`: of these entries alone. */
-export async function viewPast(
+export function viewPast(
   turn: Turn,
   turnContext: TurnContext,
   { history }: Pick<RunningAgent, 'history'>,
-  { known, only }: { readonly known: TurnPerson | undefined; readonly only?: ReadonlySet<number> | undefined },
-): Promise<Past> {
+  { known, only }: PastScope,
+): Past | Promise<Past> {
   if (turn.isFirst && !known) return { view: history.view([], momentOf(turn, [])), entries: [] }
+  return viewEntries(turn, turnContext, { history }, { known, only })
+}
+
+interface PastScope {
+  readonly known: TurnPerson | undefined
+  readonly only?: ReadonlySet<number> | undefined
+}
+
+async function viewEntries(
+  turn: Turn,
+  turnContext: TurnContext,
+  { history }: Pick<RunningAgent, 'history'>,
+  { known, only }: PastScope,
+): Promise<Past> {
   const { store } = turnContext
   const speaker = await findSpeaker(turn, turnContext, known)
   const moment = await readMoment(turn, history, store, speaker)

@@ -1,0 +1,149 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { IdentityEvidence, Sender, Turn, TurnTaker } from '@postern/core'
+import { sketchAnswer, sketchedChannels, sketchIntake } from '@postern/testing'
+import { expect, test } from 'vitest'
+import { openSqliteStore } from '../index.ts'
+
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+const lookOf = (holder: string) => ({ holder, limit: 10, leaseMs: 60_000 })
+
+const evidence: IdentityEvidence = {
+  subject: 'https://peer.test/ada',
+  issuer: 'peer.test',
+  method: 'urn:mentionable:auth:a2a-jwt:v0.1',
+  assurance: 'oauth',
+  audience: '@echo@agents.test',
+  issued_at: '2026-01-01T00:00:00.000Z',
+  proof: { type: 'transport', verified_by: '@echo@agents.test' },
+}
+const provenAda: Sender = {
+  address: '@ada@peer.test',
+  auth_method: 'a2a-jwt',
+  verified: true,
+  identities: [evidence],
+}
+
+function openStore(path = ':memory:', exclusive = false) {
+  return openSqliteStore({ channels: sketchedChannels, path, exclusive, now: () => Date.UTC(2026, 0, 1), log })
+}
+
+/** A store and a worker with so many slots. */
+async function openWorker({ slots = 10, path = ':memory:' } = {}) {
+  const store = await openStore(path, true)
+  const begun: Turn[] = []
+  const held = new Set<Turn>()
+  const taker: TurnTaker = {
+    holder: 'worker',
+    leaseMs: 60_000,
+    hasRoom: () => held.size < slots,
+    lookForAll: () => ({ limit: slots - held.size, shares: { most: slots, taken: new Map() } }),
+    hold: turn => void held.add(turn),
+    letGo: turn => void held.delete(turn),
+    begin: turn => void begun.push(turn),
+  }
+  store.offerTurns?.(taker)
+  return { store, begun, held }
+}
+
+test('the turn of a message that begins a thread begins with its lease, and nobody finds it when they look', async () => {
+  const { store, begun, held } = await openWorker()
+  const { message } = await store.admit(sketchIntake('m1'), 'c')
+  expect(begun.map(({ message, token, attempt, crashes }) => [message, token, attempt, crashes])).toEqual([
+    [message, 1, 1, 0],
+  ])
+  expect([...held]).toEqual(begun)
+  expect(await store.leaseTurns(lookOf('another'))).toEqual([])
+  expect((await store.count()).messages).toMatchObject({ working: 1, received: 0 })
+  for (const turn of begun) await store.commit(turn, sketchAnswer(turn, 'yes'))
+  expect(await store.findAnswer(message)).toBeDefined()
+  expect((await store.count()).messages).toMatchObject({ working: 0, answered: 1 })
+  await store.close()
+})
+
+test('a turn that begins with its lease carries what a worker finds that looks for it', async () => {
+  const intake = sketchIntake('m1', { flags: ['odd'], task: { owner: 'ada', id: 'task 1', context: 'c' } })
+  const { store, begun } = await openWorker()
+  await store.admit(intake, 'c')
+  const other = await openStore()
+  await other.admit(intake, 'c')
+  const [leased] = await other.leaseTurns(lookOf('worker'))
+  expect(begun).toStrictEqual([leased])
+  expect(begun[0]?.content.raw).toEqual(leased?.content.raw)
+  const [task, same] = await Promise.all([store, other].map(each => each.findTask({ owner: 'ada', id: 'task 1' })))
+  expect([task?.state, task?.updatedAt]).toEqual(['working', same?.updatedAt])
+  await Promise.all([store.close(), other.close()])
+})
+
+test.each([
+  { name: 'behind an open turn of its thread', sketch: { message: { thread_id: 'thread of m0' } } },
+  { name: 'whose agent merges messages', sketch: { lane: { mode: 'merge' } as const, message: { sender: provenAda } } },
+  { name: 'that is large', sketch: { raw: { bytes: new Uint8Array(20_000), form: 'text' } as const } },
+])('a message $name begins no turn by itself', async ({ sketch }) => {
+  const { store, begun } = await openWorker()
+  await store.admit(sketchIntake('m0'), 'c')
+  await store.admit(sketchIntake('m1', sketch), 'c')
+  expect(begun.map(({ content }) => content.id)).toEqual(['m0'])
+  await store.close()
+})
+
+test('without a free slot a message waits for a look, and a look takes no more turns than there are slots', async () => {
+  const { store, begun, held } = await openWorker({ slots: 2 })
+  const ids = ['m1', 'm2', 'm3', 'm4']
+  await Promise.all(ids.map(id => store.admit(sketchIntake(id), 'c')))
+  expect(begun.map(({ content }) => content.id)).toEqual(['m1', 'm2'])
+  expect(await store.leaseTurns(lookOf('worker'))).toEqual([])
+  for (const turn of begun.slice(0, 1)) held.delete(turn)
+  const leased = await store.leaseTurns(lookOf('worker'))
+  expect(leased.map(({ content }) => content.id)).toEqual(['m3'])
+  expect(held.size).toBe(2)
+  await store.close()
+})
+
+test('a transaction that fails keeps no slot, and the good message of it begins once', async () => {
+  const { store, begun, held } = await openWorker()
+  const broken = sketchIntake('m2', { duplicateKey: undefined as never })
+  const outcomes = await Promise.allSettled([store.admit(sketchIntake('m1'), 'c'), store.admit(broken, 'c')])
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+  expect(begun.map(({ content }) => content.id)).toEqual(['m1'])
+  expect([...held]).toEqual(begun)
+  await store.close()
+})
+
+test('a turn hears of an edit that the same transaction wrote, and a look finds it again', async () => {
+  const { store, begun } = await openWorker()
+  const heard: unknown[] = []
+  const authorship = { author: 'ada', object: 'o1' }
+  const listening = store.admit(sketchIntake('m1', { authorship }), 'c')
+  const push = begun.push.bind(begun)
+  begun.push = turn => {
+    store.listen(`message:${turn.message}`, notice => heard.push(notice))
+    return push(turn)
+  }
+  const edit = sketchIntake('m2', { authorship, message: { kind: 'edit', thread_id: 'thread of m1' } })
+  await Promise.all([listening, store.admit(edit, 'c')])
+  expect(heard).toEqual([{ kind: 'edited' }])
+  const [again] = await store.leaseTurns(lookOf('worker'))
+  expect([again?.token, again?.attempt, again?.revision]).toEqual([3, 1, 1])
+  await store.close()
+})
+
+test('after a crash the next process takes up a turn that began with its lease, and counts the attempt', async () => {
+  const path = join(mkdtempSync(join(tmpdir(), 'postern-offer-')), 'postern.db')
+  const { store, begun } = await openWorker({ path })
+  await store.admit(sketchIntake('m1'), 'c')
+  expect(begun).toHaveLength(1)
+  await store.close()
+  const next = await openStore(path, true)
+  const [turn] = await next.leaseTurns(lookOf('next'))
+  expect([turn?.token, turn?.attempt, turn?.crashes]).toEqual([2, 2, 1])
+  await next.close()
+})
+
+test('a store that others write, too, takes no offer', async () => {
+  const path = join(mkdtempSync(join(tmpdir(), 'postern-offer-')), 'postern.db')
+  const store = await openStore(path)
+  expect(store.offerTurns).toBeUndefined()
+  await store.close()
+})
