@@ -251,20 +251,20 @@ function createTransaction(
   }
   const taskBytes = createTaskBytes(db)
 
-  function run(jobs: readonly Job[], undone: number): ReturnType<RunTransaction> {
-    const batch = createBatch()
+  function run(jobs: readonly Job[], batch: Batch, undone: number): readonly unknown[] {
     begin({ isDurable: jobs.some(({ isDurable }) => isDurable), shares: jobs, undone })
     const results = runAll(jobs, batch)
     bookTotals(batch.totals)
     taskBytes.book(batch)
     commit(batch)
-    return { results, batch }
+    return results
   }
 
   return jobs => {
     for (let undone = 0; ; undone += 1) {
+      const batch = createBatch()
       try {
-        return run(jobs, undone)
+        return { results: run(jobs, batch, undone), batch }
       } catch (error) {
         rollback()
         if (!isWorthAnother(error, undone)) throw error
