@@ -97,7 +97,7 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'together',
     kind: 'rounds',
-    ceilings: { activitypub: 3, a2a: 2, email: 8, web: 22, delivery: 8 },
+    ceilings: { activitypub: 2.5, a2a: 1.5, email: 7, web: 20, delivery: 6 },
     aims: forMessages(0.2),
     floor: timed,
   },

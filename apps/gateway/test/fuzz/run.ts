@@ -52,7 +52,12 @@ export async function runFuzz(
   const end = Date.now() + seconds * 1000
   let sent = 0
   target.onTrouble(text => findings.add(text))
-  const watching = watchStalls(target, clock, () => findings.add('it did not answer /healthz for 2 s'), over.signal)
+  const watching = watchStalls(
+    target,
+    clock,
+    () => findings.add('it did not answer /healthz for too long'),
+    over.signal,
+  )
 
   function next(): FuzzCase | undefined {
     if (target.hasEnded()) return undefined

@@ -1,4 +1,4 @@
-import type { Delivery, TaskKey } from '@postern/core'
+import type { Delivery, RelationKey, TaskKey } from '@postern/core'
 
 /** Names of what operations touch that may run beside each other: equal for the same thing, different for different things. */
 export const touchedThread = (thread: number): string => `thread ${thread}`
@@ -7,5 +7,7 @@ export const touchedTask = ({ owner, id }: TaskKey): string => JSON.stringify(['
 export const touchedDestination = (thread: number, destination: string): string =>
   `to ${destination} in ${touchedThread(thread)}`
 export const touchedDelivery = ({ id }: Pick<Delivery, 'id'>): string => `delivery ${id}`
+export const touchedRelation = ({ agent, via, relation, peer }: RelationKey): string =>
+  JSON.stringify(['relation', agent, via, relation, peer])
 /** Bytes of a file. */
 export const touchedBytes = (digest: string): string => `bytes ${digest}`

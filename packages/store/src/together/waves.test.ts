@@ -17,3 +17,10 @@ test('an operation waits for an earlier one that touches the same, and others do
 test('an operation without names runs alone, behind all before it and before all behind it', () => {
   expect(plan('a', 'a', undefined, 'b', 'a')).toEqual([[0], [1], [2], [3, 4]])
 })
+
+test('an operation that is last runs behind all others by itself, whatever it touches', () => {
+  const last = { at: 9, touches: () => [], isLast: true }
+  const others = [0, 1].map(at => ({ at, touches: () => [`${at}`] }))
+  const waves = planWaves([...others, last, last])
+  expect(waves.map(wave => wave.map(({ member }) => member.at))).toEqual([[0, 1], [9], [9]])
+})

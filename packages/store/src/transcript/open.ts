@@ -77,14 +77,17 @@ export function createSqliteTranscript(
     forget: (key, request) => write(batch => writes.forget(key, { batch, request, now: now() })),
     hasConversation: async conversation => bindings.findStoreThread(conversation) !== undefined,
     bindStore: (key, conversation, reader) =>
-      write(() => {
-        threads.require(key)
-        const connectionWorker =
-          typeof conversation === 'number' ? conversation : bindings.findStoreThread(conversation)
-        if (connectionWorker !== undefined)
-          writes.bind(key, connectionWorker, reader && JSON.stringify(reader.toSorted()))
-        return connectionWorker !== undefined
-      }),
+      write(
+        () => {
+          threads.require(key)
+          const connectionWorker =
+            typeof conversation === 'number' ? conversation : bindings.findStoreThread(conversation)
+          if (connectionWorker !== undefined)
+            writes.bind(key, connectionWorker, reader && JSON.stringify(reader.toSorted()))
+          return connectionWorker !== undefined
+        },
+        { touches: () => listWritten(key) },
+      ),
     async forgetOwner(owner) {
       const forgotten = await write(() => writes.forgetOwner(owner))
       scrub()

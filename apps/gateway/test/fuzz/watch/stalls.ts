@@ -3,10 +3,9 @@ import type { FairClock } from './fair-clock.ts'
 import { sleep, timeAnswer } from './fair-clock.ts'
 
 const everyMs = 100
-/** No answer for longer than this is a stall, ms, where the main thread has worked for most of it. */
-const stallMs = 2_000
-const workingMs = 1_500
-/** A thread that waits may wait for its turn on a busy machine: it stalls after this time, ms. */
+/** A main thread that works for so long, ms, without an answer in between has stalled. */
+const stallMs = 1_500
+/** A thread that waits may wait for its turn on a busy machine: it stalls after so much fair time, ms. */
 const waitingMs = 15_000
 
 type Watched = Pick<FuzzTarget, 'http' | 'mainThreadMs'>
@@ -24,18 +23,24 @@ export async function watchStalls(
       .catch(() => 0)
       .finally(() => answered.abort())
     const over = AbortSignal.any([answered.signal, signal])
-    const before = mainThreadMs()
-    const worked = () => (mainThreadMs() ?? Number.POSITIVE_INFINITY) - (before ?? 0)
-    void expectAnswer(clock, worked, over).then(isStalled => isStalled && tell())
+    void isStalling(clock, mainThreadMs, over).then(isStalled => isStalled && tell())
     await asking
     await sleep(everyMs)
   }
 }
 
-async function expectAnswer(clock: FairClock, worked: () => number, over: AbortSignal): Promise<boolean> {
-  for (let waited = stallMs; !over.aborted; waited += stallMs) {
-    await clock.expire(stallMs, over).catch(() => undefined)
-    if (!over.aborted && (worked() >= workingMs || waited >= waitingMs)) return true
+/** Resolves when it has stalled, or is over. */
+async function isStalling(
+  clock: FairClock,
+  mainThreadMs: Watched['mainThreadMs'],
+  over: AbortSignal,
+): Promise<boolean> {
+  const [worked, waited] = [mainThreadMs(), clock.now()]
+  while (!over.aborted) {
+    await sleep(everyMs)
+    const now = mainThreadMs()
+    const hasWorked = now !== undefined && worked !== undefined && now - worked >= stallMs
+    if (!over.aborted && (hasWorked || clock.now() - waited >= waitingMs)) return true
   }
   return false
 }

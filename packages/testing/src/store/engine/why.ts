@@ -66,18 +66,16 @@ function describeRecords(open: OpenStore): void {
   test(
     'listWhyRecords() tells a running turn from one behind it, in the requested order',
     withStore(open, async ({ store, now }) => {
-      await store.admit(
-        sketchIntake('m1', inThread('t', { flags: ['odd'], trace: { received_at: 5, sent_at: 3, steps: [] } })),
-        'c1',
-      )
+      const trace = { received_at: 5, sent_at: 3, steps: [] }
+      const { message: m1 } = await store.admit(sketchIntake('m1', inThread('t', { flags: ['odd'], trace })), 'c1')
+      const { message: m2 } = await store.admit(sketchIntake('m2', inThread('t')), 'c2')
       await store.admit(sketchIntake('m2', inThread('t')), 'c2')
-      await store.admit(sketchIntake('m2', inThread('t')), 'c2')
-      await store.admit(sketchIntake('m3', { disposition: 'keep' }), 'c3')
+      const { message: m3 } = await store.admit(sketchIntake('m3', { disposition: 'keep' }), 'c3')
       await leaseTurns(store)
-      const [third, second, first] = await store.listWhyRecords([3, 2, 1, 99])
-      expect(third).toMatchObject({ message: { number: 3, id: 'm3' }, deliveries: [], requirements: [] })
+      const [third, second, first] = await store.listWhyRecords([m3, m2, m1, 99])
+      expect(third).toMatchObject({ message: { number: m3, id: 'm3' }, deliveries: [], requirements: [] })
       expect(third?.turn).toBeUndefined()
-      const ahead = { message: 1, isLeased: true, dueAt: now() + leaseMs }
+      const ahead = { message: m1, isLeased: true, dueAt: now() + leaseMs }
       expect(second).toMatchObject({ message: { duplicates: 1 }, turn: { state: 'received', attempt: 0, ahead } })
       expect(second?.turn).not.toHaveProperty('dueAt')
       expect(first).toMatchObject({
@@ -156,7 +154,7 @@ function describeRuns(open: OpenStore): void {
     withStore(open, async ({ store, now, advance }) => {
       const start = now()
       await store.noteGatewayRun('one', 'begins')
-      await store.admit(sketchIntake('m1'), 'c')
+      const { message } = await store.admit(sketchIntake('m1'), 'c')
       advance(1_000)
       await store.noteGatewayRun('one', 'runs')
       await store.noteGatewayRun('two', 'begins')
@@ -166,7 +164,7 @@ function describeRuns(open: OpenStore): void {
       await store.noteGatewayRun('two', 'ends')
       advance(600_000)
       await store.noteGatewayRun('three', 'begins')
-      const downtimes = async () => (await store.listWhyRecords([1]))[0]?.downtimes
+      const downtimes = async () => (await store.listWhyRecords([message]))[0]?.downtimes
       expect(await downtimes()).toEqual([{ from: start + 3_000, to: start + 603_000 }])
     }),
   )

@@ -106,6 +106,7 @@ export function describeExpiry(open: OpenStore): void {
     withStore(open, async ({ store, now, advance }) => {
       for (let at = 0; at < 450; at += 1) await admit(store, `long ${at}`, task('long'), 'long')
       await store.cancelTask(task('long'))
+      advance(1)
       for (let at = 0; at < 3; at += 1) await asks(store, `m${at}`, task(`task ${at}`))
       await asks(store, 'last', task('last'))
       advance(1_000)
