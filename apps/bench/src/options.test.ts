@@ -3,7 +3,9 @@ import { jobs, parseOptions } from './options.ts'
 
 test('parseOptions() measures everything unless told otherwise', () => {
   expect(parseOptions([])).toEqual({
-    only: jobs.filter(job => job !== 'calls' && job !== 'tasks' && job !== 'postgres' && job !== 'mixed'),
+    only: jobs.filter(
+      job => job !== 'calls' && job !== 'tasks' && job !== 'postgres' && job !== 'postgres-far' && job !== 'mixed',
+    ),
     rounds: 5,
     seconds: 3,
     quick: false,
@@ -36,7 +38,7 @@ test('parseOptions() measures against a commit what that commit can do', () => {
 test.each([
   [
     ['--only', 'gopher'],
-    '--only "gopher" is not one of activitypub, a2a, stream, web, mail, maillarge, mailout, stall, flood, memory, growth, fanout, transcript, start, calls, tasks, postgres, mixed',
+    '--only "gopher" is not one of activitypub, a2a, stream, web, mail, maillarge, mailout, stall, flood, memory, growth, fanout, transcript, start, calls, tasks, postgres, postgres-far, mixed',
   ],
   [
     ['--only', 'stall', '--against', 'HEAD~3'],

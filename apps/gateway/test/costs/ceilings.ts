@@ -44,7 +44,7 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'together',
     kind: 'statements',
-    ceilings: { activitypub: 10, a2a: 15.5, email: 20.5, web: 29, delivery: 13.5 },
+    ceilings: { activitypub: 11, a2a: 17, email: 22, web: 31, delivery: 16 },
     aims: statementAims,
     floor: loose,
   },
@@ -76,14 +76,14 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'alone',
     kind: 'promises',
-    ceilings: { activitypub: 145, a2a: 169, email: 230, web: 222, delivery: 180 },
+    ceilings: { activitypub: 150, a2a: 182, email: 235, web: 228, delivery: 188 },
     aims: forMessages(40),
     floor: steady,
   },
   {
     company: 'together',
     kind: 'promises',
-    ceilings: { activitypub: 155, a2a: 180, email: 240, web: 230, delivery: 190 },
+    ceilings: { activitypub: 165, a2a: 195, email: 255, web: 245, delivery: 215 },
     aims: forMessages(40),
     floor: loose,
   },
