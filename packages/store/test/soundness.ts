@@ -136,7 +136,7 @@ export const checks: readonly SoundnessCheck[] = [
         SELECT scope AS owner, octet_length(state) AS bytes FROM agent_states WHERE scope <> ''
         UNION ALL SELECT owner, octet_length(value) FROM records WHERE kind LIKE 'swarm-shared-%') GROUP BY owner)
       SELECT coalesce(k.owner, c.owner) AS owner, k.records, c.records FROM (${summed('kept_data', ['records', 'bytes'])}) k FULL JOIN counted c ON c.owner = k.owner
-      WHERE coalesce(k.records, -1) <> coalesce(c.records, -1) OR coalesce(k.bytes, -1) <> coalesce(c.bytes, -1)`,
+      WHERE coalesce(k.records, 0) <> coalesce(c.records, 0) OR coalesce(k.bytes, 0) <> coalesce(c.bytes, 0)`,
   },
   {
     name: 'what agents keep is of its thread',

@@ -157,6 +157,11 @@ function addTaskTotal({ taskTotals }: Batch, owner: string, { bytes, tasks }: Ta
   taskTotals.set(owner, { bytes: (sum?.bytes ?? 0) + bytes, tasks: (sum?.tasks ?? 0) + tasks })
 }
 
+/** Totals in the order in which all transactions write them. */
+export function sortByName<Total>(totals: ReadonlyMap<string, Total>): readonly (readonly [string, Total])[] {
+  return totals.size > 1 ? [...totals].sort(([one], [other]) => (one < other ? -1 : 1)) : [...totals]
+}
+
 export function moveTotal(batch: Batch, from: CounterName, to: CounterName): void {
   if (from === to) return
   addToTotal(batch, from, -1)

@@ -1,4 +1,5 @@
 import type { Batch } from './batch.ts'
+import { sortByName } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { endZeroTotals } from './totals/zero-totals.ts'
@@ -24,7 +25,8 @@ export function createTaskBytes(db: Database): TaskBytes {
   const find = prepareQuery<{ bytes: number | null }>(db, 'SELECT sum(bytes) AS bytes FROM task_bytes WHERE owner = ?')
   return {
     book({ taskTotals }) {
-      for (const [owner, { bytes, tasks }] of taskTotals) {
+      // In one order: gateways of the same shard then wait for each other one way only.
+      for (const [owner, { bytes, tasks }] of sortByName(taskTotals)) {
         if (bytes !== 0 || tasks !== 0) add.run(owner, bytes, tasks)
         if (bytes < 0) end.run(owner)
       }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Unavailable } from '@postern/core'
 import type { Touching } from '../together/waves.ts'
 import type { Batch, CounterName } from './batch.ts'
-import { createBatch, mostAtOnce } from './batch.ts'
+import { createBatch, mostAtOnce, sortByName } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createLockPatience, lockRetryMs } from './lock-patience.ts'
@@ -247,7 +247,7 @@ function createTransaction(
     'INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name, shard) DO UPDATE SET value = counters.value + excluded.value',
   )
   const bookTotals = (totals: ReadonlyMap<CounterName, number>) => {
-    for (const [name, by] of totals) if (by !== 0) book.run(name, by)
+    for (const [name, by] of sortByName(totals)) if (by !== 0) book.run(name, by)
   }
   const taskBytes = createTaskBytes(db)
 

@@ -1,6 +1,6 @@
 import type { ProofKey } from '@postern/core'
 import type { Database } from '../engine/database.ts'
-import { formatJson, prepareQuery } from '../engine/database.ts'
+import { formatJson, prepareQuery, rowLocksOf } from '../engine/database.ts'
 
 /** Public keys that proved messages. Synchronous: inside a write. */
 export interface ProofKeyTable {
@@ -28,6 +28,13 @@ interface KeyRow extends Omit<ProofKey, 'owner'> {
   readonly owner: string | null
 }
 
+/** Two gateways that want the same row gone need not wait for each other. */
+function oldRows(db: Database): string {
+  const { skipLocked } = rowLocksOf(db)
+  const areOld = 'id <= (SELECT max(id) FROM proof_keys) - ?'
+  return skipLocked === '' ? areOld : `id IN (SELECT id FROM proof_keys WHERE ${areOld} ${skipLocked})`
+}
+
 export function createProofKeyTable(db: Database): ProofKeyTable {
   const findUse = prepareQuery<{ used_at: number }>(db, 'SELECT used_at FROM proof_keys WHERE digest = ?')
   const remove = prepareQuery(db, 'DELETE FROM proof_keys WHERE digest = ?')
@@ -35,7 +42,7 @@ export function createProofKeyTable(db: Database): ProofKeyTable {
     db,
     'INSERT OR IGNORE INTO proof_keys (digest, kind, material, owner, used_at) VALUES (?, ?, ?, ?, ?)',
   )
-  const prune = prepareQuery(db, 'DELETE FROM proof_keys WHERE id <= (SELECT max(id) FROM proof_keys) - ?')
+  const prune = prepareQuery(db, `DELETE FROM proof_keys WHERE ${oldRows(db)}`)
   const find = prepareQuery<KeyRow>(db, 'SELECT digest, kind, material, owner FROM proof_keys WHERE digest = ?')
   const known = new Map<string, number>()
 

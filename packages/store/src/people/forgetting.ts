@@ -64,7 +64,9 @@ function openForgetting(
     const ended = await write(batch => {
       codes.forget(batch, agent, keys, now())
       const relations = endRest(batch, { agent: whose.agent, subjects, keys })
-      return { links: links.end(batch, persons, now()), relations }
+      // They may have linked one more address meanwhile.
+      const linked = [...persons, ...links.find({ agent, addresses }).persons]
+      return { links: links.end(batch, linked, now()), relations }
     })
     context.scrub()
     return { messages, ...ended }

@@ -59,7 +59,8 @@ export function openPostgresDatabase(
       return (...values) => void add(check, values)
     },
     rowLocks: {
-      skipLocked: 'FOR UPDATE SKIP LOCKED',
+      // Rows that others only refer to (foreign keys) are not left out.
+      skipLocked: 'FOR NO KEY UPDATE SKIP LOCKED',
       wait: 'FOR UPDATE',
       isFree: thread => `pg_try_advisory_xact_lock(${keys.threadKeySql(thread)})`,
     },

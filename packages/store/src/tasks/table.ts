@@ -2,7 +2,7 @@ import type { TaskIntake, TaskState } from '@postern/core'
 import type { Batch } from '../engine/batch.ts'
 import { addTask, mostAtOnce } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
-import { prepareCheck, prepareInsert, prepareQuery } from '../engine/database.ts'
+import { prepareCheck, prepareInsert, prepareQuery, rowLocksOf } from '../engine/database.ts'
 import { endTaskTotal } from '../engine/task-bytes.ts'
 import type { TaskRow } from './row.ts'
 import { taskColumns } from './row.ts'
@@ -46,6 +46,7 @@ export function createTaskTable(db: Database): TaskTable {
   const find = createTaskFinder(db)
   const open = createTaskOpening(db)
   const setState = prepareQuery(db, 'UPDATE tasks SET state = ?, updated_at = ? WHERE id = ?')
+  const setWorking = prepareQuery(db, `UPDATE tasks SET state = 'working', updated_at = ? WHERE ${atFreeTask(db)}`)
   const remove = prepareQuery<{ owner: string }>(db, 'DELETE FROM tasks WHERE id = ? RETURNING owner')
   const uncount = prepareQuery(
     db,
@@ -74,9 +75,15 @@ export function createTaskTable(db: Database): TaskTable {
       uncount.run(removed.owner)
       endCount.run(removed.owner)
     },
-    setWorking: (task, now) => void setState.run('working', now, task),
+    setWorking: (task, now) => void setWorking.run(now, task),
     finish: (task, state, responseSeq, now) => finish.get(task, now, responseSeq ?? null, state),
   }
+}
+
+/** A lease takes many tasks, and names none: it passes over one that somebody else continues now, who says that it waits again. */
+function atFreeTask(db: Database): string {
+  const { skipLocked } = rowLocksOf(db)
+  return skipLocked === '' ? 'id = ?' : `id IN (SELECT id FROM tasks WHERE id = ? ${skipLocked})`
 }
 
 /** A task of its owner; where there is none, how many they may open. */

@@ -102,7 +102,7 @@ function createDueLister(db: Database, now: () => number): ListDue {
        SELECT ${dueColumns} FROM turns WHERE due_at <= ? AND agent NOT IN (SELECT value FROM json_each(?))
        ORDER BY due_at LIMIT +? ${skipLocked}) AS due`,
   )
-  // Who changes a thread tells when a turn of it is due.
+  // A turn whose thread somebody changes is found again: what makes turns due tells it, and every worker looks once a second.
   return (full, limit) => findDue.all(now(), formatJson(full), limit).filter(({ is_free }) => is_free === 1)
 }
 

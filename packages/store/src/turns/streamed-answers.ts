@@ -22,6 +22,8 @@ export function createStreamedAnswers(
         batch => {
           const row = findCanceled.get(message, token)
           if (row) table.keep(batch, [draft], { message, thread: row.thread_id, owner: task?.owner })
+          // Whoever looked for the next turn of the thread meanwhile has passed it over.
+          batch.readyWork.add('turns')
         },
         { size: draft.content.length, touches: () => [touchedThread(thread)] },
       )

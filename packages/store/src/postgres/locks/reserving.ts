@@ -1,4 +1,5 @@
 import type { createLockstep } from '../../together/lockstep.ts'
+import { isTouchedThread } from '../../together/touched.ts'
 import type { createNumbering } from '../connection/numbering.ts'
 import type { PendingStatement, StatementSession } from '../connection/statement-session.ts'
 import type { NamedLocks } from './named-locks.ts'
@@ -31,7 +32,10 @@ export function createReserving({ locks, lockstep, resultOf, numbering }: Reserv
 
   function reserveElsewhere(name: string): void {
     const asked = locks.reserve(name)
-    if (asked) running?.numbers.push(asked)
+    if (!asked || !running) return
+    // A number that was taken before the lock of its thread could become visible behind a later one.
+    if (isTouchedThread(name)) running.numbers.length = 0
+    running.numbers.push(asked)
   }
 
   return {
