@@ -28,7 +28,7 @@ test('nothing names an owner any more whose records one gateway wrote and anothe
   await close()
 })
 
-test('a person who links one more address while they are forgotten leaves no address without a link', async () => {
+test('a person who links one more address while the gateway forgets them leaves no address without a link', async () => {
   const { store, other, findUnsound, close } = await openTwo()
   const nameAddress = (name: string): PersonAddress => ({
     via: 'email',
