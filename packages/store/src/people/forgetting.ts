@@ -155,9 +155,11 @@ function createLinkForgetting(db: Database, people: PersonTable, endLinks: EndLi
   }
 
   function endPerson(batch: Batch, { agent, keys }: LinkedPerson, now: number): number {
-    for (const key of keys) people.endState(agent, key)
+    // More may have been linked with them since they were found.
+    const linked = new Set(keys.flatMap(key => people.findKeys(agent, key)))
+    for (const each of linked) people.endState(agent, each)
     const ended = keys.reduce((sum, key) => sum + endLinks(batch, { agent, key }, now), 0)
-    people.dropUnlinked(agent, keys)
+    people.dropUnlinked(agent, [...linked])
     return ended
   }
 
