@@ -64,9 +64,7 @@ function openForgetting(
     const ended = await write(batch => {
       codes.forget(batch, agent, keys, now())
       const relations = endRest(batch, { agent: whose.agent, subjects, keys })
-      // They may have linked one more address meanwhile.
-      const linked = [...persons, ...links.find({ agent, addresses }).persons]
-      return { links: links.end(batch, linked, now()), relations }
+      return { links: links.end(batch, persons, now()), relations }
     })
     context.scrub()
     return { messages, ...ended }
