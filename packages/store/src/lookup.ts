@@ -5,10 +5,9 @@ import type { Database } from './engine/database.ts'
 import { parseJson, prepareQuery } from './engine/database.ts'
 import type { StoreContext } from './engine/store-context.ts'
 import type { ReadMessage } from './messages/reader.ts'
-import { createContextLookup } from './messages/response-context.ts'
-import { createResponseLookup } from './messages/responses.ts'
+import { createContextLookup, createResponseLookup } from './messages/responses.ts'
 import { createSecrets } from './secrets.ts'
-import { createNoteLookup } from './turns/noting.ts'
+import { createNoteLookup } from './turns/note-table.ts'
 
 export function createLookupStore(
   context: StoreContext,

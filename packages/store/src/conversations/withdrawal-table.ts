@@ -1,9 +1,7 @@
 import type { Authorship } from '@postern/core'
 import { withdrawalMemoryMs } from '@postern/core'
-import type { Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
-import type { Ownership } from '../engine/rare-keys.ts'
-import { loadRareKeys } from '../engine/rare-keys.ts'
+import type { Database, Ownership } from '../engine/database.ts'
+import { loadRareKeys, prepareQuery } from '../engine/database.ts'
 
 /** What was taken back before it came, or while it was on its way. */
 export interface WithdrawalTable {

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { loadRareKeys } from './rare-keys.ts'
+import { loadRareKeys } from './database.ts'
 
 function openPeers(...names: readonly (readonly [string, string])[]) {
   const db = new DatabaseSync(':memory:')

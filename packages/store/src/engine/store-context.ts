@@ -1,8 +1,7 @@
 import type { Log } from '@postern/core'
 import type { ChannelFacts } from '../channels/facts.ts'
 import type { BlobFiles } from './blob-files.ts'
-import type { Database } from './database.ts'
-import type { Ownership } from './rare-keys.ts'
+import type { Database, Ownership } from './database.ts'
 import type { Writer } from './writer.ts'
 
 /** What every part of the store works with. */

@@ -4,8 +4,8 @@ import type { Batch } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import { createRowRemoval } from '../messages/row-removal.ts'
-import { createTaskShares } from '../tasks/share.ts'
 import type { TaskTable } from '../tasks/table.ts'
+import { createTaskShares } from '../tasks/table.ts'
 import type { ForgetMessage } from './forget.ts'
 
 /** Takes a message out with its answer and all it caused; whoever works on it is broken off. @returns its thread, unless there is none */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { FirstMessage } from '../engine/batch.ts'
 import { createBatch } from '../engine/batch.ts'
-import { createFirstMessages } from './first-messages.ts'
+import { createFirstMessages } from './reader.ts'
 
 const first: FirstMessage = {
   agent: 'echo',

@@ -8,7 +8,7 @@ import type {
   TraceStore,
 } from '@postern/core'
 import { isoTime } from '@postern/core'
-import { createAttemptReader } from '../deliveries/attempts.ts'
+import { createAttemptReader } from '../deliveries/leases.ts'
 import type { Database } from '../engine/database.ts'
 import { parseJson, prepareQuery } from '../engine/database.ts'
 

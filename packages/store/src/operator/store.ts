@@ -1,19 +1,28 @@
-import type { DeliveryRecord, MessageState, OperatorStore, StoreCounts, TraceStore } from '@postern/core'
+import type {
+  ChannelName,
+  DeliveryRecord,
+  EntryChange,
+  MessageState,
+  OperatorStore,
+  StoreCounts,
+  TraceStore,
+} from '@postern/core'
 import { stopFlags } from '@postern/core'
 import type { CounterName } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import { formatJson, prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
+import type { ProofKeyTable } from '../messages/proof-keys.ts'
+import type { ReadMessage } from '../messages/reader.ts'
+import { appendAttempt, createTurnReader, formatAttempt } from '../turns/turn-reader.ts'
 import type { DeliveryControlDeps } from './delivery-control.ts'
 import { createDeliveryControl } from './delivery-control.ts'
+import type { DeliveryList } from './delivery-list.ts'
 import { createDeliveryList } from './delivery-list.ts'
-import { createFigures } from './figures.ts'
 import { createWindowFinder } from './list-window.ts'
 import type { MessageViewDeps } from './message-view.ts'
 import { createMessageView } from './message-view.ts'
 import type { Refusals } from './refusals.ts'
-import type { TraceDeps } from './traces.ts'
-import { createTraceStore } from './traces.ts'
 
 export function createOperatorStore(
   context: StoreContext,
@@ -56,4 +65,112 @@ function toCounts(totals: Totals, pendingRefusals: number): StoreCounts {
     stopped: pick('stopped', stopFlags) as StoreCounts['stopped'],
     refusals: (totals.get('refusals') ?? 0) + pendingRefusals,
   }
+}
+
+interface HostRow {
+  readonly host: string
+  readonly deliveries: number
+  readonly failing: number
+  readonly oldest_at: number
+  readonly next_at: number | null
+}
+
+interface TimingRow {
+  readonly channel: ChannelName
+  readonly at: string
+  readonly ended_at: number | null
+}
+
+/** How much waits, and how long messages take. */
+function createFigures(db: Database): Pick<OperatorStore, 'listWaitingHosts' | 'listTimings'> {
+  // Mailboxes and names that are looked up have no host of their own: their domain stands for it.
+  const listHosts = prepareQuery<HostRow>(
+    db,
+    `SELECT coalesce(d.host, lower(substr(ltrim(d.destination, '@'), instr(ltrim(d.destination, '@'), '@') + 1))) AS host, count(*) AS deliveries,
+       count(CASE WHEN d.state = 'later' THEN 1 END) AS failing, min(d.queued_at) AS oldest_at,
+       min(CASE WHEN d.lease_owner IS NULL THEN d.due_at END) AS next_at
+     FROM deliveries d INDEXED BY deliveries_open WHERE d.ended_at IS NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT +?`,
+  )
+  // Numbers rise with time: nothing is read that came before the first message that is too old.
+  const listNewest = prepareQuery<TimingRow>(
+    db,
+    `SELECT m.channel, m.at, t.ended_at FROM messages m LEFT JOIN turns t ON t.message = m.seq
+     WHERE m.kind = 'message' AND m.seq >= ? AND m.at >= ? ORDER BY m.seq DESC LIMIT +?`,
+  )
+  const findNewest = prepareQuery<{ readonly seq: number | null }>(db, 'SELECT max(seq) AS seq FROM messages')
+  const findEarlier = prepareQuery<{ readonly seq: number }>(
+    db,
+    "SELECT seq FROM messages WHERE kind = 'message' AND seq >= ? AND at < ? ORDER BY seq DESC LIMIT 1",
+  )
+  return {
+    listWaitingHosts: async limit =>
+      listHosts.all(limit).map(({ host, deliveries, failing, oldest_at, next_at }) => ({
+        ...{ host, deliveries, failing, oldestAt: oldest_at },
+        ...(next_at !== null && { nextAt: next_at }),
+      })),
+    async listTimings({ since, limit }) {
+      // Answers and notes stand among the messages.
+      const floor = (findNewest.get()?.seq ?? 0) - limit * rowsPerMessage
+      const earlier = findEarlier.get(floor, since)?.seq
+      const newest = listNewest.all(earlier ?? floor, since, limit)
+      const timings = newest.map(({ channel, at, ended_at }) => {
+        const cameAt = Date.parse(at)
+        return { channel, at: cameAt, ...(ended_at !== null && { tookMs: Math.max(0, ended_at - cameAt) }) }
+      })
+      return { timings, isWhole: timings.length < limit && (earlier !== undefined || floor <= 0) }
+    },
+  }
+}
+
+/** A list of messages reads this many rows for each at most. */
+const rowsPerMessage = 4
+
+interface ChangeRow {
+  readonly seq: number
+  readonly forgotten_at: number | null
+  readonly retracted_at: number | null
+  readonly edited_at: number | null
+  readonly is_forgotten: 0 | 1
+}
+
+interface TraceDeps {
+  readonly proofKeys: ProofKeyTable
+  readonly readMessage: ReadMessage
+}
+
+/** What the record of a message refers to. */
+function createTraceStore({ db, writeLightly }: StoreContext, tables: TraceDeps, deliveries: DeliveryList): TraceStore {
+  const noteAttempt = prepareQuery(
+    db,
+    `UPDATE turns SET trace = ${appendAttempt('?1')} WHERE message = ?2 AND EXISTS (SELECT 1 FROM messages
+       WHERE seq = ?2 AND kind = 'message' AND forgotten_at IS NULL)`,
+  )
+  const readTurn = createTurnReader(db, tables)
+  const list = prepareQuery<ChangeRow>(
+    db,
+    `SELECT seq, forgotten_at, retracted_at, edited_at, scope = 'forgotten' AS is_forgotten FROM messages
+     WHERE seq IN (SELECT CAST(value AS INTEGER) FROM json_each(?))`,
+  )
+  return {
+    findDelivery: deliveries.findDelivery,
+    findProofKey: async digest => tables.proofKeys.find(digest),
+    readTurn: async message => readTurn(message),
+    async noteAttempt({ message }, attempt) {
+      await writeLightly(() => noteAttempt.run(formatAttempt(attempt), message), { touches: () => [`turn ${message}`] })
+    },
+    async listChanges(seqs) {
+      const rows = new Map(list.all(formatJson(seqs)).map(row => [row.seq, row]))
+      return seqs.flatMap(seq => findChange(seq, rows.get(seq)) ?? [])
+    },
+  }
+}
+
+/** The last thing that became of it: what is taken back is edited no more. */
+function findChange(seq: number, row: ChangeRow | undefined): EntryChange | undefined {
+  if (!row) return { seq, how: 'forgotten' }
+  const { forgotten_at, retracted_at, edited_at, is_forgotten } = row
+  if (forgotten_at !== null) return { seq, how: 'forgotten', at: forgotten_at }
+  if (retracted_at !== null) return { seq, how: 'retracted', at: retracted_at }
+  if (is_forgotten) return { seq, how: 'forgotten' }
+  return edited_at === null ? undefined : { seq, how: 'edited', at: edited_at }
 }

@@ -1,8 +1,6 @@
 import type { Relation, RelationKey, RelationStore } from '@postern/core'
-import type { Database } from '../engine/database.ts'
-import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
-import type { Ownership } from '../engine/rare-keys.ts'
-import { loadRareKeys } from '../engine/rare-keys.ts'
+import type { Database, Ownership } from '../engine/database.ts'
+import { formatJson, loadRareKeys, parseJson, prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 
 /** Changes of who stands how to whom. Synchronous: inside a write. */

@@ -1,8 +1,6 @@
 import type { ChannelName, Person, PersonAddress } from '@postern/core'
-import type { Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
-import type { Ownership } from '../engine/rare-keys.ts'
-import { loadRareKeys } from '../engine/rare-keys.ts'
+import type { Database, Ownership } from '../engine/database.ts'
+import { loadRareKeys, prepareQuery } from '../engine/database.ts'
 
 /** As the tables hold an address: channel, space, `@local@domain`. */
 export function formatPersonKey({ via, address }: PersonAddress): string {

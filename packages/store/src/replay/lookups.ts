@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Authorship, Json, Lookup, ReplayStore } from '@postern/core'
+import type { BlobFiles } from '../engine/blob-files.ts'
 import type { Database } from '../engine/database.ts'
 import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
@@ -157,5 +158,41 @@ function createKnownAnswers() {
       known.clear()
     },
     clear: () => known.clear(),
+  }
+}
+
+interface ArrivalRow {
+  readonly arrival: string | null
+  readonly target: string
+  readonly bytes: Uint8Array | null
+  /** Digest of bytes that lie in a file. */
+  readonly file: string | null
+}
+
+export function createArrivalLookup(
+  db: Database,
+  { readNow }: Pick<BlobFiles, 'readNow'>,
+): Pick<ReplayStore, 'findArrival'> {
+  const find = prepareQuery<ArrivalRow>(
+    db,
+    `SELECT m.arrival, m.target, coalesce(m.raw, b.bytes) AS bytes, CASE WHEN b.is_file = 1 THEN b.digest END AS file
+     FROM messages m LEFT JOIN blobs b ON b.digest = m.raw_digest WHERE m.seq = ? AND m.kind = 'message'`,
+  )
+  const listMerged = prepareQuery<{ message: number }>(
+    db,
+    'SELECT message FROM turns WHERE merged_into = ? ORDER BY message',
+  )
+  return {
+    async findArrival(number) {
+      const row = find.get(number)
+      if (!row) return undefined
+      return {
+        number,
+        arrival: row.arrival === null ? undefined : parseJson(row.arrival),
+        raw: (row.file === null ? row.bytes : readNow(row.file)) ?? undefined,
+        target: parseJson(row.target),
+        merged: listMerged.all(number).map(({ message }) => message),
+      }
+    },
   }
 }

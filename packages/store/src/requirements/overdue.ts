@@ -2,10 +2,9 @@ import type { OverdueStore } from '@postern/core'
 import { decideByTimeout, operatorSubject, sayOverdue } from '@postern/core'
 import { formatJson, prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
-import { draftIntake } from '../messages/draft.ts'
-import type { AdmitNew } from '../messages/intake-refusal.ts'
-import type { PlanResolution } from './resolution-plan.ts'
-import type { RequirementTable } from './table.ts'
+import type { AdmitNew } from '../messages/insert.ts'
+import { draftIntake } from '../messages/insert.ts'
+import type { PlanResolution, RequirementTable } from './table.ts'
 
 interface OverdueStoreDeps {
   readonly requirements: RequirementTable

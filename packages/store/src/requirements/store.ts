@@ -2,11 +2,9 @@ import type { RequirementDecision, RequirementRecord, RequirementStore, Resolved
 import type { Batch } from '../engine/batch.ts'
 import { noteChange } from '../engine/batch.ts'
 import type { StoreContext } from '../engine/store-context.ts'
-import type { MessageDraft } from '../messages/draft.ts'
-import { draftIntake } from '../messages/draft.ts'
-import type { AdmitNew } from '../messages/intake-refusal.ts'
-import type { PlanResolution } from './resolution-plan.ts'
-import type { RequirementTable } from './table.ts'
+import type { AdmitNew, MessageDraft } from '../messages/insert.ts'
+import { draftIntake } from '../messages/insert.ts'
+import type { PlanResolution, RequirementTable } from './table.ts'
 
 interface Decided {
   readonly requirement: RequirementRecord

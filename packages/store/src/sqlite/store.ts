@@ -1,12 +1,13 @@
+import { closeSync, fdatasync, openSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { ByteStore, Log } from '@postern/core'
 import type { GatewayStore } from '../assemble.ts'
 import { assembleStore } from '../assemble.ts'
 import { createFileNeed } from '../blobs/table.ts'
 import type { StoredChannel } from '../channels/facts.ts'
-import { listNotices } from '../engine/batch.ts'
+import { createNotices, listNotices } from '../engine/batch.ts'
 import { createBlobFiles, noBlobFiles } from '../engine/blob-files.ts'
-import { createNotices } from '../engine/notices.ts'
+import type { DurabilityPoint } from '../engine/transactions.ts'
 import { createSqliteTransactions } from '../engine/transactions.ts'
 import { endAllLeases } from '../work/store.ts'
 import { watchPages } from './file-check.ts'
@@ -14,8 +15,6 @@ import { noOpenFile, watchOpenFile } from './file-watch.ts'
 import { guardDatabase } from './guarded-database.ts'
 import { toOpenError } from './inspect-file.ts'
 import { takeExclusiveLock } from './lock.ts'
-import type { LogSync, SyncFile } from './log-sync.ts'
-import { openLogSync } from './log-sync.ts'
 import { countStart } from './marker.ts'
 import { createRewrite, createScrub, openDatabase, readSize, stopWaiting } from './open.ts'
 
@@ -115,5 +114,45 @@ function takeUp(db: DatabaseSync, path: string, now: number): void {
   } catch (error) {
     db.close()
     throw toOpenError(error, path)
+  }
+}
+
+interface LogSync extends DurabilityPoint {
+  /** Once nothing is waited for. */
+  close(): void
+}
+
+/** As `fs.fdatasync`. */
+export type SyncFile = (file: number, done: (error: Error | null) => void) => void
+
+type Reached = Parameters<DurabilityPoint['reach']>[0]
+
+/**
+ * Waits for the disk beside the event loop: `synchronous=NORMAL` writes a commit to the log and leaves it to the kernel, `fdatasync` of the log makes it
+ * last (SQLite, "Write-Ahead Logging" §2.2 and §4). One wait at a time; it covers all that was committed before it began. The log is a file of its own,
+ * so that to open and close it here lets go of none of SQLite's locks.
+ */
+export function openLogSync(path: string, syncFile: SyncFile = fdatasync): LogSync {
+  const file = openSync(`${path}-wal`, 'r+')
+  let isRunning = false
+  let waiting: Reached[] = []
+
+  function start(): void {
+    const covered = waiting
+    waiting = []
+    isRunning = true
+    syncFile(file, error => {
+      isRunning = false
+      if (waiting.length > 0) start()
+      for (const tell of covered) tell(error ?? undefined)
+    })
+  }
+
+  return {
+    reach(tell) {
+      waiting.push(tell)
+      if (!isRunning) start()
+    },
+    close: () => closeSync(file),
   }
 }

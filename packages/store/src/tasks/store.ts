@@ -1,16 +1,17 @@
 import type { TaskFilter, TaskRecord, TaskStore } from '@postern/core'
+import type { NewDelivery } from '../deliveries/table.ts'
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { ResponseRow, ResponseTable } from '../messages/responses.ts'
 import { readResponse, responseColumns } from '../messages/responses.ts'
-import type { TurnTable } from '../turns/table.ts'
-import { createCancel } from './cancel.ts'
+import type { OpenTurn, TurnTable } from '../turns/table.ts'
+import { openTurnColumns } from '../turns/table.ts'
 import type { ExpiryDeps } from './expiry.ts'
 import { createTaskExpiry } from './expiry.ts'
 import { createTaskRecorder, maxEntryBytes } from './record.ts'
-import type { TaskRow } from './row.ts'
-import { taskColumns as columns } from './row.ts'
+import type { TaskRow } from './table.ts'
+import { taskColumns as columns } from './table.ts'
 import type { WatchTable } from './watches.ts'
 import { createWatchStore } from './watches.ts'
 
@@ -84,4 +85,36 @@ function createTaskLookup(db: Database) {
 
 function filterValues({ owner, updatedSince, agent, context, state }: TaskFilter): readonly (string | number | null)[] {
   return [owner, updatedSince ?? 0, agent ?? null, context ?? null, state ?? null]
+}
+
+/** Ends a task and all its open turns, whoever holds them; threads go on behind them. */
+function createCancel(
+  { db, write, now }: StoreContext,
+  { turns, watches }: { readonly turns: TurnTable; readonly watches: WatchTable },
+): TaskStore['cancelTask'] {
+  const cancel = prepareQuery<{ id: number }>(
+    db,
+    `UPDATE tasks SET state = 'canceled', updated_at = ?
+     WHERE owner = ? AND native_id = ? AND state IN ('submitted', 'working', 'input_required', 'auth_required') RETURNING id`,
+  )
+  const findLast = prepareQuery<Omit<NewDelivery, 'response' | 'now'>>(
+    db,
+    `SELECT seq AS message, thread_id AS thread, agent, channel FROM messages
+     WHERE seq = (SELECT max(seq) FROM messages WHERE task_id = ? AND kind = 'message')`,
+  )
+  const findOpen = prepareQuery<OpenTurn>(
+    db,
+    `SELECT ${openTurnColumns} FROM turns WHERE task_id = ? AND ended_at IS NULL ORDER BY message`,
+  )
+  return ({ owner, id }) =>
+    write(batch => {
+      const task = cancel.get(now(), owner, id)
+      if (!task) return false
+      const open = findOpen.all(task.id)
+      for (const turn of open) turns.cancel(batch, turn, now())
+      const last = findLast.get(task.id)
+      if (last) watches.tell(batch, task.id, { ...last, response: undefined, now: now() })
+      for (const thread of new Set(open.map(turn => turn.thread_id))) turns.promoteNext(batch, thread, now())
+      return true
+    })
 }

@@ -1,11 +1,9 @@
 import type { TaskIntake, TaskState } from '@postern/core'
 import type { Batch } from '../engine/batch.ts'
-import { addTask, mostAtOnce } from '../engine/batch.ts'
+import { addTask, addTaskBytes, mostAtOnce } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
 import { prepareCheck, prepareInsert, prepareQuery, rowLocksOf } from '../engine/database.ts'
 import { endTaskTotal } from '../engine/task-bytes.ts'
-import type { TaskRow } from './row.ts'
-import { taskColumns } from './row.ts'
 
 export interface TaskTable {
   find(task: TaskIntake): FoundTask
@@ -150,5 +148,41 @@ function createTaskFinder(db: Database): (task: TaskIntake) => FoundTask {
     if (!row) return { room: most }
     if (row.id !== null) return row
     return { room: Math.min(most - row.open, (share?.most ?? most) - row.shared) }
+  }
+}
+
+export interface TaskRow {
+  readonly id: number
+  readonly owner: string
+  readonly native_id: string
+  readonly agent: string
+  readonly context: string
+  readonly state: TaskState
+  readonly updated_at: number
+  readonly response_seq: number | null
+  /** It has other answers than that one. */
+  readonly has_earlier: 0 | 1
+}
+
+export const taskColumns = `tasks.id, tasks.owner, tasks.native_id, tasks.agent, tasks.context, tasks.state, tasks.updated_at, tasks.response_seq, EXISTS (SELECT 1 FROM messages e
+  WHERE e.task_id = tasks.id AND e.kind = 'response' AND e.seq <> coalesce(tasks.response_seq, 0)) AS has_earlier`
+
+/** What a message, its answer and what was noted between them take of the bytes of its task's owner: books what `change` makes of it. Synchronous: inside a write. */
+type BookChange = (batch: Batch, message: number, change: () => void) => void
+
+export function createTaskShares(db: Database): BookChange {
+  const measure = prepareQuery<{ owner: string; bytes: number }>(
+    db,
+    `SELECT k.owner, coalesce(octet_length(m.raw), 0) + octet_length(m.content)
+       + coalesce((SELECT octet_length(r.content) FROM messages r WHERE r.kind = 'response' AND r.answers = ?1), 0)
+       + coalesce((SELECT sum(octet_length(e.content)) FROM messages e
+           WHERE e.scope = 'trace' AND e.thread_id = m.thread_id AND e.answers = ?1), 0)
+       + coalesce((SELECT sum(bytes) FROM blob_uses WHERE message = ?1), 0) AS bytes
+     FROM messages m JOIN tasks k ON k.id = m.task_id WHERE m.seq = ?1 AND m.kind = 'message'`,
+  )
+  return (batch, message, change) => {
+    const before = measure.get(message)
+    change()
+    if (before) addTaskBytes(batch, before.owner, (measure.get(message)?.bytes ?? 0) - before.bytes)
   }
 }

@@ -5,14 +5,12 @@ import type { Database } from '../engine/database.ts'
 import { formatJson, prepareCheck, prepareQuery, readTogether, rowLocksOf } from '../engine/database.ts'
 import { refuseLostLease, takeShares } from '../engine/lease.ts'
 import type { StoreContext } from '../engine/store-context.ts'
-import type { FirstMessages } from '../messages/first-messages.ts'
-import type { ReadMessage } from '../messages/reader.ts'
+import type { FirstMessages, ReadMessage } from '../messages/reader.ts'
 import { touchedThread } from '../together/touched.ts'
-import { appendAttempt, formatAttempt } from './attempts.ts'
 import type { Gatherable } from './gathering.ts'
 import { createGathering } from './gathering.ts'
 import type { TurnOffer } from './turn-offer.ts'
-import { toTurn } from './turn-reader.ts'
+import { appendAttempt, formatAttempt, toTurn } from './turn-reader.ts'
 
 interface DueTurn extends Gatherable {
   readonly agent: string

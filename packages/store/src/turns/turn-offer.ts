@@ -1,9 +1,9 @@
 import type { LeaseRequest, Turn, TurnTaker, WorkStore } from '@postern/core'
 import type { Batch } from '../engine/batch.ts'
-import type { Ownership } from '../engine/rare-keys.ts'
-import type { MessageDraft } from '../messages/draft.ts'
-import type { NotedMessage } from '../messages/first-messages.ts'
-import { isSmall, toStoredFirst } from '../messages/first-messages.ts'
+import type { Ownership } from '../engine/database.ts'
+import type { MessageDraft } from '../messages/insert.ts'
+import type { NotedMessage } from '../messages/reader.ts'
+import { isSmall, toStoredFirst } from '../messages/reader.ts'
 import type { QueuedTurn } from './table.ts'
 import { toFirstTurn } from './turn-reader.ts'
 

@@ -1,7 +1,7 @@
-import type { Turn } from '@postern/core'
+import type { Turn, TurnAttempt } from '@postern/core'
 import { mergeMessages } from '@postern/core'
 import type { Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
 import type { ReadMessage, StoredMessage } from '../messages/reader.ts'
 
 interface TurnReaderDeps {
@@ -78,4 +78,22 @@ export function createTurnReader(db: Database, tables: TurnReaderDeps): (message
     const merged = listMerged.all(number).map(({ message }) => message)
     return toTurn(tables, row, { merged })
   }
+}
+
+/** Bytes of a turn's attempts from which on the next one takes the place of all that are there: the newest tell why it does not come to its end. */
+const fullBytes = 12 * 1024
+
+/** The column `trace` of a turn with one more attempt, as SQL. `added`: of `formatAttempt`, a numbered parameter. */
+export function appendAttempt(added: string): string {
+  return `CASE WHEN octet_length(coalesce(trace, '')) > ${fullBytes} THEN '' ELSE coalesce(trace, '') END || ${added}`
+}
+
+/** One line of JSON; empty for none. */
+export function formatAttempt(attempt: TurnAttempt | undefined): string {
+  return attempt === undefined ? '' : `${formatJson(attempt)}\n`
+}
+
+export function readAttempts(trace: string | null): readonly TurnAttempt[] {
+  const lines = trace?.split('\n') ?? []
+  return lines.filter(line => line !== '').map(line => parseJson<TurnAttempt>(line))
 }

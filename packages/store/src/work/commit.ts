@@ -16,20 +16,19 @@ import type { Database } from '../engine/database.ts'
 import { formatJson, prepareQuery } from '../engine/database.ts'
 import { refuseLostLease } from '../engine/lease.ts'
 import type { StoreContext } from '../engine/store-context.ts'
-import type { PartialAnswerPosition } from '../messages/partial-answer-position.ts'
+import type { PartialAnswerPosition } from '../messages/responses.ts'
 import type { RequirementTable } from '../requirements/table.ts'
 import { createTaskRecorder } from '../tasks/record.ts'
 import type { TaskTable } from '../tasks/table.ts'
 import type { WatchTable } from '../tasks/watches.ts'
 import { touchedBytes, touchedDestination, touchedTask, touchedThread } from '../together/touched.ts'
-import { appendAttempt, formatAttempt } from '../turns/attempts.ts'
 import type { NoteDraft, NoteTable } from '../turns/note-table.ts'
 import { draftNote } from '../turns/note-table.ts'
+import { appendAttempt, formatAttempt } from '../turns/turn-reader.ts'
 import type { ActionDraft, ActionWriterDeps, WriteAction } from './actions.ts'
 import { createActionWriter, draftAction } from './actions.ts'
 import type { PartialAnswerDraft } from './partial-answers.ts'
 import { draftPartialAnswer } from './partial-answers.ts'
-import { createPersonalWriter } from './personal.ts'
 
 /** An answer as its columns, made before the transaction. */
 interface Draft {
@@ -239,4 +238,25 @@ function formatState(state: Json | undefined): string | undefined {
 function stateAfter({ response, error }: Answer): MessageState {
   if (response) return response.status === 'failed' ? 'failed' : 'answered'
   return error === undefined ? 'ignored' : 'failed'
+}
+
+/** What of an answer is about the person and not about the conversation. Synchronous: inside the write that commits it. */
+function createPersonalWriter(
+  db: Database,
+): (turn: Turn, thread: number, answer: Pick<Answer, 'personState' | 'isGatewayReply'>) => void {
+  // Who is another person meanwhile has lost what was shared.
+  const writeState = prepareQuery(
+    db,
+    `INSERT INTO person_states (agent, person, state) SELECT ?1, ?2, ?3
+       WHERE EXISTS (SELECT 1 FROM person_links WHERE agent = ?1 AND (asker = ?2 OR target = ?2))
+     ON CONFLICT (agent, person) DO UPDATE SET state = excluded.state`,
+  )
+  const setAside = prepareQuery(
+    db,
+    "UPDATE messages SET scope = 'gateway_reply' WHERE thread_id = ? AND coalesce(answers, seq) = ? AND scope = 'conversation'",
+  )
+  return ({ agent, message }, thread, { personState, isGatewayReply }) => {
+    if (personState) writeState.run(agent, personState.person, formatJson(personState.state))
+    if (isGatewayReply) setAside.run(thread, message)
+  }
 }

@@ -6,10 +6,9 @@ import type { Batch } from '../engine/batch.ts'
 import { addTaskBytes } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
 import { formatJson, prepareQuery } from '../engine/database.ts'
-import type { PartialAnswerPosition } from '../messages/partial-answer-position.ts'
-import type { ResponseDraft, ResponsePlace, ResponseTable } from '../messages/responses.ts'
+import type { PartialAnswerPosition, ResponseDraft, ResponsePlace, ResponseTable } from '../messages/responses.ts'
 import { draftResponse } from '../messages/responses.ts'
-import { createTaskShares } from '../tasks/share.ts'
+import { createTaskShares } from '../tasks/table.ts'
 import type { NoteTable } from '../turns/note-table.ts'
 
 /** A response as its columns, made before the transaction. */
