@@ -5,12 +5,12 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { Cards } from './cards/signed-cards.ts'
-import type { Headers } from './endpoint/answer-fault.ts'
-import { faultHeaders, jsonHeaders, openFault, refuseMethod, renderStatus } from './endpoint/answer-fault.ts'
+import type { Headers } from './endpoint/answers.ts'
+import { faultHeaders, jsonHeaders, openFault, refuseMethod, renderStatus } from './endpoint/answers.ts'
 import { renderLegacyCard } from './legacy/card.ts'
-import type { BindingDeps } from './operations/binding-deps.ts'
+import type { BindingDeps } from './operations/operation.ts'
 import { createRestAnswer } from './rest/answer.ts'
-import { answerRpcFault, createRpcAnswer } from './rpc/answer.ts'
+import { answerRpcFault, createRpcAnswer } from './rpc/json-rpc.ts'
 
 interface A2aRouteDeps extends BindingDeps {
   readonly cards: Cards

@@ -1,9 +1,8 @@
 import type { AgentProfile } from '@postern/core'
-import { offeredSchemes } from '../auth/challenger.ts'
-import { readScopeTable } from '../auth/scope-table.ts'
 import type { A2aConfig } from '../config.ts'
-import type { Extension } from '../endpoint/extensions.ts'
-import { supportedExtensions } from '../endpoint/extensions.ts'
+import type { Extension } from '../endpoint/call.ts'
+import { supportedExtensions } from '../endpoint/call.ts'
+import { offeredSchemes, readScopeTable } from '../verify.ts'
 import type { Endpoints } from './interfaces.ts'
 import { renderInterfaces } from './interfaces.ts'
 

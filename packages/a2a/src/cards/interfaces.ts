@@ -1,4 +1,4 @@
-import type { ProtocolVersion } from '../format/version.ts'
+import type { ProtocolVersion } from '../format/wire.ts'
 
 interface WireInterface {
   readonly url: string

@@ -1,5 +1,5 @@
 import { loadJose } from '@postern/http/tokens'
-import { toCanonicalJson } from '../format/canonical.ts'
+import { toCanonicalJson } from '../format/wire.ts'
 import type { OwnKey } from '../keys/ring.ts'
 
 /** A signature of a card: a JWS without its payload (A2A §4.4.7). */

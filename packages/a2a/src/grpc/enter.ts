@@ -1,13 +1,17 @@
 import type { Metadata } from '@grpc/grpc-js'
 import type { IntakeSteps } from '@postern/core'
 import { isJsonObject } from '@postern/core'
-import type { Caller } from '../auth/caller.ts'
-import { findAddressee } from '../endpoint/addressee.ts'
-import { parseCallBody } from '../endpoint/body.ts'
-import { listOfferedExtensions, negotiateExtensions, replayExtension } from '../endpoint/extensions.ts'
-import type { EndpointDeps, EnteredCall } from '../endpoint/incoming.ts'
-import { recordCall } from '../endpoint/refusals.ts'
-import { negotiateVersion } from '../format/version.ts'
+import type { EndpointDeps, EnteredCall } from '../endpoint/call.ts'
+import {
+  findAddressee,
+  listOfferedExtensions,
+  negotiateExtensions,
+  parseCallBody,
+  recordCall,
+  replayExtension,
+} from '../endpoint/call.ts'
+import { negotiateVersion } from '../format/wire.ts'
+import type { Caller } from '../verify.ts'
 import { readMetadata } from './metadata.ts'
 import type { GrpcMethod } from './methods.ts'
 

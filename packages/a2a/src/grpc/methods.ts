@@ -2,7 +2,7 @@ import * as sdk from '@a2a-js/sdk'
 import { A2AService } from '@a2a-js/sdk/server/grpc'
 import type { MethodDefinition } from '@grpc/grpc-js'
 import { A2aRejection } from '../format/errors.ts'
-import type { OperationName } from '../format/operation-names.ts'
+import type { OperationName } from '../format/wire.ts'
 import { checkMessageBounds, sendShape } from './bound-message.ts'
 
 /** The binary and the ProtoJSON form of one method's messages. */

@@ -2,7 +2,7 @@ import { BinaryWriter } from '@bufbuild/protobuf/wire'
 import type { ServiceError } from '@grpc/grpc-js'
 import { Metadata, status } from '@grpc/grpc-js'
 import type { ChannelContext } from '@postern/core'
-import { faultHeaders, openFault } from '../endpoint/answer-fault.ts'
+import { faultHeaders, openFault } from '../endpoint/answers.ts'
 import type { A2aFault } from '../format/errors.ts'
 import { errorDomain, wholeSeconds } from '../format/errors.ts'
 

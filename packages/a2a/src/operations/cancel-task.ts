@@ -1,7 +1,7 @@
 import { A2aRejection } from '../format/errors.ts'
 import type { GetTaskParams } from '../format/wire.ts'
+import { showTask } from '../render.ts'
 import { findOwnTask } from '../tasks/own-task.ts'
-import { showTask } from '../tasks/show-task.ts'
 import { checkParams } from '../validate/params.ts'
 import { defaultHistoryLength } from './get-task.ts'
 import type { A2aOperation, A2aOperationDeps } from './operation.ts'

@@ -1,6 +1,6 @@
 import type { GetTaskParams } from '../format/wire.ts'
+import { showTask } from '../render.ts'
 import { findOwnTask } from '../tasks/own-task.ts'
-import { showTask } from '../tasks/show-task.ts'
 import { checkParams } from '../validate/params.ts'
 import type { A2aOperation, A2aOperationDeps } from './operation.ts'
 

@@ -1,11 +1,10 @@
 import type { TaskFilter, TaskRecord } from '@postern/core'
 import type { Call } from '../endpoint/call.ts'
-import { toCanonicalJson } from '../format/canonical.ts'
 import { countTaskChars } from '../format/count-chars.ts'
-import { fromWireState, zeroStates } from '../format/states.ts'
 import type { ListTasksParams, WireTask } from '../format/wire.ts'
+import { fromWireState, toCanonicalJson, zeroStates } from '../format/wire.ts'
+import { showTask } from '../render.ts'
 import type { TaskPosition } from '../tasks/cursor.ts'
-import { showTask } from '../tasks/show-task.ts'
 import { checkParams } from '../validate/params.ts'
 import type { A2aOperation, A2aOperationDeps } from './operation.ts'
 

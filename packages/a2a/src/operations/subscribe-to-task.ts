@@ -1,9 +1,8 @@
-import { networkOf } from '@postern/http'
-import type { Call } from '../endpoint/call.ts'
+import { listenerKeyOf } from '../endpoint/call.ts'
 import { A2aRejection } from '../format/errors.ts'
-import { isTerminal } from '../format/states.ts'
 import type { GetTaskParams } from '../format/wire.ts'
-import { listOpenMessages } from '../tasks/open-messages.ts'
+import { isTerminal } from '../format/wire.ts'
+import { listOpenMessages } from '../tasks/lifetime.ts'
 import { findOwnTask } from '../tasks/own-task.ts'
 import { checkParams } from '../validate/params.ts'
 import { defaultHistoryLength } from './get-task.ts'
@@ -28,9 +27,4 @@ export function createSubscribeToTask({ tasks, feeds }: A2aOperationDeps): A2aOp
       view: { historyLength: defaultHistoryLength, includeArtifacts: true },
     })
   }
-}
-
-/** Callers without credentials share one owner. Their network tells them apart, because one caller may use many addresses of it. */
-export function listenerKeyOf({ caller, from }: Call): string {
-  return caller.isAnonymous ? `${caller.owner} ${networkOf(from)}` : caller.owner
 }

@@ -1,8 +1,7 @@
 import type { Json, TaskWatch } from '@postern/core'
 import { Undeliverable } from '@postern/core'
 import { A2aRejection } from '../format/errors.ts'
-import type { ProtocolVersion } from '../format/version.ts'
-import type { WirePushConfig } from '../format/wire.ts'
+import type { ProtocolVersion, WirePushConfig } from '../format/wire.ts'
 
 /** The content of our push subscription. */
 export interface PushTarget {

@@ -1,13 +1,20 @@
 import { isJsonObject } from '@postern/core'
 import { noteCaller } from '@postern/http/tokens'
-import { findAddressee } from '../endpoint/addressee.ts'
-import { checkContentType, parseCallBody, readCallBody } from '../endpoint/body.ts'
-import { listOfferedExtensions, negotiateExtensions, readReplay } from '../endpoint/extensions.ts'
-import type { EndpointDeps, EnteredCall, IncomingCall } from '../endpoint/incoming.ts'
-import { claimCall, recordCall } from '../endpoint/refusals.ts'
+import type { EndpointDeps, EnteredCall, IncomingCall } from '../endpoint/call.ts'
+import {
+  checkContentType,
+  claimCall,
+  findAddressee,
+  listOfferedExtensions,
+  negotiateExtensions,
+  parseCallBody,
+  readCallBody,
+  readReplay,
+  recordCall,
+} from '../endpoint/call.ts'
 import { A2aRejection } from '../format/errors.ts'
-import { negotiateVersion } from '../format/version.ts'
-import { readProtoNames } from '../validate/proto-names.ts'
+import { negotiateVersion } from '../format/wire.ts'
+import { readProtoNames } from '../validate/params.ts'
 import type { FoundRoute } from './find-route.ts'
 import { findRestRoute } from './find-route.ts'
 import { readQueryParams } from './read-query.ts'

@@ -1,4 +1,4 @@
-import type { OperationName } from '../format/operation-names.ts'
+import type { OperationName } from '../format/wire.ts'
 
 /** The path of an operation in the HTTP+JSON binding (A2A §11.3). */
 export interface RestRoute {

@@ -1,6 +1,6 @@
 import type { Platform, Store, TaskKey, TaskState } from '@postern/core'
 import type { WireStreamEvent, WireTaskStatus } from '../format/wire.ts'
-import type { TaskView } from '../tasks/show-task.ts'
+import type { TaskView } from '../render.ts'
 import type { Sink } from './event-stream.ts'
 import type { LiveAnswer } from './live-answer.ts'
 import type { Ring } from './ring.ts'

@@ -1,6 +1,6 @@
 import type { Platform, TaskKey } from '@postern/core'
 import { randomHex, Unavailable } from '@postern/core'
-import { isLookDue } from '../tasks/await-task.ts'
+import { isLookDue } from '../tasks/lifetime.ts'
 import { EventStream } from './event-stream.ts'
 import type { FeedDeps, FeedListener } from './feed-state.ts'
 import type { StreamCounts } from './stream-counts.ts'

@@ -1,7 +1,7 @@
 import type { Store, TaskRecord } from '@postern/core'
 import type { Call } from '../endpoint/call.ts'
 import { A2aRejection } from '../format/errors.ts'
-import { isTaskId } from '../format/task-id.ts'
+import { isTaskId } from '../format/wire.ts'
 
 /**
  * The caller's own task with this agent. Another caller's task is answered like an unknown one (A2A §13.1). Owner and id are one key.

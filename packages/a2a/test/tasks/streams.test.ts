@@ -1,6 +1,6 @@
 import type { Agent, AgentChunk, Store } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { replayExtension } from '../../src/endpoint/extensions.ts'
+import { replayExtension } from '../../src/endpoint/call.ts'
 import type { A2aTestGateway, A2aTestGatewayOptions } from '../setup/gateway.ts'
 import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
 import type { OpenEventStream, StreamOptions, TestEvent } from '../setup/sse.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createLargeAnswers } from './large-answers.ts'
+import { createLargeAnswers } from './answers.ts'
 
 const bounds = { largeFrom: 100, perCaller: 1_000_000, all: 1_500_000 }
 const large = 'ä'.repeat(300_000)

@@ -1,6 +1,7 @@
+import type { IdentityEvidence } from '@postern/core'
 import { ownerOf } from '@postern/http/tokens'
 import { describe, expect, test } from 'vitest'
-import { addressOf } from './caller.ts'
+import { addressOf, readProfile } from './verify.ts'
 
 const issuer = 'https://id.example.org/realm'
 const ofSub = (value: string) => addressOf({ issuer, claim: 'sub', value })
@@ -58,4 +59,45 @@ describe('ownerOf()', () => {
     ]
     expect(new Set(owners).size).toBe(4)
   })
+})
+
+function evidence(claims?: Record<string, unknown>): IdentityEvidence {
+  return {
+    subject: 'slack:T123/U456',
+    issuer: 'slack.test',
+    method: 'urn:mentionable:auth:slack-workspace-member:v0.1',
+    assurance: 'platform',
+    audience: '@desk@agents.test',
+    issued_at: '2026-01-01T00:00:00.000Z',
+    ...(claims && { claims }),
+    proof: { type: 'signed-attestation', alg: 'EdDSA', kid: 'k1' },
+  }
+}
+
+const provider_subject = 'slack:T123/U456'
+
+test('MN-2.2: a profile is what the first evidence says that has one', () => {
+  const profile = { display_name: 'Ann', username: 'ann', locale: 'de', timezone: 'Europe/Vienna' }
+  const said = [
+    evidence(),
+    evidence({ profile, platform: { provider: 'slack' } }),
+    evidence({ profile: { display_name: 'Eve' } }),
+  ]
+  expect(readProfile(said)).toEqual({ ...profile, provider: 'slack', provider_subject })
+})
+
+test('MN-2.2: without evidence that says so there is none', () => {
+  expect(readProfile([])).toBe(undefined)
+  expect(readProfile([evidence(), evidence({ profile: 'Ann' })])).toBe(undefined)
+})
+
+test('MN-2.2: the sender takes only short texts in one line from a profile, and the subject from the evidence', () => {
+  const profile = {
+    display_name: `A\nnn${'n'.repeat(300)}`,
+    username: 7,
+    locale: '\u0000',
+    provider_subject: 'slack:T9/U9',
+    extra: 'x',
+  }
+  expect(readProfile([evidence({ profile })])).toEqual({ display_name: `A nn${'n'.repeat(196)}`, provider_subject })
 })

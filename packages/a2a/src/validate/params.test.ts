@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readProtoNames } from './proto-names.ts'
+import { readProtoNames } from './params.ts'
 
 test('readProtoNames() leaves what has its JSON names as it is', () => {
   const params = { message: { messageId: '1', parts: [{ text: 'x', metadata: { task_id: 1 } }] }, configuration: {} }
