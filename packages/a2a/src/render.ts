@@ -13,9 +13,8 @@ import type {
   WatchTarget,
 } from '@postern/core'
 import { isoTime, showRequirements } from '@postern/core'
-import { countPartChars, countTaskChars } from './format/count-chars.ts'
 import type { WireMessage, WirePart, WireTask } from './format/wire.ts'
-import { toWireState } from './format/wire.ts'
+import { countPartChars, countTaskChars, toWireState } from './format/wire.ts'
 import type { KnownBytes } from './parts/parts.ts'
 import { writeParts } from './parts/parts.ts'
 

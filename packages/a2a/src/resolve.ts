@@ -3,15 +3,14 @@ import { isJsonObject } from '@postern/core'
 import { networkOf } from '@postern/http'
 import type { A2aConfig } from './config.ts'
 import type { Call } from './endpoint/call.ts'
-import { A2aRejection } from './format/errors.ts'
+import { A2aRejection, refuseField } from './format/errors.ts'
 import type { SendMessageParams, WireMessage, WirePart, WirePushConfig } from './format/wire.ts'
 import { makeTaskId } from './format/wire.ts'
 import type { CheckedClaim, Phase, SenderEvidence } from './message/mentionable.ts'
 import { clampChain, noSenderEvidence, readPhase, readPolicyClaim, readSenderEvidence } from './message/mentionable.ts'
 import { mediaTypeOf } from './parts/parts.ts'
-import { checkQuota, urlCheckOf } from './push/limits.ts'
-import { toWatch } from './push/watch.ts'
-import { findOwnTask } from './tasks/own-task.ts'
+import { createWatch } from './push/watch.ts'
+import { findOwnTask } from './tasks/own-tasks.ts'
 import { checkParams } from './validate/params.ts'
 
 declare const proven: unique symbol
@@ -91,19 +90,14 @@ function shareOf({ caller, from }: Call, most: number): Pick<TaskIntake, 'most' 
 type TaskIds = Pick<TaskIntake, 'id' | 'context'>
 
 /** Who is to be told of the task; of one that others watch already only so many. */
-async function resolveWatch(
+function resolveWatch(
   push: WirePushConfig,
-  taskId: string,
+  id: string,
   { caller, version }: Call,
-  { store, platform }: ResolveMessageDeps['gateway'],
+  gateway: ResolveMessageDeps['gateway'],
 ): Promise<TaskWatch> {
-  const field = 'configuration.taskPushNotificationConfig.url'
-  const watch = toWatch(push, { taskId, id: makeTaskId(platform), version, checkUrl: urlCheckOf(platform), field })
-  checkQuota(await store.listWatches({ owner: caller.owner, id: taskId }), watch, {
-    task: 'message.taskId',
-    url: field,
-  })
-  return watch
+  const fields = { task: 'message.taskId', url: 'configuration.taskPushNotificationConfig.url' }
+  return createWatch(push, { key: { owner: caller.owner, id }, version, fields }, gateway)
 }
 
 /** A new task without a context opens one, and both go by one id: the thread is then the same by either name. */
@@ -135,8 +129,7 @@ async function joinContext(task: TaskIds, { caller, agent }: Call, store: Channe
 }
 
 function refuseContext(description: string): A2aRejection {
-  const violations = [{ field: 'message.contextId', description }]
-  return new A2aRejection('invalidParams', `Cannot SendMessage: message.contextId ${description}`, { violations })
+  return refuseField('Cannot SendMessage', 'message.contextId', description)
 }
 
 /**

@@ -9,7 +9,7 @@ import type { Headers } from './endpoint/answers.ts'
 import { faultHeaders, jsonHeaders, openFault, refuseMethod, renderStatus } from './endpoint/answers.ts'
 import { renderLegacyCard } from './legacy/card.ts'
 import type { BindingDeps } from './operations/operation.ts'
-import { createRestAnswer } from './rest/answer.ts'
+import { createRestAnswer } from './rest/rest.ts'
 import { answerRpcFault, createRpcAnswer } from './rpc/json-rpc.ts'
 
 interface A2aRouteDeps extends BindingDeps {

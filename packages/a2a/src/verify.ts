@@ -23,7 +23,7 @@ import {
   readGrant,
 } from '@postern/http/tokens'
 import type { A2aConfig, ApiKeyConfig, TrustedIssuerConfig } from './config.ts'
-import type { OwnIssuer } from './keys/own-issuer.ts'
+import type { OwnIssuer } from './keys/own-keys.ts'
 
 type AuthDeps = Pick<ChannelContext, 'platform' | 'store'> & {
   readonly agents: Pick<ChannelContext['agents'], 'domain' | 'origin'>

@@ -67,6 +67,17 @@ export class A2aRejection extends Rejection {
   }
 }
 
+/** Refuses one member of a request. `what` says what cannot be done, as in "Cannot SendMessage". */
+export function refuseField(
+  what: string,
+  field: string,
+  description: string,
+  options: ErrorOptions = {},
+): A2aRejection {
+  const violations = [{ field, description }]
+  return new A2aRejection('invalidParams', `${what}: ${field} ${description}`, { violations, ...options })
+}
+
 const faultOfCode: Readonly<Record<RejectionCode, FaultName>> = {
   malformed: 'invalidParams',
   too_large: 'tooLarge',

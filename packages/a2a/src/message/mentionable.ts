@@ -18,7 +18,8 @@ import {
   rememberScopes,
 } from '@postern/core'
 import type { Call } from '../endpoint/call.ts'
-import { A2aRejection } from '../format/errors.ts'
+import type { A2aRejection } from '../format/errors.ts'
+import { refuseField } from '../format/errors.ts'
 import { a2aDescriptor } from '../speaker.ts'
 import { renderSender } from '../verify.ts'
 
@@ -168,7 +169,5 @@ export function renderPhase({
 }
 
 function refuse(member: string, description: string): A2aRejection {
-  const field = `message.metadata.mentionable.${member}`
-  const violations = [{ field, description }]
-  return new A2aRejection('invalidParams', `Cannot SendMessage: ${field} ${description}`, { violations })
+  return refuseField('Cannot SendMessage', `message.metadata.mentionable.${member}`, description)
 }

@@ -6,8 +6,8 @@ import type { LargeAnswers } from '../endpoint/answers.ts'
 import type { Call, EndpointDeps } from '../endpoint/call.ts'
 import type { ShownTasks } from '../render.ts'
 import type { Feeds } from '../streams/feeds.ts'
-import type { Cursors } from '../tasks/cursor.ts'
 import type { Expiry, TaskWaiter } from '../tasks/lifetime.ts'
+import type { Cursors } from '../tasks/own-tasks.ts'
 
 /** One operation. Its result is ProtoJSON in every binding; a streaming operation returns an `EventStream`. @throws Rejection, Unavailable */
 export type A2aOperation = (call: Call) => Promise<object>

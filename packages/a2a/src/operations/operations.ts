@@ -1,24 +1,20 @@
 import type { Admitted, Inbound, SettledTask, Store, TaskKey } from '@postern/core'
-import { createIntakeSteps, isJsonObject, receive, recordRefusal } from '@postern/core'
+import { createIntakeSteps, isJsonObject, Rejection, receive, recordRefusal } from '@postern/core'
 import type { Challenger, ScopeTable } from '@postern/http/tokens'
 import { checkScope } from '@postern/http/tokens'
 import { hasExtendedCard } from '../cards/card.ts'
 import type { Call } from '../endpoint/call.ts'
 import { claimMessage, listenerKeyOf, placeOf } from '../endpoint/call.ts'
 import type { FaultName } from '../format/errors.ts'
-import { A2aRejection } from '../format/errors.ts'
+import { A2aRejection, refuseField } from '../format/errors.ts'
 import type { OperationName, SendMessageParams, WireMessage } from '../format/wire.ts'
 import { normalizeMessage } from '../normalize.ts'
 import { showParts, showTask } from '../render.ts'
 import type { ResolvedMessage } from '../resolve.ts'
 import { resolveMessage } from '../resolve.ts'
-import { createCancelTask } from './cancel-task.ts'
-import { createGetExtendedCard } from './get-extended-card.ts'
-import { createGetTask } from './get-task.ts'
-import { createListTasks } from './list-tasks.ts'
 import type { A2aOperation, A2aOperationDeps, Operations } from './operation.ts'
 import { createPushOperations } from './push-configs.ts'
-import { createSubscribeToTask } from './subscribe-to-task.ts'
+import { createCancelTask, createGetTask, createListTasks, createSubscribeToTask } from './tasks.ts'
 
 /** The refusals of operations whose capabilities the card does not declare (A2A §3.1, §4.4.3). */
 const absent = {
@@ -169,7 +165,7 @@ function createAdmitMessage(deps: A2aOperationDeps): AdmitMessage {
     const task = admitted?.task
     if (!admitted || !task) throw new Error('the store admitted a message without its task')
     if (admitted.outcome === 'conflict') {
-      const conflict = refuseConflict()
+      const conflict = refuseField('Cannot SendMessage', 'message.messageId', 'was used for another message')
       recordRefusal(conflict, 'a2a', reception)
       throw conflict
     }
@@ -179,12 +175,6 @@ function createAdmitMessage(deps: A2aOperationDeps): AdmitMessage {
     expiry.note(task.owner, call.bytes.byteLength)
     return { ...admitted, task, params }
   }
-}
-
-function refuseConflict(): A2aRejection {
-  const description = 'was used for another message'
-  const violations = [{ field: 'message.messageId', description }]
-  return new A2aRejection('invalidParams', `Cannot SendMessage: message.messageId ${description}`, { violations })
 }
 
 /** SendStreamingMessage (A2A §3.1.2): admits the message durably, then streams the task from its submission until it is at rest. */
@@ -199,5 +189,13 @@ function createSendStreamingMessage({ feeds }: A2aOperationDeps, admit: AdmitMes
       isOwn: true,
       view: { historyLength: params.configuration?.historyLength ?? 0, includeArtifacts: true },
     })
+  }
+}
+
+/** GetExtendedAgentCard (A2A §3.1.11), for all callers with credentials. */
+function createGetExtendedCard({ cards, challenger }: A2aOperationDeps): A2aOperation {
+  return async ({ caller, agent }) => {
+    if (!caller.isAnonymous) return cards.renderExtended(agent)
+    throw challenger.refuse(new Rejection('unsigned', 'Cannot GetExtendedAgentCard: credentials are missing'), 'Bearer')
   }
 }

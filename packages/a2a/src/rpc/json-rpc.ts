@@ -29,9 +29,8 @@ import { readLegacyRequest, stripLegacyPush } from '../legacy/read-params.ts'
 import { writeLegacyEvent, writeLegacyResult } from '../legacy/write-results.ts'
 import type { BindingDeps } from '../operations/operation.ts'
 import { findOperation } from '../operations/operations.ts'
-import { EventStream } from '../streams/event-stream.ts'
 import type { EventWriter, SseFormat } from '../streams/sse.ts'
-import { createEventWriter, renderSse, writePlainEvent } from '../streams/sse.ts'
+import { createEventWriter, EventStream, renderSse, writePlainEvent } from '../streams/sse.ts'
 import { readProtoNames } from '../validate/params.ts'
 
 /** The JSON-RPC binding (A2A §9) of one agent. */
@@ -45,8 +44,9 @@ export function createRpcAnswer(deps: BindingDeps) {
       steps: createIntakeSteps(deps.gateway.platform),
       id: null,
     }
+    let entered: EnteredCall | undefined
     try {
-      const entered = await enterRpc(incoming, deps)
+      entered = await enterRpc(incoming, deps)
       const result = await findOperation(entered.name, deps.operations)(entered.call)
       if (result instanceof EventStream) {
         const format = formatFor(incoming.id, entered, deps.gateway)
@@ -57,7 +57,8 @@ export function createRpcAnswer(deps: BindingDeps) {
       // By itself: `c.body` copies headers into an object of `Headers`, to be taken out of it again.
       return new Response(body, { headers: { ...headersFor(entered), ...headers } })
     } catch (error) {
-      recordFailure(error, { ...incoming, binding: 'JSONRPC' }, deps.gateway)
+      const record = entered ? recordFailure : recordCall
+      record(error, { ...incoming, binding: 'JSONRPC' }, deps.gateway)
       return answerRpcFault(c, incoming.id, error, deps.gateway)
     }
   }
@@ -110,15 +111,6 @@ interface RpcCall extends IncomingCall {
  * keeps what is refused here. @throws Rejection, Unavailable
  */
 async function enterRpc(incoming: RpcCall, deps: EndpointDeps): Promise<EnteredCall> {
-  try {
-    return await openCall(incoming, deps)
-  } catch (error) {
-    recordCall(error, { ...incoming, binding: 'JSONRPC' }, deps.gateway)
-    throw error
-  }
-}
-
-async function openCall(incoming: RpcCall, deps: EndpointDeps): Promise<EnteredCall> {
   const { config, gateway, verifyCaller } = deps
   const { request, from, steps } = incoming
   const { headers } = request

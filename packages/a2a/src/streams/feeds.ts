@@ -1,10 +1,8 @@
 import type { Platform, TaskKey } from '@postern/core'
-import { randomHex, Unavailable } from '@postern/core'
+import { Rejection, randomHex, Unavailable } from '@postern/core'
 import { isLookDue } from '../tasks/lifetime.ts'
-import { EventStream } from './event-stream.ts'
 import type { FeedDeps, FeedListener } from './feed-state.ts'
-import type { StreamCounts } from './stream-counts.ts'
-import { createStreamCounts } from './stream-counts.ts'
+import { EventStream } from './sse.ts'
 import type { TaskFeed } from './task-feed.ts'
 import { createTaskFeed } from './task-feed.ts'
 
@@ -199,5 +197,38 @@ function createIdleClock(idleMs: number, { now }: Pick<Platform, 'now'>) {
       since = now()
     },
     isOver: () => now() >= since + idleMs,
+  }
+}
+
+/** Counts the open streams of each caller. */
+interface StreamCounts {
+  /** Returns what ends it; calling it twice counts once. @throws Rejection `rate_limited` */
+  enter(caller: string): () => void
+  total(): number
+}
+
+function createStreamCounts(most: number): StreamCounts {
+  const counts = new Map<string, number>()
+
+  function leave(caller: string): void {
+    const left = (counts.get(caller) ?? 1) - 1
+    if (left > 0) counts.set(caller, left)
+    else counts.delete(caller)
+  }
+
+  return {
+    enter(caller) {
+      const open = counts.get(caller) ?? 0
+      if (open >= most) {
+        throw new Rejection('rate_limited', 'Cannot open stream: the caller has too many open', { retryAfter: 10 })
+      }
+      counts.set(caller, open + 1)
+      let isOver = false
+      return () => {
+        if (!isOver) leave(caller)
+        isOver = true
+      }
+    },
+    total: () => [...counts.values()].reduce((sum, count) => sum + count, 0),
   }
 }

@@ -3,7 +3,7 @@ import type { AgentProfile } from '@postern/core'
 import { createLocalJWKSet, flattenedVerify } from 'jose'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { toCanonicalJson } from '../../src/format/wire.ts'
-import { createOwnKeyRing, retiredKeyMs } from '../../src/keys/ring.ts'
+import { createOwnKeyRing, retiredKeyMs } from '../../src/keys/own-keys.ts'
 import type { A2aTestGateway } from '../setup/gateway.ts'
 import { openA2aGateway } from '../setup/gateway.ts'
 

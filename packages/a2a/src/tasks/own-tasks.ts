@@ -1,7 +1,23 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { Platform, Store, TaskFilter } from '@postern/core'
+import type { Platform, Store, TaskFilter, TaskRecord } from '@postern/core'
 import { randomHex } from '@postern/core'
-import { A2aRejection } from '../format/errors.ts'
+import type { Call } from '../endpoint/call.ts'
+import { A2aRejection, refuseField } from '../format/errors.ts'
+import { isTaskId } from '../format/wire.ts'
+
+/**
+ * The caller's own task with this agent. Another caller's task is answered like an unknown one (A2A §13.1). Owner and id are one key.
+ * Other forms of ids are not looked up: they have any length and any character, and PostgreSQL fails on U+0000. @throws A2aRejection `taskNotFound`
+ */
+export async function findOwnTask(
+  id: string,
+  { caller, agent }: Call,
+  tasks: Pick<Store, 'findTask'>,
+): Promise<TaskRecord> {
+  const record = isTaskId(id) ? await tasks.findTask({ owner: caller.owner, id }) : undefined
+  if (record?.agent !== agent.name) throw new A2aRejection('taskNotFound', 'Task not found')
+  return record
+}
 
 export type TaskPosition = NonNullable<TaskFilter['after']>
 
@@ -33,13 +49,10 @@ export function createCursors(store: Pick<Store, 'secret'>, platform: Pick<Platf
       const [, updatedAt = '', id = '', mac = ''] = tokenPattern.exec(token) ?? []
       const expected = await sign(`${updatedAt}.${id}`, scope)
       const given = Buffer.from(mac, 'base64url')
-      if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw refuseCursor()
+      if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+        throw refuseField('Cannot ListTasks', 'pageToken', 'does not belong to this list')
+      }
       return { updatedAt: Number(updatedAt), id }
     },
   }
-}
-
-function refuseCursor(): A2aRejection {
-  const violations = [{ field: 'pageToken', description: 'does not belong to this list' }]
-  return new A2aRejection('invalidParams', 'Cannot ListTasks: pageToken does not belong to this list', { violations })
 }

@@ -1,7 +1,12 @@
-import { createHash, createPrivateKey, generateKeyPair } from 'node:crypto'
+import { createHash, createPrivateKey, generateKeyPair, hash } from 'node:crypto'
 import { promisify } from 'node:util'
-import type { ChannelContext, LookupStore } from '@postern/core'
+import type { ChannelContext, LookupStore, PublishedKey } from '@postern/core'
 import { isoTime, parseJsonText } from '@postern/core'
+import { matchesEtag } from '@postern/http'
+import type { IssuerKeys } from '@postern/http/tokens'
+import { loadJose } from '@postern/http/tokens'
+import { Hono } from 'hono'
+import type { TrustedIssuerConfig } from '../config.ts'
 
 const generateInThreadpool = promisify(generateKeyPair)
 
@@ -112,4 +117,61 @@ function toOwnKey({ made_at, jwk }: StoredKey): OwnKey {
     privateKey: createPrivateKey({ key: { ...jwk }, format: 'jwk' }),
     madeAt: Date.parse(made_at),
   }
+}
+
+/** The text of `postern keys`. */
+export function describeKey({ publicJwk, madeAt }: OwnKey): PublishedKey {
+  return {
+    purpose: 'signs agent cards and our calls to other agents',
+    id: publicJwk.kid,
+    algorithm: publicJwk.alg,
+    publicKey: JSON.stringify(publicJwk),
+    madeAt: isoTime(madeAt),
+  }
+}
+
+/** The path of the gateway's public keys, and the `jku` of its cards. */
+export const ownKeySetPath = '/.well-known/jwks.json'
+
+const cacheControl = 'public, max-age=300'
+
+/** The keys that our cards and tokens verify by (RFC 7517 §5). */
+export function createKeySetRoute(keys: OwnKeyRing): Hono {
+  return new Hono().get(ownKeySetPath, async c => {
+    const text = JSON.stringify({ keys: await keys.published() })
+    const etag = `"${hash('sha256', text, 'base64url').slice(0, 27)}"`
+    const headers = { etag, 'cache-control': cacheControl, 'access-control-allow-origin': '*' }
+    if (matchesEtag(c.req.header('if-none-match'), etag)) return c.body(null, 304, headers)
+    return c.body(text, 200, { ...headers, 'content-type': 'application/json' })
+  })
+}
+
+/** Our agents call each other like strangers: with tokens of this gateway for this gateway. */
+export function createOwnIssuer(keys: OwnKeyRing, origin: string): OwnIssuer {
+  return {
+    config: {
+      issuer: origin,
+      jwks: origin + ownKeySetPath,
+      audience: origin,
+      algorithms: ['ES256'],
+      require_at_jwt: false,
+      require_scopes: true,
+      require_dpop: false,
+      single_use: false,
+    },
+    keys: {
+      generation: () => 0,
+      isConfigured: true,
+      async find(header, token) {
+        const { createLocalJWKSet } = await loadJose()
+        return createLocalJWKSet({ keys: (await keys.published()).map(jwk => ({ ...jwk })) })(header, token)
+      },
+    },
+  }
+}
+
+/** The gateway itself is an issuer without configuration. */
+export interface OwnIssuer {
+  readonly config: TrustedIssuerConfig
+  readonly keys: IssuerKeys
 }

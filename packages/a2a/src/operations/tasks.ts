@@ -1,12 +1,28 @@
 import type { TaskFilter, TaskRecord } from '@postern/core'
 import type { Call } from '../endpoint/call.ts'
-import { countTaskChars } from '../format/count-chars.ts'
-import type { ListTasksParams, WireTask } from '../format/wire.ts'
-import { fromWireState, toCanonicalJson, zeroStates } from '../format/wire.ts'
+import { listenerKeyOf } from '../endpoint/call.ts'
+import { A2aRejection } from '../format/errors.ts'
+import type { GetTaskParams, ListTasksParams, WireTask } from '../format/wire.ts'
+import { countTaskChars, fromWireState, isTerminal, toCanonicalJson, zeroStates } from '../format/wire.ts'
 import { showTask } from '../render.ts'
-import type { TaskPosition } from '../tasks/cursor.ts'
+import { listOpenMessages } from '../tasks/lifetime.ts'
+import type { TaskPosition } from '../tasks/own-tasks.ts'
+import { findOwnTask } from '../tasks/own-tasks.ts'
 import { checkParams } from '../validate/params.ts'
 import type { A2aOperation, A2aOperationDeps } from './operation.ts'
+
+/** How much history a caller gets by default; the server chooses it (A2A §3.2.4). */
+const defaultHistoryLength = 100
+
+/** GetTask (A2A §3.1.3). */
+export function createGetTask({ tasks }: A2aOperationDeps): A2aOperation {
+  return async call => {
+    checkParams('GetTask', call.params)
+    const { id, historyLength } = call.params as GetTaskParams
+    const record = await findOwnTask(id, call, tasks)
+    return showTask(tasks, record, { historyLength: historyLength ?? defaultHistoryLength, includeArtifacts: true })
+  }
+}
 
 const defaultPageSize = 50
 
@@ -70,4 +86,38 @@ async function showMost(
     tasks.push(task)
   }
   return tasks
+}
+
+/** CancelTask (A2A §3.1.5). The store compares and sets, so exactly one of several concurrent calls succeeds. */
+export function createCancelTask({ gateway: { store }, tasks }: A2aOperationDeps): A2aOperation {
+  return async call => {
+    checkParams('CancelTask', call.params)
+    const { id, owner } = await findOwnTask((call.params as GetTaskParams).id, call, tasks)
+    if (!(await store.cancelTask({ owner, id }))) {
+      throw new A2aRejection('taskNotCancelable', 'Cannot CancelTask: the task has ended')
+    }
+    const canceled = await findOwnTask(id, call, tasks)
+    return showTask(tasks, canceled, { historyLength: defaultHistoryLength, includeArtifacts: true })
+  }
+}
+
+/** SubscribeToTask (A2A §3.1.6): the present task, then its updates until it has ended. */
+export function createSubscribeToTask({ tasks, feeds }: A2aOperationDeps): A2aOperation {
+  return async call => {
+    checkParams('SubscribeToTask', call.params)
+    const record = await findOwnTask((call.params as GetTaskParams).id, call, tasks)
+    const { owner, id } = record
+    const canGoOn = call.canReplay && call.lastEventId !== undefined && feeds.knows({ owner, id }, call.lastEventId)
+    if (isTerminal(record.state) && !canGoOn) {
+      throw new A2aRejection('unsupportedOperation', 'Cannot SubscribeToTask: the task has ended')
+    }
+    return feeds.open({
+      key: { owner, id },
+      listenerKey: listenerKeyOf(call),
+      canReplay: call.canReplay,
+      messages: listOpenMessages(record),
+      after: call.canReplay ? call.lastEventId : undefined,
+      view: { historyLength: defaultHistoryLength, includeArtifacts: true },
+    })
+  }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createRing } from './ring.ts'
+import { createRing } from './feed-state.ts'
 
 const event = { statusUpdate: { taskId: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } } } as never
 
