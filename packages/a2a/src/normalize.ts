@@ -65,16 +65,13 @@ function fingerprintOf({ message }: SendMessageParams): string {
   return hash('sha256', toCanonicalJson(stripMessage(message, evidence)))
 }
 
+/** Of JSON-RPC the parameters are a member; else they are the whole request. Without credentials its bytes stay unchanged. */
 function rawOf({ document, bytes, binding }: Call): Uint8Array {
-  const stripped = binding === 'JSONRPC' ? stripCredentials(document) : stripParams(document)
-  return stripped === document ? bytes : Buffer.from(JSON.stringify(stripped))
-}
-
-/** If the parameters are the whole request. */
-function stripParams(document: unknown): unknown {
-  const whole = { params: document }
-  const stripped = stripCredentials(whole)
-  return stripped === whole ? document : (stripped as typeof whole).params
+  const envelope = binding === 'JSONRPC' && isJsonObject(document) ? document : undefined
+  const params = envelope ? envelope.params : document
+  const stripped = stripParams(params)
+  if (stripped === params) return bytes
+  return Buffer.from(JSON.stringify(envelope ? { ...envelope, params: stripped } : stripped))
 }
 
 /** A2A has no member for it, so it is in the family's namespace. */
@@ -124,16 +121,17 @@ const carriers: readonly string[] = [...evidence, 'policy_resolution']
 /** The names in JSON and in protobuf, because the raw request may use either. */
 const pushConfigs = ['taskPushNotificationConfig', 'task_push_notification_config']
 
-/** The request without credentials. Without any it is the same object, so that its bytes stay unchanged. */
-function stripCredentials(request: unknown): unknown {
-  if (!isJsonObject(request) || !isJsonObject(request.params)) return request
-  const { params } = request
+/** The parameters without credentials; the same object if they have none. */
+function stripParams(params: unknown): unknown {
+  if (!isJsonObject(params)) return params
   const message = stripMessage(params.message)
-  const configuration = stripConfiguration(params.configuration)
+  const configuration = isJsonObject(params.configuration)
+    ? leaveOut(params.configuration, pushConfigs)
+    : params.configuration
   // The gateway reads none of these, but a caller may have put them here.
   const outer = stripMessage(params) as typeof params
-  if (message === params.message && configuration === params.configuration && outer === params) return request
-  return { ...request, params: { ...outer, message, configuration } }
+  if (message === params.message && configuration === params.configuration && outer === params) return params
+  return { ...outer, message, configuration }
 }
 
 /** The message without credentials. */
@@ -143,10 +141,6 @@ function stripMessage(message: unknown, names = carriers): unknown {
   const { mentionable } = message.metadata
   const rest = leaveOut(mentionable, names)
   return rest === mentionable ? message : { ...message, metadata: { ...message.metadata, mentionable: rest } }
-}
-
-function stripConfiguration(configuration: unknown): unknown {
-  return isJsonObject(configuration) ? leaveOut(configuration, pushConfigs) : configuration
 }
 
 function leaveOut(

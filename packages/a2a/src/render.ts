@@ -51,30 +51,11 @@ export function renderDelivery({ target, response, message }: Delivery): TaskDoc
   const ids = target as unknown as TaskTarget & Partial<WatchTarget>
   const isPushed = ids.watch !== undefined
   const state = (ids.state ?? response?.status ?? 'submitted') as TaskState
-  const timestamp = ids.at === undefined ? (response?.created_at ?? message.received_at) : isoTime(ids.at)
-  const task = renderState(ids, { state, timestamp, response })
-  return {
-    task: isPushed && countTaskChars(task) > maxPushedChars ? renderState(ids, { state, timestamp }) : task,
-    isPushed,
-  }
-}
-
-interface Moment {
-  readonly state: TaskState
-  readonly timestamp: string
-  readonly response?: NormalizedResponse | undefined
-}
-
-function renderState({ id, context }: TaskTarget, { state, timestamp, response }: Moment): WireTask {
-  const message = response && response.parts.length > 0 ? renderAnswer(response, { id, context }) : undefined
-  const status = {
-    state: toWireState(state),
-    timestamp: isoTime(Date.parse(timestamp)),
-    ...(message && { message }),
-  }
-  const made = response ? partsMade(response) : []
-  const artifacts = response && made.length > 0 ? [{ artifactId: response.id, parts: writeParts(made) }] : undefined
-  return { id, contextId: context, status, ...(artifacts && { artifacts }) }
+  const updatedAt = ids.at ?? Date.parse(response?.created_at ?? message.received_at)
+  const show = (said: NormalizedResponse | undefined) =>
+    renderTask({ ...ids, state, updatedAt, response: said }, { made: madeBy(said), history: [], known: noBytes })
+  const task = show(response)
+  return { task: isPushed && countTaskChars(task) > maxPushedChars ? show(undefined) : task, isPushed }
 }
 
 /** A task contains no signature and no secret. */
@@ -108,6 +89,8 @@ function knownBytes(store: Pick<Store, 'findBlob'>, parts: readonly Part[]): Kno
   return parts.some(part => part.kind !== 'text') ? readKnownBytes(store, parts) : noBytes
 }
 
+type ShownTask = Pick<SettledTask, 'id' | 'context' | 'state' | 'updatedAt' | 'response'>
+
 interface RenderView {
   readonly made: readonly Made[]
   readonly history: readonly Entry[]
@@ -118,7 +101,7 @@ interface RenderView {
  * A completed answer is an artifact. The status message repeats it for clients that read only the status. A question, a refusal or a
  * failure is only a status message.
  */
-function renderTask(record: SettledTask, { made, history, known }: RenderView): WireTask {
+function renderTask(record: ShownTask, { made, history, known }: RenderView): WireTask {
   const { id, context, state, updatedAt, response } = record
   const message = response && response.parts.length > 0 ? renderAnswer(response, record, known) : undefined
   return {
@@ -140,11 +123,12 @@ interface Made {
 
 /** All artifacts of the task, streamed or complete, oldest first. */
 function listMade({ earlier, response, heard }: SettledTask): readonly Made[] {
-  const answers = [...earlier, ...(response ? [response] : [])].map(answer => ({
-    id: answer.id,
-    parts: partsMade(answer),
-  }))
-  return [...answers, ...heard].filter(({ parts }) => parts.length > 0)
+  return [...earlier.flatMap(madeBy), ...madeBy(response), ...heard.filter(({ parts }) => parts.length > 0)]
+}
+
+function madeBy(answer: NormalizedResponse | undefined): readonly Made[] {
+  const parts = answer ? partsMade(answer) : []
+  return answer && parts.length > 0 ? [{ id: answer.id, parts }] : []
 }
 
 /** For a question, a refusal or a failure: what was streamed before it. */

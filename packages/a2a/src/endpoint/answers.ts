@@ -1,9 +1,11 @@
-import type { ChannelContext, Json } from '@postern/core'
+import type { ChannelContext } from '@postern/core'
 import { createByteBudget } from '@postern/limits'
+import type { Context } from 'hono'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { A2aFault } from '../format/errors.ts'
-import { A2aRejection, toErrorDetails, toFault, wholeSeconds } from '../format/errors.ts'
+import { toErrorDetails, toFault, wholeSeconds } from '../format/errors.ts'
 
-export type Headers = Readonly<Record<string, string>>
+type Headers = Readonly<Record<string, string>>
 
 export const jsonHeaders: Headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
 
@@ -25,14 +27,12 @@ export function faultHeaders({ row: { http }, headers, retryAfter }: A2aFault): 
 }
 
 /** google.rpc.Status in JSON, the error format of the HTTP+JSON binding (A2A §11.6). */
-export function renderStatus(fault: A2aFault): Json {
+export function answerStatus(c: Context, error: unknown, gateway: ChannelContext, extra: Headers = {}): Response {
+  const fault = openFault(error, gateway)
   const { http, grpc } = fault.row
-  const details = toErrorDetails(fault) as unknown as Json
-  return { error: { code: http, status: grpc, message: fault.message, details } }
-}
-
-export function refuseMethod(allowed: string): A2aRejection {
-  return new A2aRejection('methodNotAllowed', `Cannot take request: only ${allowed} is answered here`)
+  const status = { code: http, status: grpc, message: fault.message, details: toErrorDetails(fault) }
+  const headers = { ...jsonHeaders, ...faultHeaders(fault), ...extra }
+  return c.body(JSON.stringify({ error: status }), http as ContentfulStatusCode, headers)
 }
 
 /** Counts the bytes of large answers until the client has read them, which it may delay. There is one budget for each caller and one for all. */

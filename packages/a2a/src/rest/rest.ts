@@ -1,11 +1,8 @@
-import type { ChannelContext } from '@postern/core'
 import { createIntakeSteps, isJsonObject } from '@postern/core'
 import { acceptsType, parseMediaType, peerAddress, sseHeaders } from '@postern/http'
 import { noteCaller } from '@postern/http/tokens'
 import type { Context } from 'hono'
-import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import type { Headers } from '../endpoint/answers.ts'
-import { faultHeaders, openFault, renderStatus } from '../endpoint/answers.ts'
+import { answerStatus, jsonHeaders } from '../endpoint/answers.ts'
 import type { EndpointDeps, EnteredCall, IncomingCall } from '../endpoint/call.ts'
 import {
   checkContentType,
@@ -20,7 +17,7 @@ import {
   recordCall,
   recordFailure,
 } from '../endpoint/call.ts'
-import { A2aRejection } from '../format/errors.ts'
+import { refuseField } from '../format/errors.ts'
 import { negotiateVersion } from '../format/wire.ts'
 import type { BindingDeps } from '../operations/operation.ts'
 import { findOperation } from '../operations/operations.ts'
@@ -28,7 +25,7 @@ import type { SseFormat } from '../streams/sse.ts'
 import { EventStream, renderSse, writePlainEvent } from '../streams/sse.ts'
 import { readProtoNames } from '../validate/params.ts'
 import type { FoundRoute } from './routes.ts'
-import { findRestRoute, MethodNotAllowed } from './routes.ts'
+import { findRestRoute } from './routes.ts'
 
 const endpoint = /^(?:\/agents\/[^/]+)?\/a2a\/rest/
 
@@ -49,23 +46,16 @@ export function createRestAnswer(deps: BindingDeps) {
     try {
       entered = await enterRest(incoming, deps)
       const result = await findOperation(entered.name, deps.operations)(entered.call)
+      const active = renderExtensions(entered)
       if (result instanceof EventStream)
-        return c.body(renderSse(result, formatFor(entered)), 200, streamHeaders(entered))
+        return c.body(renderSse(result, formatFor(entered)), 200, { ...sseHeaders, ...active })
       const { body, headers } = deps.largeAnswers.open(JSON.stringify(result), listenerKeyOf(entered.call))
-      return c.body(body, 200, { ...headersFor(c, entered), ...headers })
+      return c.body(body, 200, { ...jsonHeaders, 'content-type': chooseRestType(c.req.raw), ...active, ...headers })
     } catch (error) {
       const record = entered ? recordFailure : recordCall
       record(error, { ...incoming, binding: 'HTTP+JSON' }, deps.gateway)
-      return answerRestFault(c, error, deps.gateway)
+      return answerStatus(c, error, deps.gateway, { 'content-type': chooseRestType(c.req.raw) })
     }
-  }
-}
-
-function headersFor(c: Context, { extensions }: EnteredCall): Record<string, string> {
-  return {
-    'content-type': chooseRestType(c.req.raw),
-    'cache-control': 'no-store',
-    ...(extensions.length > 0 && { 'a2a-extensions': extensions.join(', ') }),
   }
 }
 
@@ -74,16 +64,8 @@ function formatFor({ call }: EnteredCall): SseFormat {
   return { writeEvent: writePlainEvent, frame: ['', ''], formatError: () => undefined, withIds: call.canReplay }
 }
 
-function streamHeaders({ extensions }: EnteredCall): Record<string, string> {
-  return { ...sseHeaders, ...(extensions.length > 0 && { 'a2a-extensions': extensions.join(', ') }) }
-}
-
-function answerRestFault(c: Context, error: unknown, gateway: ChannelContext): Response {
-  const fault = openFault(error, gateway)
-  const allow: Headers = error instanceof MethodNotAllowed ? { allow: error.allow } : {}
-  const headers = { 'content-type': chooseRestType(c.req.raw), 'cache-control': 'no-store' }
-  const all = { ...headers, ...faultHeaders(fault), ...allow }
-  return c.body(JSON.stringify(renderStatus(fault)), fault.row.http as ContentfulStatusCode, all)
+function renderExtensions({ extensions }: EnteredCall): Record<string, string> {
+  return extensions.length > 0 ? { 'a2a-extensions': extensions.join(', ') } : {}
 }
 
 /** What 1.0.1 names, and what everything before it did. */
@@ -160,10 +142,7 @@ function readInput({ route: { input } }: FoundRoute, query: URLSearchParams, byt
 function mergePath(document: unknown, { path }: FoundRoute): unknown {
   if (!isJsonObject(document)) return document
   const odd = Object.entries(path).find(([name, value]) => (document[name] || value) !== value)
-  if (odd) {
-    const violations = [{ field: odd[0], description: 'is not the one of the path' }]
-    throw new A2aRejection('invalidParams', `Cannot read request: ${odd[0]} is not the one of the path`, { violations })
-  }
+  if (odd) throw refuseField('Cannot read request', odd[0], 'is not the one of the path')
   return { ...document, ...path }
 }
 

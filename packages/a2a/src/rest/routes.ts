@@ -1,4 +1,4 @@
-import { A2aRejection } from '../format/errors.ts'
+import { A2aRejection, MethodNotAllowed } from '../format/errors.ts'
 import type { OperationName } from '../format/wire.ts'
 
 /** The path of an operation in the HTTP+JSON binding (A2A §11.3). */
@@ -54,17 +54,6 @@ export function findRestRoute(method: string, path: string): FoundRoute {
   const found = matches.find(({ route }) => route.methods.includes(method))
   if (!found) throw new MethodNotAllowed(matches.flatMap(({ route }) => route.methods))
   return found
-}
-
-export class MethodNotAllowed extends A2aRejection {
-  /** For the header of this name. */
-  readonly allow: string
-
-  constructor(methods: readonly string[]) {
-    const allow = [...new Set(methods)].join(', ')
-    super('methodNotAllowed', `Cannot take request: only ${allow} is answered here`)
-    this.allow = allow
-  }
 }
 
 function matchPath(path: string, tenant: Readonly<Record<string, string>> = {}): readonly FoundRoute[] {

@@ -4,7 +4,6 @@ import { peerAddress, sseHeaders, toSseJson } from '@postern/http'
 import { noteCaller } from '@postern/http/tokens'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import type { Headers } from '../endpoint/answers.ts'
 import { faultHeaders, jsonHeaders, openFault } from '../endpoint/answers.ts'
 import type { Call, EndpointDeps, EnteredCall, IncomingCall } from '../endpoint/call.ts'
 import {
@@ -52,7 +51,7 @@ export function createRpcAnswer(deps: BindingDeps) {
         const format = formatFor(incoming.id, entered, deps.gateway)
         return c.body(renderSse(result, format), 200, { ...headersFor(entered), ...sseHeaders })
       }
-      const text = JSON.stringify(renderRpcResult(incoming.id, inVersionOf(entered, result)))
+      const text = JSON.stringify({ jsonrpc: '2.0', id: incoming.id, result: inVersionOf(entered, result) })
       const { body, headers } = deps.largeAnswers.open(text, listenerKeyOf(entered.call))
       // By itself: `c.body` copies headers into an object of `Headers`, to be taken out of it again.
       return new Response(body, { headers: { ...headersFor(entered), ...headers } })
@@ -87,16 +86,10 @@ function headersFor({ extensions, version }: EnteredCall): Record<string, string
   return extensions.length > 0 ? { ...jsonHeaders, [extensionHeaders[version]]: extensions.join(', ') } : jsonHeaders
 }
 
-export function answerRpcFault(
-  c: Context,
-  id: RpcCall['id'],
-  error: unknown,
-  gateway: ChannelContext,
-  extra: Headers = {},
-): Response {
+export function answerRpcFault(c: Context, id: RpcCall['id'], error: unknown, gateway: ChannelContext): Response {
   const fault = openFault(error, gateway)
   const { isTransport, http } = fault.row
-  const headers = { ...jsonHeaders, ...faultHeaders(fault), ...extra }
+  const headers = { ...jsonHeaders, ...faultHeaders(fault) }
   return c.body(JSON.stringify(renderRpcError(id, fault)), (isTransport ? http : 200) as ContentfulStatusCode, headers)
 }
 
@@ -150,7 +143,7 @@ async function enterRpc(incoming: RpcCall, deps: EndpointDeps): Promise<EnteredC
   return { name, version, extensions, call }
 }
 
-type ReadCall = Pick<RpcRequest, 'method' | 'params'> & Pick<Call, 'document' | 'bytes'>
+type ReadCall = RpcRequest & Pick<Call, 'document' | 'bytes'>
 
 /** @throws A2aRejection `methodNotFound`, `versionNotSupported` for a method of 1.0 */
 function readLegacyCall({ method, params }: RpcRequest, document: unknown, bytes: Uint8Array): ReadCall {
@@ -168,7 +161,6 @@ type RpcId = string | number | null
 
 /** A request object of JSON-RPC 2.0 §4; `params` is not checked yet. */
 interface RpcRequest {
-  readonly id: RpcId
   readonly method: string
   readonly params: unknown
 }
@@ -188,18 +180,13 @@ export function readRpcRequest(document: unknown): RpcRequest {
   if (!isJsonObject(document)) throw invalidRequest('body must be an object')
   if (document.jsonrpc !== '2.0') throw invalidRequest('jsonrpc must be "2.0"')
   if (document.id === undefined) throw invalidRequest('id is missing; notifications are not supported')
-  const id = readRpcId(document)
-  if (id === null) throw invalidRequest('id must be a short string or a number')
+  if (readRpcId(document) === null) throw invalidRequest('id must be a short string or a number')
   if (typeof document.method !== 'string') throw invalidRequest('method must be a string')
-  return { id, method: document.method, params: document.params ?? {} }
+  return { method: document.method, params: document.params ?? {} }
 }
 
 function invalidRequest(problem: string): A2aRejection {
   return new A2aRejection('invalidRequest', `Cannot read request: ${problem}`)
-}
-
-function renderRpcResult(id: RpcId, result: unknown): object {
-  return { jsonrpc: '2.0', id, result }
 }
 
 function renderRpcError(id: RpcId, fault: A2aFault): Json {
