@@ -18,10 +18,7 @@ import { countPartChars, countTaskChars, toWireState } from './format/wire.ts'
 import type { KnownBytes } from './parts/parts.ts'
 import { writeParts } from './parts/parts.ts'
 
-interface TaskTarget {
-  readonly id: string
-  readonly context: string
-}
+type TaskIds = Pick<TaskRecord, 'id' | 'context'>
 
 /** A task after an answer, and how it reaches the peer: by fetching or by notification. */
 export interface TaskDocument {
@@ -31,13 +28,13 @@ export interface TaskDocument {
 
 /** The answer waits in its task until the caller fetches it, so a committed answer is delivered. */
 export function addressTask({ turn }: AnsweredTurn) {
-  const { id } = turn.target as unknown as TaskTarget
+  const { id } = turn.target as unknown as TaskIds
   return { deliveries: [{ to: `task:${id}`, target: turn.target, pulled: true }], aliases: [] }
 }
 
 /** The task that an answer would be in, had a peer asked for it. */
 export function previewTaskTarget({ id, thread_id }: NormalizedResponse): Json {
-  return { id, context: thread_id } satisfies TaskTarget
+  return { id, context: thread_id } satisfies TaskIds
 }
 
 /**
@@ -48,7 +45,7 @@ const maxPushedChars = 256 * 1024
 
 /** The task after the answer. */
 export function renderDelivery({ target, response, message }: Delivery): TaskDocument {
-  const ids = target as unknown as TaskTarget & Partial<WatchTarget>
+  const ids = target as unknown as TaskIds & Partial<WatchTarget>
   const isPushed = ids.watch !== undefined
   const state = (ids.state ?? response?.status ?? 'submitted') as TaskState
   const updatedAt = ids.at ?? Date.parse(response?.created_at ?? message.received_at)
@@ -169,8 +166,6 @@ export function trimHistory(task: WireTask, maxChars: number): WireTask {
   const kept = history.slice(first + 1)
   return kept.length > 0 ? { ...rest, history: kept } : rest
 }
-
-type TaskIds = Pick<TaskRecord, 'id' | 'context'>
 
 function renderAnswer(
   { id: messageId, parts }: NormalizedResponse,

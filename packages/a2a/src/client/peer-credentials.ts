@@ -27,15 +27,9 @@ export function createPeerCredentials(peers: A2aConfig['client']['peers'], token
   }
 }
 
-interface OwnTokenClaims {
-  /** The local name of the calling agent. */
-  readonly agent: string
-  readonly audience: string | readonly string[]
-}
-
 interface OwnTokens {
-  /** A short-lived token that names our calling agent, for one audience. */
-  sign(plan: OwnTokenClaims): Promise<string>
+  /** A short-lived token for one audience. `agent` is the local name of our calling agent. */
+  sign(claims: { readonly agent: string; readonly audience: string | readonly string[] }): Promise<string>
 }
 
 /** Long enough for differing clocks, too short to be worth stealing. */

@@ -57,7 +57,6 @@ export interface IncomingCall {
 /** An admitted call and its operation. */
 export interface EnteredCall {
   readonly name: string
-  readonly version: ProtocolVersion
   readonly call: Call
   /** Our extensions that the caller activated. */
   readonly extensions: readonly string[]

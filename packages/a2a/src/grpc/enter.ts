@@ -56,7 +56,7 @@ function openGrpcCall(incoming: IncomingGrpcCall, deps: EndpointDeps): EnteredCa
   // Events have no field for an id, so no stream can be continued.
   const replay = { lastEventId: undefined, canReplay: false }
   const call = { ...came, agent, params, document, bytes, binding: 'GRPC' as const, version, ...replay }
-  return { name: method.operation, version, extensions, call }
+  return { name: method.operation, extensions, call }
 }
 
 /** The package of the protobuf file is that of 1.0. */

@@ -6,7 +6,6 @@ import type { GetTaskParams, ListTasksParams, WireTask } from '../format/wire.ts
 import { countTaskChars, fromWireState, isTerminal, toCanonicalJson, zeroStates } from '../format/wire.ts'
 import { showTask } from '../render.ts'
 import { listOpenMessages } from '../tasks/lifetime.ts'
-import type { TaskPosition } from '../tasks/own-tasks.ts'
 import { findOwnTask } from '../tasks/own-tasks.ts'
 import { checkParams } from '../validate/params.ts'
 import type { A2aOperation, A2aOperationDeps } from './operation.ts'
@@ -41,7 +40,7 @@ export function createListTasks({ tasks, cursors }: A2aOperationDeps): A2aOperat
     const last = page.tasks[shown.length - 1]
     return {
       tasks: shown,
-      nextPageToken: last && page.tasks.length > shown.length ? await cursors.seal(placeOf(last), scope) : '',
+      nextPageToken: last && page.tasks.length > shown.length ? await cursors.seal(last, scope) : '',
       pageSize,
       totalSize: page.total,
     }
@@ -63,10 +62,6 @@ function toFilter(params: ListTasksParams, { caller, agent }: Call): Filter | un
     ...(state && { state }),
     ...(statusTimestampAfter && { updatedSince: Date.parse(statusTimestampAfter) }),
   }
-}
-
-function placeOf({ updatedAt, id }: TaskRecord): TaskPosition {
-  return { updatedAt, id }
 }
 
 /** Approximate characters of one page. A page has at least one task, whatever its size. */

@@ -31,13 +31,8 @@ export function mediaTypeOf(part: WirePart): string {
   return type.trim().toLowerCase() || impliedTypes[contentOf(part)]
 }
 
-interface PartsWithBlobs {
-  readonly parts: readonly Part[]
-  readonly blobs: readonly Blob[]
-}
-
 /** A2A parts → ours. Bytes are stored by their digest. `data` keeps its exact JSON. */
-export function readParts(wire: readonly WirePart[]): PartsWithBlobs {
+export function readParts(wire: readonly WirePart[]) {
   const blobs: Blob[] = []
   const parts = wire.map(part => readers[contentOf(part)](part, blobs))
   return { parts, blobs }

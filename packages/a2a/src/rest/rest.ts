@@ -124,7 +124,7 @@ async function enterRest(incoming: RestCall, deps: EndpointDeps): Promise<Entere
     version,
     ...readReplay(headers, extensions),
   }
-  return { name: found.route.operation, version, extensions, call }
+  return { name: found.route.operation, extensions, call }
 }
 
 const noBytes = new Uint8Array()

@@ -69,21 +69,23 @@ const eventWriters: Readonly<Record<ProtocolVersion, EventWriter>> = {
 }
 
 /** Each event is a complete JSON-RPC response (A2A §9.4.2). */
-function formatFor(id: RpcCall['id'], { call, version }: EnteredCall, gateway: ChannelContext): SseFormat {
+function formatFor(id: RpcCall['id'], { call }: EnteredCall, gateway: ChannelContext): SseFormat {
   return {
-    writeEvent: eventWriters[version],
+    writeEvent: eventWriters[call.version],
     frame: [`{"jsonrpc":"2.0","id":${toSseJson(id)},"result":`, '}'],
     formatError: error => toSseJson(renderRpcError(id, openFault(error, gateway))),
     withIds: call.canReplay,
   }
 }
 
-function inVersionOf({ version, name }: EnteredCall, result: object): unknown {
-  return version === '0.3' ? writeLegacyResult(name as OperationName, result) : result
+function inVersionOf({ call, name }: EnteredCall, result: object): unknown {
+  return call.version === '0.3' ? writeLegacyResult(name as OperationName, result) : result
 }
 
-function headersFor({ extensions, version }: EnteredCall): Record<string, string> {
-  return extensions.length > 0 ? { ...jsonHeaders, [extensionHeaders[version]]: extensions.join(', ') } : jsonHeaders
+function headersFor({ extensions, call }: EnteredCall): Record<string, string> {
+  return extensions.length > 0
+    ? { ...jsonHeaders, [extensionHeaders[call.version]]: extensions.join(', ') }
+    : jsonHeaders
 }
 
 export function answerRpcFault(c: Context, id: RpcCall['id'], error: unknown, gateway: ChannelContext): Response {
@@ -140,7 +142,7 @@ async function enterRpc(incoming: RpcCall, deps: EndpointDeps): Promise<EnteredC
     binding: 'JSONRPC' as const,
     ...readReplay(headers, extensions),
   }
-  return { name, version, extensions, call }
+  return { name, extensions, call }
 }
 
 type ReadCall = RpcRequest & Pick<Call, 'document' | 'bytes'>

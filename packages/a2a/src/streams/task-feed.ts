@@ -103,14 +103,8 @@ function isChunk(notice: unknown): notice is ChunkNotice {
   return (notice as { readonly kind?: unknown } | undefined)?.kind === 'part'
 }
 
-interface StepQueue {
-  add(step: FeedStep): void
-  /** Drops the steps that have not begun. */
-  close(): void
-}
-
 /** Runs steps one after the other. After a failed step the next ones run all the same: a later look finds what it left out. */
-function createStepQueue({ log }: Pick<Platform, 'log'>): StepQueue {
+function createStepQueue({ log }: Pick<Platform, 'log'>) {
   const steps: FeedStep[] = []
   let isRunning = false
   let isClosed = false
@@ -128,11 +122,12 @@ function createStepQueue({ log }: Pick<Platform, 'log'>): StepQueue {
   }
 
   return {
-    add(step) {
+    add(step: FeedStep): void {
       steps.push(step)
       if (!isRunning) void run()
     },
-    close() {
+    /** Drops the steps that have not begun. */
+    close(): void {
       isClosed = true
     },
   }

@@ -19,7 +19,7 @@ export async function findOwnTask(
   return record
 }
 
-export type TaskPosition = NonNullable<TaskFilter['after']>
+type TaskPosition = NonNullable<TaskFilter['after']>
 
 /** Page tokens for one owner and one set of filters. Only this gateway can make them. */
 export interface Cursors {
