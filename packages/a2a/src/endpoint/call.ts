@@ -37,11 +37,6 @@ export interface EndpointDeps {
   readonly verifyCaller: VerifyCaller
 }
 
-/** Callers without credentials share one owner. Their network tells them apart, because one caller may use many addresses of it. */
-export function listenerKeyOf({ caller, from }: Call): string {
-  return caller.isAnonymous ? `${caller.owner} ${networkOf(from)}` : caller.owner
-}
-
 /** A request at the endpoint of an agent. */
 export interface IncomingCall {
   readonly request: Request
@@ -60,6 +55,11 @@ export interface EnteredCall {
   readonly call: Call
   /** Our extensions that the caller activated. */
   readonly extensions: readonly string[]
+}
+
+/** Callers without credentials share one owner. Their network tells them apart, because one caller may use many addresses of it. */
+export function listenerKeyOf({ caller, from }: Call): string {
+  return caller.isAnonymous ? `${caller.owner} ${networkOf(from)}` : caller.owner
 }
 
 /** @throws A2aRejection `notFound` */
