@@ -1,7 +1,6 @@
 import { issuerRuleShape, tokenAlgorithms, tokenRuleShape } from '@postern/http/tokens'
 import { z } from 'zod'
-import { operationNames } from './format/operation-names.ts'
-import { protocolVersions } from './format/version.ts'
+import { operationNames, protocolVersions } from './format/wire.ts'
 
 const durationUnits: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 const durationPattern = /^(?:0|([1-9]\d{0,4})([mhd]))$/

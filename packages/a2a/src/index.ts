@@ -3,40 +3,38 @@ import { createSender, loadOptional, renderUnsent } from '@postern/core'
 import type { ChannelModule } from '@postern/http'
 import { joinTokenRules } from '@postern/http/tokens'
 import type { Hono } from 'hono'
-import { openChallenger } from './auth/challenger.ts'
-import { readScopeTable } from './auth/scope-table.ts'
-import { describeForCallers, renderCallInvitation } from './cards/mentionable-section.ts'
+import { describeForCallers, renderCallInvitation } from './cards/card.ts'
 import { createCards } from './cards/signed-cards.ts'
 import { createA2aClient } from './client/agent-client.ts'
 import { rehearseCall } from './client/rehearse-call.ts'
 import type { A2aConfig } from './config.ts'
 import { a2aConfigSchema } from './config.ts'
 import { createTaskDelivery } from './deliver.ts'
-import { createLargeAnswers } from './endpoint/large-answers.ts'
-import { describeKey } from './keys/describe.ts'
-import { createOwnIssuer } from './keys/own-issuer.ts'
-import type { OwnKeyRing } from './keys/ring.ts'
-import { createOwnKeyRing } from './keys/ring.ts'
-import { createKeySetRoute } from './keys/routes.ts'
-import { createOperations } from './operations/create-operations.ts'
-import { guardOperations } from './operations/guard.ts'
-import { addressTask, describeTask, previewTaskTarget, renderDelivery } from './render.ts'
+import { createLargeAnswers } from './endpoint/answers.ts'
+import type { OwnKeyRing } from './keys/own-keys.ts'
+import { createKeySetRoute, createOwnIssuer, createOwnKeyRing, describeKey } from './keys/own-keys.ts'
+import { createOperations, guardOperations } from './operations/operations.ts'
+import {
+  addressTask,
+  describeTask,
+  previewTaskTarget,
+  renderDelivery,
+  showDelivery,
+  showTaskRequirements,
+} from './render.ts'
 import { createCallReplay } from './replay.ts'
 import { createA2aRoutes } from './routes.ts'
 import { a2aDescriptor } from './speaker.ts'
 import { createFeeds } from './streams/feeds.ts'
-import { createTaskWaiter } from './tasks/await-task.ts'
-import { createCursors } from './tasks/cursor.ts'
-import { createExpiry } from './tasks/expire-tasks.ts'
-import { showDelivery, showTaskRequirements } from './tasks/requirements.ts'
-import { createVerifyCaller } from './verify.ts'
+import { createExpiry, createTaskWaiter } from './tasks/lifetime.ts'
+import { createCursors } from './tasks/own-tasks.ts'
+import { createVerifyCaller, openChallenger, readScopeTable } from './verify.ts'
 
 export type { A2aClient, A2aClientDeps } from './client/agent-client.ts'
 export { createA2aClient } from './client/agent-client.ts'
 export type { FinishedAnswer } from './client/answer-state.ts'
 export type { FoundCard } from './client/cards/find.ts'
-export { findCard } from './client/cards/find.ts'
-export { readInterface } from './client/cards/read.ts'
+export { findCard, readInterface } from './client/cards/find.ts'
 export { verifyCard } from './client/cards/verify.ts'
 export type { FollowTaskDeps } from './client/follow-task.ts'
 export { followTask, readTask } from './client/follow-task.ts'
@@ -134,7 +132,7 @@ function openEndpoint(config: A2aConfig, gateway: ChannelContext, keys: OwnKeyRi
   }
 }
 
-export type { AgentInterface } from './client/exchange/agent-interface.ts'
+export type { AgentInterface } from './client/exchange/bindings.ts'
 export { a2aDescriptor } from './speaker.ts'
 
 /** A free port that was found once is kept. */

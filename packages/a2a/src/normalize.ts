@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto'
-import type { Intake } from '@postern/core'
+import type { Intake, Json } from '@postern/core'
 import { isJsonObject, isoTime } from '@postern/core'
-import { recordCallArrival } from './arrival.ts'
 import type { Call } from './endpoint/call.ts'
-import { toCanonicalJson } from './format/canonical.ts'
-import type { SendMessageParams, WireMessage } from './format/wire.ts'
-import { evidence, stripCredentials, stripMessage } from './message/credentials.ts'
-import { renderSender } from './message/sender.ts'
-import { readParts } from './parts/read-parts.ts'
+import type { ProtocolVersion, SendMessageParams, WireMessage } from './format/wire.ts'
+import { toCanonicalJson } from './format/wire.ts'
+import type { SenderEvidence } from './message/mentionable.ts'
+import { readParts } from './parts/parts.ts'
 import type { ResolvedMessage } from './resolve.ts'
+import type { Caller } from './verify.ts'
+import { renderSender } from './verify.ts'
 
 /** Converts a proven message to an intake. `domain` is that of our agents. */
 export function normalizeMessage(proven: ResolvedMessage, domain: string): Intake {
@@ -65,20 +65,88 @@ function fingerprintOf({ message }: SendMessageParams): string {
   return hash('sha256', toCanonicalJson(stripMessage(message, evidence)))
 }
 
+/** Of JSON-RPC the parameters are a member; else they are the whole request. Without credentials its bytes stay unchanged. */
 function rawOf({ document, bytes, binding }: Call): Uint8Array {
-  const stripped = binding === 'JSONRPC' ? stripCredentials(document) : stripParams(document)
-  return stripped === document ? bytes : Buffer.from(JSON.stringify(stripped))
-}
-
-/** If the parameters are the whole request. */
-function stripParams(document: unknown): unknown {
-  const whole = { params: document }
-  const stripped = stripCredentials(whole)
-  return stripped === whole ? document : (stripped as typeof whole).params
+  const envelope = binding === 'JSONRPC' && isJsonObject(document) ? document : undefined
+  const params = envelope ? envelope.params : document
+  const stripped = stripParams(params)
+  if (stripped === params) return bytes
+  return Buffer.from(JSON.stringify(envelope ? { ...envelope, params: stripped } : stripped))
 }
 
 /** A2A has no member for it, so it is in the family's namespace. */
 function readInReplyTo({ metadata }: WireMessage): string | undefined {
   const named = isJsonObject(metadata?.mentionable) ? metadata.mentionable.in_reply_to : undefined
   return typeof named === 'string' && named.length <= 256 ? named : undefined
+}
+
+/** What a call took that its stored bytes do not have: the binding, who called, and what credentials proved that are not kept. */
+export interface CallArrival {
+  readonly binding: Call['binding']
+  readonly version: ProtocolVersion
+  readonly caller: Pick<
+    Caller,
+    'owner' | 'isAnonymous' | 'address' | 'authMethod' | 'subject' | 'issuer' | 'keyId' | 'scheme' | 'proof'
+  >
+  /** Of callers without credentials, who are told apart by their networks. */
+  readonly from?: string
+  readonly evidence?: SenderEvidence
+  readonly resolution?: NonNullable<ResolvedMessage['claim']>['resolution']
+}
+
+function recordCallArrival({ call, senderEvidence, claim }: ResolvedMessage): Json {
+  const { binding, version, caller } = call
+  const { scopes: _, usedKey: _key, ...who } = caller
+  const hasEvidence = senderEvidence.accepted.length > 0 || senderEvidence.proofs.length > 0
+  const arrival = {
+    binding,
+    version,
+    caller: who,
+    ...(hasEvidence && { evidence: senderEvidence }),
+    ...(claim && { resolution: claim.resolution }),
+  }
+  return arrival as unknown as Json
+}
+
+/** Undefined when it is no record of a call. */
+export function restoreCall(record: Json): CallArrival | undefined {
+  return isJsonObject(record) && isJsonObject(record.caller) ? (record as unknown as CallArrival) : undefined
+}
+
+/** Credentials in a message. The endpoint consumes them, and the store never keeps them. */
+const evidence: readonly string[] = ['verifiable_credentials', 'identity_evidence']
+/** A checked decision is stored as its result, without its proof. */
+const carriers: readonly string[] = [...evidence, 'policy_resolution']
+
+/** The names in JSON and in protobuf, because the raw request may use either. */
+const pushConfigs = ['taskPushNotificationConfig', 'task_push_notification_config']
+
+/** The parameters without credentials; the same object if they have none. */
+function stripParams(params: unknown): unknown {
+  if (!isJsonObject(params)) return params
+  const message = stripMessage(params.message)
+  const configuration = isJsonObject(params.configuration)
+    ? leaveOut(params.configuration, pushConfigs)
+    : params.configuration
+  // The gateway reads none of these, but a caller may have put them here.
+  const outer = stripMessage(params) as typeof params
+  if (message === params.message && configuration === params.configuration && outer === params) return params
+  return { ...outer, message, configuration }
+}
+
+/** The message without credentials. */
+function stripMessage(message: unknown, names = carriers): unknown {
+  if (!isJsonObject(message) || !isJsonObject(message.metadata) || !isJsonObject(message.metadata.mentionable))
+    return message
+  const { mentionable } = message.metadata
+  const rest = leaveOut(mentionable, names)
+  return rest === mentionable ? message : { ...message, metadata: { ...message.metadata, mentionable: rest } }
+}
+
+function leaveOut(
+  object: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+): Readonly<Record<string, unknown>> {
+  if (!names.some(name => Object.hasOwn(object, name))) return object
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)))
 }

@@ -1,16 +1,14 @@
 import type { Channel, ChannelContext, Json } from '@postern/core'
 import { isJsonObject } from '@postern/core'
-import type { CallArrival } from './arrival.ts'
-import { restoreCall } from './arrival.ts'
 import type { A2aConfig } from './config.ts'
-import { findAddressee } from './endpoint/addressee.ts'
-import { parseCallBody } from './endpoint/body.ts'
 import type { Call } from './endpoint/call.ts'
+import { findAddressee, parseCallBody } from './endpoint/call.ts'
 import { readLegacyRequest } from './legacy/read-params.ts'
-import { normalizeMessage } from './normalize.ts'
+import type { CallArrival } from './normalize.ts'
+import { normalizeMessage, restoreCall } from './normalize.ts'
 import { resolveMessage } from './resolve.ts'
-import { readRpcRequest } from './rpc/envelope.ts'
-import { readProtoNames } from './validate/proto-names.ts'
+import { readRpcRequest } from './rpc/json-rpc.ts'
+import { readProtoNames } from './validate/params.ts'
 
 /**
  * Reads a stored call again. Its credential is not kept, so the caller is the one whom it proved then, and so is what further credentials in

@@ -1,21 +1,16 @@
 import type { AgentChain, ChannelContext, TaskIntake, TaskWatch } from '@postern/core'
+import { isJsonObject } from '@postern/core'
 import { networkOf } from '@postern/http'
 import type { A2aConfig } from './config.ts'
 import type { Call } from './endpoint/call.ts'
-import { A2aRejection } from './format/errors.ts'
-import { makeTaskId } from './format/task-id.ts'
-import type { SendMessageParams, WireMessage, WirePushConfig } from './format/wire.ts'
-import { clampChain } from './message/chain.ts'
-import type { Phase } from './message/phase.ts'
-import { readPhase } from './message/phase.ts'
-import type { CheckedClaim } from './message/policy-claim.ts'
-import { readPolicyClaim } from './message/policy-claim.ts'
-import type { SenderEvidence } from './message/sender-evidence.ts'
-import { readSenderEvidence } from './message/sender-evidence.ts'
-import { checkInputModes, checkOutputModes } from './parts/modes.ts'
-import { checkQuota, urlCheckOf } from './push/limits.ts'
-import { toWatch } from './push/watch.ts'
-import { findOwnTask } from './tasks/own-task.ts'
+import { A2aRejection, refuseField } from './format/errors.ts'
+import type { SendMessageParams, WireMessage, WirePart, WirePushConfig } from './format/wire.ts'
+import { makeTaskId } from './format/wire.ts'
+import type { CheckedClaim, Phase, SenderEvidence } from './message/mentionable.ts'
+import { clampChain, noSenderEvidence, readPhase, readPolicyClaim, readSenderEvidence } from './message/mentionable.ts'
+import { mediaTypeOf } from './parts/parts.ts'
+import { createWatch } from './push/watch.ts'
+import { findOwnTask } from './tasks/own-tasks.ts'
 import { checkParams } from './validate/params.ts'
 
 declare const proven: unique symbol
@@ -27,7 +22,7 @@ export interface ResolvedMessage {
   readonly params: SendMessageParams
   readonly task: Omit<TaskIntake, 'owner'>
   readonly chain: AgentChain | undefined
-  readonly phase: Phase
+  readonly phase: Phase | undefined
   readonly senderEvidence: SenderEvidence
   readonly claim: CheckedClaim | undefined
   /** ms */
@@ -61,14 +56,17 @@ export async function resolveMessage(
   }
   checkInputModes(message.parts, config.input_modes)
   checkOutputModes(configuration?.acceptedOutputModes ?? [], config.output_modes)
-  const chain = clampChain(message, config.limits.max_hops)
-  const phase = readPhase(message)
+  const mentionable = isJsonObject(message.metadata?.mentionable) ? message.metadata.mentionable : undefined
+  const chain = mentionable && clampChain(mentionable, config.limits.max_hops)
+  const phase = mentionable && readPhase(mentionable)
   const task = kept?.task ?? (await resolveTask(message, call, gateway))
   const watch = push && (await resolveWatch(push, task.id, call, gateway))
-  const senderEvidence = kept?.evidence ?? (await readSenderEvidence(call, message, gateway))
+  const senderEvidence =
+    kept?.evidence ??
+    (mentionable ? await readSenderEvidence(mentionable, message.messageId, call, gateway) : noSenderEvidence)
   const claim = kept?.resolution
     ? { resolution: kept.resolution }
-    : await readPolicyClaim(message, call, { ...gateway, accepted: senderEvidence.accepted })
+    : mentionable && (await readPolicyClaim(mentionable, call, { ...gateway, accepted: senderEvidence.accepted }))
   return {
     call,
     params,
@@ -92,19 +90,14 @@ function shareOf({ caller, from }: Call, most: number): Pick<TaskIntake, 'most' 
 type TaskIds = Pick<TaskIntake, 'id' | 'context'>
 
 /** Who is to be told of the task; of one that others watch already only so many. */
-async function resolveWatch(
+function resolveWatch(
   push: WirePushConfig,
-  taskId: string,
+  id: string,
   { caller, version }: Call,
-  { store, platform }: ResolveMessageDeps['gateway'],
+  gateway: ResolveMessageDeps['gateway'],
 ): Promise<TaskWatch> {
-  const field = 'configuration.taskPushNotificationConfig.url'
-  const watch = toWatch(push, { taskId, id: makeTaskId(platform), version, checkUrl: urlCheckOf(platform), field })
-  checkQuota(await store.listWatches({ owner: caller.owner, id: taskId }), watch, {
-    task: 'message.taskId',
-    url: field,
-  })
-  return watch
+  const fields = { task: 'message.taskId', url: 'configuration.taskPushNotificationConfig.url' }
+  return createWatch(push, { key: { owner: caller.owner, id }, version, fields }, gateway)
 }
 
 /** A new task without a context opens one, and both go by one id: the thread is then the same by either name. */
@@ -136,6 +129,35 @@ async function joinContext(task: TaskIds, { caller, agent }: Call, store: Channe
 }
 
 function refuseContext(description: string): A2aRejection {
-  const violations = [{ field: 'message.contextId', description }]
-  return new A2aRejection('invalidParams', `Cannot SendMessage: message.contextId ${description}`, { violations })
+  return refuseField('Cannot SendMessage', 'message.contextId', description)
+}
+
+/**
+ * Every part must be of a media type the card declares.
+ * @throws A2aRejection `contentTypeNotSupported`
+ */
+function checkInputModes(parts: readonly WirePart[], declared: readonly string[]): void {
+  const at = parts.findIndex(part => !declared.includes(mediaTypeOf(part)))
+  if (at < 0) return
+  const violations = [{ field: `message.parts[${at}].mediaType`, description: 'is not an input mode of this agent' }]
+  const message = `Cannot SendMessage: message.parts[${at}] is of a media type this agent does not take`
+  throw new A2aRejection('contentTypeNotSupported', message, { violations })
+}
+
+/** The client must accept one of our output modes; without any it accepts all. @throws A2aRejection `contentTypeNotSupported` */
+function checkOutputModes(accepted: readonly string[], declared: readonly string[]): void {
+  if (accepted.length === 0 || accepted.some(mode => isOffered(mode, declared))) return
+  const description = 'names none of the output modes of this agent'
+  const violations = [{ field: 'configuration.acceptedOutputModes', description }]
+  throw new A2aRejection('contentTypeNotSupported', `Cannot SendMessage: acceptedOutputModes ${description}`, {
+    violations,
+  })
+}
+
+function isOffered(mode: string, declared: readonly string[]): boolean {
+  const [type = ''] = mode.toLowerCase().split(';')
+  // Older clients write `text` for every text type.
+  const wanted = /^\s*\w+\s*$/.test(type) ? `${type.trim()}/*` : type.trim()
+  if (wanted === '*/*') return true
+  return wanted.endsWith('/*') ? declared.some(own => own.startsWith(wanted.slice(0, -1))) : declared.includes(wanted)
 }

@@ -1,16 +1,14 @@
-import type { ChannelContext } from '@postern/core'
 import { parseJsonText } from '@postern/core'
 import { matchesEtag } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { Cards } from './cards/signed-cards.ts'
-import type { Headers } from './endpoint/answer-fault.ts'
-import { faultHeaders, jsonHeaders, openFault, refuseMethod, renderStatus } from './endpoint/answer-fault.ts'
+import { answerStatus } from './endpoint/answers.ts'
+import { MethodNotAllowed } from './format/errors.ts'
 import { renderLegacyCard } from './legacy/card.ts'
-import type { BindingDeps } from './operations/binding-deps.ts'
-import { createRestAnswer } from './rest/answer.ts'
-import { answerRpcFault, createRpcAnswer } from './rpc/answer.ts'
+import type { BindingDeps } from './operations/operation.ts'
+import { createRestAnswer } from './rest/rest.ts'
+import { answerRpcFault, createRpcAnswer } from './rpc/json-rpc.ts'
 
 interface A2aRouteDeps extends BindingDeps {
   readonly cards: Cards
@@ -25,7 +23,7 @@ export function createA2aRoutes(deps: A2aRouteDeps): Hono {
   const answerCard = createCardAnswer(deps)
   for (const path of ['/a2a', '/a2a/', '/agents/:agent/a2a', '/agents/:agent/a2a/']) {
     routes.post(path, answerRpc)
-    routes.all(path, c => answerRpcFault(c, null, refuseMethod('POST'), deps.gateway, { allow: 'POST' }))
+    routes.all(path, c => answerRpcFault(c, null, new MethodNotAllowed(['POST']), deps.gateway))
   }
   if (deps.config.versions.includes('0.3')) {
     const answerLegacyCard = createLegacyCardAnswer(deps)
@@ -35,15 +33,9 @@ export function createA2aRoutes(deps: A2aRouteDeps): Hono {
   for (const path of ['/a2a/rest/*', '/agents/:agent/a2a/rest/*']) routes.all(path, answerRest)
   for (const path of ['/.well-known/agent-card.json', '/agents/:agent/.well-known/agent-card.json']) {
     routes.get(path, answerCard)
-    routes.all(path, c => answerStatus(c, refuseMethod('GET, HEAD'), deps.gateway, { allow: 'GET, HEAD' }))
+    routes.all(path, c => answerStatus(c, new MethodNotAllowed(['GET', 'HEAD']), deps.gateway))
   }
   return routes
-}
-
-function answerStatus(c: Context, error: unknown, gateway: ChannelContext, extra: Headers = {}): Response {
-  const fault = openFault(error, gateway)
-  const headers = { ...jsonHeaders, ...faultHeaders(fault), ...extra }
-  return c.body(JSON.stringify(renderStatus(fault)), fault.row.http as ContentfulStatusCode, headers)
 }
 
 /** Where clients before 1.0 look for a card. */

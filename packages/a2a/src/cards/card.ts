@@ -1,11 +1,10 @@
 import type { AgentProfile } from '@postern/core'
-import { offeredSchemes } from '../auth/challenger.ts'
-import { readScopeTable } from '../auth/scope-table.ts'
+import { escapeHtml } from '@postern/core'
 import type { A2aConfig } from '../config.ts'
-import type { Extension } from '../endpoint/extensions.ts'
-import { supportedExtensions } from '../endpoint/extensions.ts'
-import type { Endpoints } from './interfaces.ts'
-import { renderInterfaces } from './interfaces.ts'
+import type { Extension } from '../endpoint/call.ts'
+import { supportedExtensions } from '../endpoint/call.ts'
+import type { ProtocolVersion } from '../format/wire.ts'
+import { offeredSchemes, readScopeTable } from '../verify.ts'
 
 export interface CardSource extends Endpoints {
   readonly agent: AgentProfile
@@ -131,4 +130,83 @@ function toLine(text: string): string {
     .toWellFormed()
     .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
     .trim()
+}
+
+interface WireInterface {
+  readonly url: string
+  readonly protocolBinding: string
+  readonly protocolVersion: string
+  readonly tenant?: string
+}
+
+type Bindings = Readonly<Record<ProtocolVersion, readonly (readonly [binding: string, path: string])[]>>
+
+const bindings: Bindings = {
+  '1.0': [
+    ['JSONRPC', ''],
+    ['HTTP+JSON', '/rest'],
+  ],
+  '0.3': [['JSONRPC', '']],
+}
+
+interface Endpoints {
+  /** JSON-RPC. */
+  readonly endpoint: string
+  /** Host and port of the gRPC service, if there is one. */
+  readonly grpcAddress?: string | undefined
+  /** The agent's tenant in the gRPC service; undefined for the default agent. */
+  readonly tenant?: string | undefined
+}
+
+/** The addresses of an agent, in order of preference (A2A §4.4.6). */
+function renderInterfaces(
+  { endpoint, grpcAddress, tenant }: Endpoints,
+  versions: readonly ProtocolVersion[],
+): readonly WireInterface[] {
+  const rows = versions.flatMap(protocolVersion =>
+    bindings[protocolVersion].map(([protocolBinding, path]) => ({
+      url: endpoint + path,
+      protocolBinding,
+      protocolVersion,
+    })),
+  )
+  if (grpcAddress === undefined) return rows
+  const grpc = { url: grpcAddress, protocolBinding: 'GRPC', protocolVersion: '1.0', ...(tenant && { tenant }) }
+  return [...rows, grpc]
+}
+
+interface SectionOptions {
+  readonly origin: string
+  readonly config: Pick<A2aConfig, 'capabilities'>
+  readonly extensions: readonly object[]
+  /** Callers need no credential. */
+  readonly isAnonymous: boolean
+}
+
+/** The member `a2a` of an agent's card (Mentionable, agent card v0.1): how to call it. */
+export function describeForCallers(
+  { name, displayName, description }: AgentProfile,
+  { origin, config, extensions, isAnonymous }: SectionOptions,
+): object {
+  const { streaming, push_notifications } = config.capabilities
+  return {
+    endpoint: `${origin}/agents/${name}/a2a`,
+    // Ours: the signed A2A card, which holds what this one has no member for.
+    card_url: `${origin}/agents/${name}/.well-known/agent-card.json`,
+    transport: 'https+jsonrpc',
+    capabilities: { streaming, push_notifications, ...(extensions.length > 0 && { extensions }) },
+    skills: [{ id: 'conversation', name: displayName, description }],
+    input_modes: [
+      { kind: 'text', mime: 'text/plain' },
+      { kind: 'text', mime: 'text/markdown' },
+    ],
+    output_modes: [{ kind: 'text', mime: 'text/markdown' }],
+    auth: { scheme: isAnonymous ? 'none' : 'bearer-jwt' },
+  }
+}
+
+/** How agents elsewhere reach one of ours, for its page. */
+export function renderCallInvitation(agent: string, origin: string): string {
+  const card = escapeHtml(`${origin}/agents/${agent}/.well-known/agent-card.json`)
+  return `From another agent (A2A): <a href="${card}">agent card</a>`
 }

@@ -1,15 +1,14 @@
 import { hash } from 'node:crypto'
 import type { AgentProfile, ChannelContext } from '@postern/core'
+import { loadJose } from '@postern/http/tokens'
 import type { A2aConfig } from '../config.ts'
-import { findAddressee } from '../endpoint/addressee.ts'
-import { listOfferedExtensions } from '../endpoint/extensions.ts'
-import { toCanonicalJson } from '../format/canonical.ts'
-import type { OwnKey, OwnKeyRing } from '../keys/ring.ts'
-import { ownKeySetPath } from '../keys/routes.ts'
+import { findAddressee, listOfferedExtensions } from '../endpoint/call.ts'
+import { toCanonicalJson } from '../format/wire.ts'
+import type { OwnKey, OwnKeyRing } from '../keys/own-keys.ts'
+import { ownKeySetPath } from '../keys/own-keys.ts'
 import { renderMixedCard } from '../legacy/card.ts'
 import type { CardSource } from './card.ts'
 import { renderAgentCard, renderExtendedCard } from './card.ts'
-import { signCard } from './signature.ts'
 
 /** A card as the gateway serves it: signed, as text. */
 interface ServedCard {
@@ -80,4 +79,25 @@ export function createCards({ config, gateway, keys }: CardDeps): Cards {
       return { ...card, signatures: [await signCard(card, await keys.current(), jku)] }
     },
   }
+}
+
+/** A signature of a card: a JWS without its payload (A2A §4.4.7). */
+export interface CardSignature {
+  readonly protected: string
+  readonly signature: string
+}
+
+/** The signed text: the RFC 8785 form of the card without its signatures (A2A §8.4.1). */
+export function toSignedBytes(card: object): Uint8Array {
+  const { signatures: _, ...rest } = card as { readonly signatures?: unknown }
+  return new TextEncoder().encode(toCanonicalJson(rest))
+}
+
+/** Signs a card (A2A §8.4.2, RFC 7515 App. F); the key is published at `jku`. */
+async function signCard(card: object, { privateKey, kid }: OwnKey, jku: string): Promise<CardSignature> {
+  const { FlattenedSign } = await loadJose()
+  const signed = await new FlattenedSign(toSignedBytes(card))
+    .setProtectedHeader({ alg: 'ES256', kid, typ: 'JOSE', jku })
+    .sign(privateKey)
+  return { protected: signed.protected ?? '', signature: signed.signature }
 }

@@ -10,17 +10,16 @@ import type {
 } from '@postern/core'
 import { nextHop, randomHex } from '@postern/core'
 import type { A2aConfig } from '../config.ts'
-import { toCanonicalJson } from '../format/canonical.ts'
-import { createOwnKeyRing } from '../keys/ring.ts'
-import { renderPhase } from '../message/phase.ts'
-import { writeParts } from '../parts/write-parts.ts'
+import { toCanonicalJson } from '../format/wire.ts'
+import { createOwnKeyRing } from '../keys/own-keys.ts'
+import { renderPhase } from '../message/mentionable.ts'
+import { writeParts } from '../parts/parts.ts'
 import { createCardCache } from './cards/cache.ts'
-import { openCallDeadline } from './exchange/call-deadline.ts'
 import { CallerRefused } from './exchange/exchange.ts'
+import { openCallDeadline } from './exchange/fetch-document.ts'
 import type { FollowTaskDeps } from './follow-task.ts'
 import { followTask } from './follow-task.ts'
-import { createOwnTokens } from './own-token.ts'
-import { createPeerCredentials } from './peer-credentials.ts'
+import { createOwnTokens, createPeerCredentials } from './peer-credentials.ts'
 
 export interface A2aClient {
   readonly call: CallAgent
@@ -30,16 +29,16 @@ export interface A2aClient {
 export function createA2aClient(options: A2aClientDeps): A2aClient {
   const { platform } = options
   const { client, limits } = options.config
-  const book = createCardCache(options)
+  const findAgent = createCardCache(options)
   const tokens = createOwnTokens(createOwnKeyRing(options), options, platform)
-  const credentials = createPeerCredentials(client.peers, tokens)
+  const credentialsFor = createPeerCredentials(client.peers, tokens)
   const timeoutMs = client.call_seconds * 1000
 
   async function callWithin(address: string, parts: readonly Part[], options: CallWithin): Promise<AgentCallAnswer> {
     const { signal, taskId, as, traceparent } = options
-    const { to, card, signedBy } = await book.look(address, signal)
+    const { to, card, signedBy } = await findAgent(address, signal)
     const message = renderCall(nameCall(address, parts, options) ?? randomHex(platform, 16), parts, options)
-    const { initial, full } = credentials.for(to, as)
+    const { initial, full } = credentialsFor(to, as)
     const line: FollowTaskDeps = {
       to,
       platform,

@@ -1,15 +1,10 @@
 import type { Part, ResponseStatus } from '@postern/core'
 import { isJsonObject } from '@postern/core'
 import type { WireMessage, WirePart } from '../format/wire.ts'
-import { readParts } from '../parts/read-parts.ts'
-import { readToolEvent } from '../parts/tool-events.ts'
-import { identifier, line, object, oneOf } from '../validate/leaves.ts'
-import { part } from '../validate/message.ts'
-import type { ValueCheck } from '../validate/shape.ts'
-import { arrayOf, optional, required, shapeOf } from '../validate/shape.ts'
-import { refuseAnswer } from './exchange/refusals.ts'
-import type { StatusName } from './pending-question.ts'
-import { isSameStatus, nameStatus } from './pending-question.ts'
+import { readParts, readToolEvent } from '../parts/parts.ts'
+import type { ValueCheck } from '../validate/params.ts'
+import { arrayOf, identifier, line, object, oneOf, optional, part, required, shapeOf } from '../validate/params.ts'
+import { refuseAnswer } from './exchange/fetch-document.ts'
 
 /** Our state for a state of theirs. States without an end are absent. */
 const endings: Readonly<Record<string, ResponseStatus>> = {
@@ -214,4 +209,26 @@ function joinParts(before: Part[], next: Part): Part[] {
   const last = before.at(-1)
   if (next.kind !== 'text' || last?.kind !== 'text' || last.mime !== next.mime) return [...before, next]
   return before.with(-1, { ...last, content: last.content + next.content })
+}
+
+/** Identifies a status of a task, so that a repetition is recognized (A2A §4.1.2). */
+export interface StatusName {
+  readonly state: unknown
+  readonly timestamp: unknown
+  readonly messageId: unknown
+}
+
+function nameStatus({ state, timestamp, message }: Readonly<Record<string, unknown>>): StatusName {
+  return { state, timestamp, messageId: isJsonObject(message) ? message.messageId : undefined }
+}
+
+/**
+ * Whether a status is the one from before the message. Servers repeat the old status before they continue; some first move its question
+ * into the history.
+ */
+function isSameStatus(now: StatusName, before: StatusName): boolean {
+  const isMoved = now.messageId === undefined
+  return (
+    now.state === before.state && now.timestamp === before.timestamp && (isMoved || now.messageId === before.messageId)
+  )
 }

@@ -1,11 +1,10 @@
 import type { Part, Platform } from '@postern/core'
 import { TurnAborted, Undeliverable } from '@postern/core'
-import type { AnswerState, ExpectedAnswer, FinishedAnswer } from './answer-state.ts'
+import type { AnswerState, ExpectedAnswer, FinishedAnswer, StatusName } from './answer-state.ts'
 import { createAnswerState } from './answer-state.ts'
 import type { ExchangeDeps } from './exchange/exchange.ts'
 import { CallerRefused, exchangeStream, exchangeUnary } from './exchange/exchange.ts'
-import { ErrorAnswer, refuseAgent } from './exchange/refusals.ts'
-import type { StatusName } from './pending-question.ts'
+import { ErrorAnswer, refuseAgent } from './exchange/fetch-document.ts'
 
 export interface FollowTaskDeps extends ExchangeDeps {
   readonly platform: ExchangeDeps['platform'] & Pick<Platform, 'sleep' | 'log'>

@@ -1,12 +1,11 @@
 import type { GuardedFetch, Rehearsal, RehearsedCall } from '@postern/core'
 import { Rejection, randomHex, Unavailable, Undeliverable } from '@postern/core'
-import { createOwnKeyRing } from '../keys/ring.ts'
+import { createOwnKeyRing } from '../keys/own-keys.ts'
 import type { A2aClientDeps } from './agent-client.ts'
-import { findCard } from './cards/find.ts'
-import { readInterface } from './cards/read.ts'
+import { findCard, readInterface } from './cards/find.ts'
 import { CallerRefused, exchangeUnary } from './exchange/exchange.ts'
 import { isTaskNotFound } from './follow-task.ts'
-import { createOwnTokens } from './own-token.ts'
+import { createOwnTokens } from './peer-credentials.ts'
 
 const timeoutMs = 8_000
 

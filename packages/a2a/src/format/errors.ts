@@ -67,6 +67,28 @@ export class A2aRejection extends Rejection {
   }
 }
 
+/** The path takes other methods. */
+export class MethodNotAllowed extends A2aRejection {
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(methods: readonly string[]) {
+    const allow = [...new Set(methods)].join(', ')
+    super('methodNotAllowed', `Cannot take request: only ${allow} is answered here`)
+    this.headers = { allow }
+  }
+}
+
+/** Refuses one member of a request. `what` says what cannot be done, as in "Cannot SendMessage". */
+export function refuseField(
+  what: string,
+  field: string,
+  description: string,
+  options: ErrorOptions = {},
+): A2aRejection {
+  const violations = [{ field, description }]
+  return new A2aRejection('invalidParams', `${what}: ${field} ${description}`, { violations, ...options })
+}
+
 const faultOfCode: Readonly<Record<RejectionCode, FaultName>> = {
   malformed: 'invalidParams',
   too_large: 'tooLarge',
@@ -88,7 +110,7 @@ export interface A2aFault {
   readonly violations: readonly FieldViolation[]
   /** Seconds. */
   readonly retryAfter?: number | undefined
-  /** Headers of the answer in each binding: the challenge for a refused caller. */
+  /** Headers of the answer in each binding: the challenge for a refused caller, or the methods of a path. */
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -99,7 +121,7 @@ export function toFault(error: unknown): A2aFault {
   if (error instanceof Rejection) {
     const name = error instanceof A2aRejection ? error.fault : faultOfCode[error.code]
     const { message, violations, retryAfter } = error
-    const headers = error instanceof CredentialRejection ? error.headers : {}
+    const headers = error instanceof CredentialRejection || error instanceof MethodNotAllowed ? error.headers : {}
     return { row: a2aFaults[name], message, violations, retryAfter, headers }
   }
   const quiet = { violations: [], headers: {} }

@@ -1,27 +1,23 @@
 import { readFile } from 'node:fs/promises'
-import type { UntypedServiceImplementation } from '@grpc/grpc-js'
+import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js'
 import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js'
 import type { Listening } from '@postern/core'
-import { ConfigError } from '@postern/core'
+import { ConfigError, Rejection } from '@postern/core'
 import { networkOf } from '@postern/http'
 import { createRateLimit } from '@postern/limits'
 import type { GrpcConfig } from '../config.ts'
-import type { EndpointDeps, EnteredCall } from '../endpoint/incoming.ts'
-import type { LargeAnswers } from '../endpoint/large-answers.ts'
-import { recordFailure } from '../endpoint/refusals.ts'
+import type { LargeAnswers } from '../endpoint/answers.ts'
+import type { EndpointDeps, EnteredCall } from '../endpoint/call.ts'
+import { listenerKeyOf, recordFailure } from '../endpoint/call.ts'
+import type { WireStreamEvent } from '../format/wire.ts'
 import type { Operations } from '../operations/operation.ts'
-import { findOperation } from '../operations/operation.ts'
-import { listenerKeyOf } from '../operations/subscribe-to-task.ts'
-import { EventStream } from '../streams/event-stream.ts'
-import type { CallerCheck, TakeAddress } from './admit-caller.ts'
-import { createCallerCheck } from './admit-caller.ts'
-import { enterGrpc } from './enter.ts'
-import { readPeer } from './metadata.ts'
+import { findOperation } from '../operations/operations.ts'
+import { EventStream, fewEvents, maxWaiting } from '../streams/sse.ts'
+import type { CallerCheck, TakeAddress } from './enter.ts'
+import { createCallerCheck, enterGrpc } from './enter.ts'
 import type { GrpcMethod } from './methods.ts'
 import { grpcMethods } from './methods.ts'
-import { toGrpcError } from './status.ts'
-import type { GrpcCall } from './stream.ts'
-import { tellGrpcStream } from './stream.ts'
+import { readPeer, toGrpcError } from './status.ts'
 
 interface GrpcDeps extends EndpointDeps {
   readonly operations: Operations
@@ -174,4 +170,57 @@ function sendExtensions(call: GrpcCall, { extensions }: EnteredCall): void {
   const metadata = new Metadata()
   metadata.set('a2a-extensions', extensions.join(', '))
   call.sendMetadata(metadata)
+}
+
+interface GrpcStreamFormat {
+  writeEvent(event: WireStreamEvent): Buffer
+  /** @returns what ends the call */
+  writeError(error: unknown): object
+}
+
+type GrpcCall = ServerWritableStream<Buffer, Buffer>
+
+/** Sends a stream of events by a server-streaming call (A2A §10.4). HTTP/2 pings are its heartbeat. */
+function tellGrpcStream(stream: EventStream, call: GrpcCall, format: GrpcStreamFormat): void {
+  let waiting = 0
+  let events = 0
+  let isOver = false
+
+  function fail(error: unknown): void {
+    call.emit('error', format.writeError(error))
+  }
+
+  function write(bytes: Buffer): void {
+    if (waiting <= maxWaiting || events <= fewEvents) {
+      waiting += bytes.length
+      events += 1
+      call.write(bytes, () => {
+        waiting -= bytes.length
+        events -= 1
+      })
+      return
+    }
+    isOver = true
+    leave()
+    fail(new Rejection('rate_limited', 'Cannot go on with stream: the client reads too slowly'))
+  }
+
+  const leave = stream.start({
+    send: event => {
+      if (!isOver) write(format.writeEvent(event))
+    },
+    beat: () => {},
+    end(error) {
+      if (isOver) return
+      isOver = true
+      if (error === undefined) call.end()
+      else fail(error)
+    },
+  })
+  const abandon = () => {
+    isOver = true
+    leave()
+  }
+  if (call.cancelled) abandon()
+  else call.once('cancelled', abandon)
 }

@@ -1,10 +1,10 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire'
-import type { ServiceError } from '@grpc/grpc-js'
+import type { ServerInterceptingCall, ServiceError } from '@grpc/grpc-js'
 import { Metadata, status } from '@grpc/grpc-js'
 import type { ChannelContext } from '@postern/core'
-import { faultHeaders, openFault } from '../endpoint/answer-fault.ts'
+import { faultHeaders, openFault } from '../endpoint/answers.ts'
 import type { A2aFault } from '../format/errors.ts'
-import { errorDomain, wholeSeconds } from '../format/errors.ts'
+import { A2aRejection, errorDomain, wholeSeconds } from '../format/errors.ts'
 
 /** A field of a protobuf message: text or another message. */
 type Field = readonly [number: number, value: string | Uint8Array]
@@ -68,4 +68,49 @@ function writeFields(fields: readonly Field[]): Uint8Array {
     else writer.bytes(value)
   }
   return writer.finish()
+}
+
+type PartialStatusObject = Parameters<ServerInterceptingCall['sendStatus']>[0]
+type InnerCall = Pick<ServerInterceptingCall, 'sendStatus'>
+
+/** Texts of grpc-js for calls with wrong bytes or headers. It reports them as INTERNAL or as an unknown method. */
+const told: readonly (readonly [details: RegExp, problem: string])[] = [
+  [/^Invalid grpc-timeout /, 'its time-out is not valid'],
+  [/^Failed to decompress /, 'its message is not compressed as it says'],
+  [/^Received no request message /, 'it has no message'],
+  [/^Received a second request message /, 'it has more than one message'],
+]
+
+/** The refusal of a malformed call; undefined for every other status. */
+function findRefusal({ code, details }: PartialStatusObject): A2aRejection | undefined {
+  if (code !== status.INTERNAL && code !== status.UNIMPLEMENTED) return undefined
+  const [, problem] = told.find(([pattern]) => pattern.test(details ?? '')) ?? []
+  return problem === undefined ? undefined : new A2aRejection('invalidRequest', `Cannot read request: ${problem}`)
+}
+
+/**
+ * Ends a malformed call with the status of `refuse`. grpc-js ends such a call after all interceptors, so this must be set on the call
+ * itself.
+ */
+export function refuseMalformed(call: InnerCall, refuse: (refusal: A2aRejection) => PartialStatusObject): void {
+  const sendStatus = call.sendStatus.bind(call)
+  call.sendStatus = given => {
+    const refusal = findRefusal(given)
+    sendStatus(refusal ? refuse(refusal) : given)
+  }
+}
+
+/** The headers, as in the other bindings. */
+export function readMetadata(metadata: Metadata): Headers {
+  const headers = new Headers()
+  for (const name of Object.keys(metadata.getMap())) {
+    if (name.endsWith('-bin')) continue
+    for (const value of metadata.get(name)) headers.append(name, value.toString())
+  }
+  return headers
+}
+
+/** `address:port`, also of IPv6 without brackets. */
+export function readPeer(peer: string): string {
+  return /^(.+):\d+$/.exec(peer)?.[1] ?? peer
 }

@@ -1,5 +1,5 @@
 import { isJsonObject } from '@postern/core'
-import type { OperationName } from '../format/operation-names.ts'
+import type { OperationName } from '../format/wire.ts'
 
 type JsonObject = Readonly<Record<string, unknown>>
 

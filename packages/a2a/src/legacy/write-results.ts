@@ -1,8 +1,15 @@
 import type { Json } from '@postern/core'
 import { isJsonObject } from '@postern/core'
-import type { OperationName } from '../format/operation-names.ts'
-import { isWireStateAtRest } from '../format/states.ts'
-import type { WireArtifact, WireMessage, WirePart, WireStreamEvent, WireTask, WireTaskStatus } from '../format/wire.ts'
+import type {
+  OperationName,
+  WireArtifact,
+  WireMessage,
+  WirePart,
+  WireStreamEvent,
+  WireTask,
+  WireTaskStatus,
+} from '../format/wire.ts'
+import { isWireStateAtRest } from '../format/wire.ts'
 import { renderLegacyCard } from './card.ts'
 
 /** Converts results of 1.0 to 0.3. */

@@ -2,25 +2,17 @@ import type { ChannelContext } from '@postern/core'
 import type { Challenger } from '@postern/http/tokens'
 import type { Cards } from '../cards/signed-cards.ts'
 import type { A2aConfig } from '../config.ts'
-import type { Call } from '../endpoint/call.ts'
-import { A2aRejection } from '../format/errors.ts'
+import type { LargeAnswers } from '../endpoint/answers.ts'
+import type { Call, EndpointDeps } from '../endpoint/call.ts'
+import type { ShownTasks } from '../render.ts'
 import type { Feeds } from '../streams/feeds.ts'
-import type { TaskWaiter } from '../tasks/await-task.ts'
-import type { Cursors } from '../tasks/cursor.ts'
-import type { Expiry } from '../tasks/expire-tasks.ts'
-import type { ShownTasks } from '../tasks/requirements.ts'
+import type { Expiry, TaskWaiter } from '../tasks/lifetime.ts'
+import type { Cursors } from '../tasks/own-tasks.ts'
 
 /** One operation. Its result is ProtoJSON in every binding; a streaming operation returns an `EventStream`. @throws Rejection, Unavailable */
 export type A2aOperation = (call: Call) => Promise<object>
 
 export type Operations = ReadonlyMap<string, A2aOperation>
-
-/** @throws A2aRejection `methodNotFound` */
-export function findOperation(name: string, operations: Operations): A2aOperation {
-  const operation = operations.get(name)
-  if (!operation) throw new A2aRejection('methodNotFound', 'Cannot take request: there is no such method')
-  return operation
-}
 
 /** What operations need. */
 export interface A2aOperationDeps {
@@ -34,4 +26,10 @@ export interface A2aOperationDeps {
   readonly cards: Cards
   readonly challenger: Challenger
   readonly expiry: Pick<Expiry, 'note'>
+}
+
+/** What each binding needs. */
+export interface BindingDeps extends EndpointDeps {
+  readonly operations: Operations
+  readonly largeAnswers: LargeAnswers
 }

@@ -1,12 +1,9 @@
 import type { TaskKey, TaskWatch } from '@postern/core'
 import type { Call } from '../endpoint/call.ts'
 import { A2aRejection } from '../format/errors.ts'
-import type { OperationName } from '../format/operation-names.ts'
-import { makeTaskId } from '../format/task-id.ts'
-import type { WirePushConfig } from '../format/wire.ts'
-import { checkQuota, refuseMore, urlCheckOf } from '../push/limits.ts'
-import { showWatch, toWatch } from '../push/watch.ts'
-import { findOwnTask } from '../tasks/own-task.ts'
+import type { OperationName, WirePushConfig } from '../format/wire.ts'
+import { createWatch, refuseMore, showWatch } from '../push/watch.ts'
+import { findOwnTask } from '../tasks/own-tasks.ts'
 import { checkParams } from '../validate/params.ts'
 import type { A2aOperation, A2aOperationDeps } from './operation.ts'
 
@@ -22,8 +19,7 @@ export function createPushOperations({
   gateway,
   tasks,
 }: A2aOperationDeps): Readonly<Record<PushOperation, A2aOperation>> {
-  const { store, platform } = gateway
-  const checkUrl = urlCheckOf(platform)
+  const { store } = gateway
   const findTask = async (call: Call): Promise<TaskKey> => {
     const { owner, id } = await findOwnTask((call.params as ConfigKey).taskId, call, tasks)
     return { owner, id }
@@ -37,9 +33,8 @@ export function createPushOperations({
     async CreateTaskPushNotificationConfig(call) {
       checkParams('CreateTaskPushNotificationConfig', call.params)
       const key = await findTask(call)
-      const parts = { taskId: key.id, id: makeTaskId(platform), version: call.version, checkUrl, field: 'url' }
-      const watch = toWatch(call.params as WirePushConfig, parts)
-      checkQuota(await store.listWatches(key), watch, { task: 'taskId', url: 'url' })
+      const place = { key, version: call.version, fields: { task: 'taskId', url: 'url' } }
+      const watch = await createWatch(call.params as WirePushConfig, place, gateway)
       const outcome = await store.watchTask(key, watch)
       if (outcome === 'full') throw refuseMore('taskId')
       if (outcome === 'unknown') throw new A2aRejection('taskNotFound', 'Task not found')

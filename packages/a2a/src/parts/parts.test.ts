@@ -1,9 +1,7 @@
 import type { Part } from '@postern/core'
 import { expect, test } from 'vitest'
-import { readKnownBytes } from './known-bytes.ts'
-import { readParts } from './read-parts.ts'
-import { readToolEvent } from './tool-events.ts'
-import { writeParts } from './write-parts.ts'
+import { readKnownBytes } from '../render.ts'
+import { readParts, readToolEvent, writeParts } from './parts.ts'
 
 const digest = 'a'.repeat(64)
 

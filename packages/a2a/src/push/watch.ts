@@ -1,8 +1,10 @@
-import type { Json, TaskWatch } from '@postern/core'
-import { Undeliverable } from '@postern/core'
-import { A2aRejection } from '../format/errors.ts'
-import type { ProtocolVersion } from '../format/version.ts'
-import type { WirePushConfig } from '../format/wire.ts'
+import type { Json, Platform, Store, TaskKey, TaskWatch } from '@postern/core'
+import { maxWatches, Undeliverable } from '@postern/core'
+import { checkFetchUrl } from '@postern/http'
+import type { A2aRejection } from '../format/errors.ts'
+import { refuseField } from '../format/errors.ts'
+import type { ProtocolVersion, WirePushConfig } from '../format/wire.ts'
+import { makeTaskId } from '../format/wire.ts'
 
 /** The content of our push subscription. */
 export interface PushTarget {
@@ -14,28 +16,31 @@ export interface PushTarget {
   readonly version?: '0.3'
 }
 
-/** Checks an address without asking any DNS. @throws Undeliverable */
-export type CheckUrl = (url: string) => URL
-
-interface WatchDeps {
-  readonly taskId: string
-  /** The id for a client that names none. */
-  readonly id: string
-  /** The client's token. */
+interface WatchPlace {
+  readonly key: TaskKey
+  /** That the client speaks. */
   readonly version: ProtocolVersion
-  readonly checkUrl: CheckUrl
-  /** The name of the member in the request. */
-  readonly field: string
+  /** The names of the task and the address in the request. */
+  readonly fields: { readonly task: string; readonly url: string }
+}
+
+type WatchDeps = {
+  readonly store: Pick<Store, 'listWatches'>
+  readonly platform: Pick<Platform, 'checkUrl' | 'now' | 'randomBytes'>
 }
 
 /**
  * Converts a checked configuration to a subscription. The operator sees only the receiver's origin, because the rest may be a secret.
- * @throws A2aRejection `invalidParams` for a forbidden address
+ * @throws A2aRejection `invalidParams` for a forbidden address, and when the task's other subscriptions leave no capacity
  */
-export function toWatch(config: WirePushConfig, { taskId, id, version, checkUrl, field }: WatchDeps): TaskWatch {
+export async function createWatch(
+  config: WirePushConfig,
+  { key, version, fields }: WatchPlace,
+  { store, platform }: WatchDeps,
+): Promise<TaskWatch> {
   const { url, token, authentication } = config
-  const { origin, href } = checkPushUrl(url, checkUrl, field)
-  const named = config.id || id
+  const { origin, href } = checkPushUrl(url, platform, fields.url)
+  const id = config.id || makeTaskId(platform)
   const target: PushTarget = {
     url: href,
     ...(token && { token }),
@@ -43,21 +48,42 @@ export function toWatch(config: WirePushConfig, { taskId, id, version, checkUrl,
     ...(authentication?.credentials && { credentials: authentication.credentials }),
     ...(version === '0.3' && { version }),
   }
-  return { id: named, to: `${origin}/#${taskId}/${encodeURIComponent(named)}`, target: target as unknown as Json }
+  const to = `${origin}/#${key.id}/${encodeURIComponent(id)}`
+  const watch = { id, to, target: target as unknown as Json }
+  checkQuota(await store.listWatches(key), watch, fields)
+  return watch
 }
 
-function checkPushUrl(url: string, checkUrl: CheckUrl, field: string): URL {
+/** The checks of an address that need no DNS. Networks that the operator opened are open here, too. */
+function checkPushUrl(url: string, { checkUrl = checkFetchUrl }: WatchDeps['platform'], field: string): URL {
   try {
     return checkUrl(url)
   } catch (cause) {
     if (!(cause instanceof Undeliverable)) throw cause
-    const description = 'is not an address notifications are sent to'
-    const violations = [{ field, description }]
-    throw new A2aRejection('invalidParams', `Cannot set push notification config: ${field} ${description}`, {
-      violations,
-      cause,
-    })
+    throw refusePush(field, 'is not an address notifications are sent to', { cause })
   }
+}
+
+/** Configurations of one task at one origin. The receiver need not have asked for notifications, and each one goes to all of them. */
+const mostAtOrigin = 3
+
+function checkQuota(watches: readonly TaskWatch[], watch: TaskWatch, fields: WatchPlace['fields']): void {
+  const others = watches.filter(({ id }) => id !== watch.id)
+  if (others.length >= maxWatches) throw refuseMore(fields.task)
+  const originOf = ({ to }: TaskWatch) => new URL(to).origin
+  if (others.filter(other => originOf(other) === originOf(watch)).length < mostAtOrigin) return
+  throw refusePush(
+    fields.url,
+    `is at an origin that has ${mostAtOrigin} push notification configs of this task already`,
+  )
+}
+
+export function refuseMore(field: string): A2aRejection {
+  return refusePush(field, `has ${maxWatches} push notification configs already`)
+}
+
+function refusePush(field: string, description: string, options?: ErrorOptions): A2aRejection {
+  return refuseField('Cannot set push notification config', field, description, options)
 }
 
 /** The form for its owner: enough to tell subscriptions apart, without credentials. */

@@ -1,10 +1,9 @@
 import type { Platform, TaskKey } from '@postern/core'
-import { randomHex, Unavailable } from '@postern/core'
-import { isLookDue } from '../tasks/await-task.ts'
-import { EventStream } from './event-stream.ts'
+import { Rejection, randomHex, Unavailable } from '@postern/core'
+import { createOpenCount } from '@postern/limits'
+import { isLookDue } from '../tasks/lifetime.ts'
 import type { FeedDeps, FeedListener } from './feed-state.ts'
-import type { StreamCounts } from './stream-counts.ts'
-import { createStreamCounts } from './stream-counts.ts'
+import { EventStream } from './sse.ts'
 import type { TaskFeed } from './task-feed.ts'
 import { createTaskFeed } from './task-feed.ts'
 
@@ -26,8 +25,6 @@ export interface Feeds {
   track(key: TaskKey, message: number): void
   /** Whether the events after this one are still known. */
   knows(key: TaskKey, eventId: string): boolean
-  /** The number of open streams. */
-  count(): number
   /** Ends every stream permanently. */
   close(): void
 }
@@ -61,7 +58,6 @@ type FeedsDeps = FeedDeps & { readonly platform: Pick<Platform, 'randomBytes'> }
 interface FeedsState {
   readonly deps: FeedsDeps
   readonly feeds: Map<string, OpenFeed>
-  readonly counts: StreamCounts
   readonly closing: AbortSignal
   readonly idleMs: number
   lingering: number
@@ -71,20 +67,22 @@ interface FeedsState {
 export function createFeeds(deps: FeedsDeps, { perCaller, idleMs }: FeedLimits): Feeds {
   const closing = new AbortController()
   const feeds = new Map<string, OpenFeed>()
-  const counts = createStreamCounts(perCaller)
-  const all: FeedsState = { deps, feeds, counts, closing: closing.signal, idleMs, lingering: 0, isTicking: false }
+  const enterStream = createOpenCount(
+    perCaller,
+    () => new Rejection('rate_limited', 'Cannot open stream: the caller has too many open', { retryAfter: 10 }),
+  )
+  const all: FeedsState = { deps, feeds, closing: closing.signal, idleMs, lingering: 0, isTicking: false }
   return {
     open(request) {
       if (closing.signal.aborted)
         throw new Unavailable('Cannot open stream: the gateway is shutting down', { retryAfter: 5 })
-      const release = counts.enter(request.listenerKey)
+      const release = enterStream(request.listenerKey)
       // The feed listens from now on, because the listener joins a moment later.
       enter(request, all)
       return new EventStream(sink => startStream({ ...request, sink }, release, all))
     },
     track: (key, message) => feeds.get(nameOf(key))?.feed.track(message),
     knows: (key, eventId) => feeds.get(nameOf(key))?.feed.knows(eventId) ?? false,
-    count: counts.total,
     close() {
       closing.abort()
       for (const open of feeds.values()) dispose(open, all)

@@ -1,6 +1,5 @@
 import { toSseJson } from '@postern/http'
 import type { WireStreamEvent } from '../format/wire.ts'
-import type { EventStream, Sink } from './event-stream.ts'
 
 /** Writes an event into the `data` of a server-sent event. */
 export interface SseFormat {
@@ -32,9 +31,9 @@ export function createEventWriter(toDocument: (event: WireStreamEvent) => object
 export const writePlainEvent = createEventWriter(event => event)
 
 /** Bytes that may wait for a slow client. Beyond that the stream ends. */
-const maxWaiting = 1024 * 1024
+export const maxWaiting = 1024 * 1024
 /** This many events may wait whatever their size, because an answer comes twice: as an artifact and in the status after it. */
-const fewEvents = 2
+export const fewEvents = 2
 
 /** Larger events are sent in pieces that share their bytes, smaller ones at once. */
 const copiedBytes = 16 * 1024
@@ -144,4 +143,24 @@ function drop(open: SseState): void {
 
 function sizeOf(pieces: readonly Uint8Array[]): number {
   return pieces.reduce((sum, { length }) => sum + length, 0)
+}
+
+/** Receives the events of a task in order. */
+export interface Sink {
+  /** `id` names the position after this event, for a caller that comes back. */
+  send(event: WireStreamEvent, id: string): void
+  /** A heartbeat. */
+  beat(): void
+  /** Ends the stream. An error is a reason outside of the task. */
+  end(error?: unknown): void
+}
+
+/** The result of a streaming operation, the same in every binding. */
+export class EventStream {
+  /** Starts the stream, and returns what ends it. */
+  readonly start: (sink: Sink) => () => void
+
+  constructor(start: (sink: Sink) => () => void) {
+    this.start = start
+  }
 }

@@ -1,12 +1,8 @@
-import type { TaskKey } from '@postern/core'
+import type { Platform, TaskKey } from '@postern/core'
 import { isTurnNews, readAbortKind } from '@postern/core'
-import type { FeedDeps, FeedListener, FeedState } from './feed-state.ts'
-import { checkIdle } from './feed-state.ts'
-import type { ChunkNotice } from './live-answer.ts'
-import { sendNotice } from './live-updates.ts'
-import { createRing } from './ring.ts'
-import { createStepQueue } from './step-queue.ts'
-import { admitListener, sendChanges } from './task-updates.ts'
+import type { ChunkNotice, FeedDeps, FeedListener, FeedState, FeedStep } from './feed-state.ts'
+import { checkIdle, createRing } from './feed-state.ts'
+import { admitListener, sendChanges, sendNotice } from './task-updates.ts'
 
 /** Sends the events of one task to all listeners in one order. */
 export interface TaskFeed {
@@ -105,4 +101,34 @@ function createMessageTracker(feed: FeedState) {
 
 function isChunk(notice: unknown): notice is ChunkNotice {
   return (notice as { readonly kind?: unknown } | undefined)?.kind === 'part'
+}
+
+/** Runs steps one after the other. After a failed step the next ones run all the same: a later look finds what it left out. */
+function createStepQueue({ log }: Pick<Platform, 'log'>) {
+  const steps: FeedStep[] = []
+  let isRunning = false
+  let isClosed = false
+
+  async function run(): Promise<void> {
+    isRunning = true
+    for (let step = steps.shift(); step && !isClosed; step = steps.shift()) {
+      try {
+        await step()
+      } catch (error) {
+        log.warn({ err: error, via: 'a2a' }, 'a stream could not be continued')
+      }
+    }
+    isRunning = false
+  }
+
+  return {
+    add(step: FeedStep): void {
+      steps.push(step)
+      if (!isRunning) void run()
+    },
+    /** Drops the steps that have not begun. */
+    close(): void {
+      isClosed = true
+    },
+  }
 }

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createApiKeyCheck } from '../../src/auth/api-keys.ts'
-import { createOwnTokens } from '../../src/client/own-token.ts'
+import { createOwnTokens } from '../../src/client/peer-credentials.ts'
 import { a2aConfigSchema } from '../../src/index.ts'
-import { createOwnKeyRing } from '../../src/keys/ring.ts'
+import { createOwnKeyRing } from '../../src/keys/own-keys.ts'
+import { createApiKeyCheck } from '../../src/verify.ts'
 import type { A2aPostOptions, A2aTestGateway } from '../setup/gateway.ts'
 import { openA2aGateway } from '../setup/gateway.ts'
 

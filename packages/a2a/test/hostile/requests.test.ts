@@ -1,6 +1,6 @@
 import type { Agent, NormalizedMessage } from '@postern/core'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createRing } from '../../src/streams/ring.ts'
+import { createRing } from '../../src/streams/feed-state.ts'
 import type { A2aTestGateway, A2aTestGatewayOptions } from '../setup/gateway.ts'
 import { openA2aGateway } from '../setup/gateway.ts'
 import { openStream } from '../setup/sse.ts'

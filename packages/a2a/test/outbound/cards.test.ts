@@ -1,6 +1,6 @@
 import { Rejection, Undeliverable } from '@postern/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { dropDefaults } from '../../src/client/cards/readings.ts'
+import { dropDefaults } from '../../src/client/cards/verify.ts'
 import { makeIssuerKey } from '../setup/issuer.ts'
 import type { TestPeer } from '../setup/peer.ts'
 import { cardUrl, openAgentPeer } from '../setup/peer.ts'

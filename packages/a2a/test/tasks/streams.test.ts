@@ -1,6 +1,6 @@
 import type { Agent, AgentChunk, Store } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { replayExtension } from '../../src/endpoint/extensions.ts'
+import { replayExtension } from '../../src/endpoint/call.ts'
 import type { A2aTestGateway, A2aTestGatewayOptions } from '../setup/gateway.ts'
 import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
 import type { OpenEventStream, StreamOptions, TestEvent } from '../setup/sse.ts'
@@ -40,6 +40,12 @@ const scripts: Readonly<Record<string, (name: string, signal: AbortSignal) => As
   async *slow(name) {
     yield say('first')
     await semaphore(`${name}-1`).promise
+  },
+  async *later(name) {
+    await semaphore(`${name}-1`).promise
+    yield say('one ')
+    await semaphore(`${name}-2`).promise
+    yield say('two')
   },
   async *ask() {
     yield { status: 'input_required', parts: [say('which one?')] }
@@ -336,6 +342,17 @@ describe('SubscribeToTask', () => {
     await gateway.say('hello', { taskId: id })
     const events = await stream.rest()
     expect(told(events)).toEqual(['artifact "heard: hello" last', 'status COMPLETED'])
+  })
+
+  test('a subscription hears a follow-up while the agent writes the answer', async () => {
+    const { id } = (await gateway.say('ask')).body.result.task
+    const stream = await subscribe(id)
+    expect(await take(stream, 1)).toEqual(['task INPUT_REQUIRED'])
+    await gateway.say('later follow-up', { taskId: id }, { configuration: { returnImmediately: true } })
+    semaphore('follow-up-1').resolve()
+    expect(await take(stream, 1)).toEqual(['artifact "one "'])
+    semaphore('follow-up-2').resolve()
+    expect(told(await stream.rest())).toEqual(['artifact "two" append last', 'status COMPLETED'])
   })
 
   test('A2A-S07 goes on from the store, not from memory: a lost notice does no harm', async () => {

@@ -1,9 +1,111 @@
 import { isJsonObject } from '@postern/core'
-import type { Binding } from './agent-interface.ts'
-import type { ClientOperation, WireBinding, WireRequest } from './binding.ts'
-import { legacyBinding } from './legacy-binding.ts'
-import { refuseAgent } from './refusals.ts'
-import { readRpcResult, refuseErrorCode } from './rpc-result.ts'
+import type { WireMessage } from '../../format/wire.ts'
+import { readLegacyMessage, readLegacyPart } from '../../legacy/read-params.ts'
+import { writeLegacyMessage } from '../../legacy/write-results.ts'
+import { ErrorAnswer, refuseAgent, refuseAnswer } from './fetch-document.ts'
+
+export type Binding = 'JSONRPC' | 'HTTP+JSON' | 'JSONRPC 0.3'
+
+/** The members of a card that a call needs. Other text of the card is a stranger's and is not used. */
+export interface AgentInterface {
+  readonly url: string
+  readonly binding: Binding
+  /** Echoed in every request. It says nothing about us (A2A §8.3). */
+  readonly tenant: string | undefined
+  readonly canStream: boolean
+  /** Whether callers must authenticate. */
+  readonly needsCredential: boolean
+}
+
+interface WireRequest {
+  readonly method: 'GET' | 'POST'
+  readonly url: string
+  readonly body: string | undefined
+}
+
+/** One binding to an agent (A2A §9, §11). */
+interface WireBinding {
+  /** `A2A-Version` of its requests. */
+  readonly version: string
+  describe(operation: ClientOperation, params: Readonly<Record<string, unknown>>, to: AgentInterface): WireRequest
+  /** The result of an answer or of one event of a stream. @throws Undeliverable when it is an error or invalid */
+  readResult(document: Readonly<Record<string, unknown>>, operation: ClientOperation): unknown
+}
+
+export type ClientOperation = 'SendMessage' | 'SendStreamingMessage' | 'GetTask' | 'CancelTask'
+
+type Member = Readonly<Record<string, unknown>>
+
+const methods: Readonly<Record<ClientOperation, string>> = {
+  SendMessage: 'message/send',
+  SendStreamingMessage: 'message/stream',
+  GetTask: 'tasks/get',
+  CancelTask: 'tasks/cancel',
+}
+
+/** A2A 0.3 over JSON-RPC, which many agents still speak. Its interface is that of 1.0. */
+const legacyBinding: WireBinding = {
+  version: '0.3',
+  describe: (operation, params, { url }) => ({
+    method: 'POST',
+    url,
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: methods[operation], params: writeParams(params) }),
+  }),
+  readResult(document, operation) {
+    const event = readLegacyEvent(readRpcResult(document))
+    return operation === 'GetTask' ? event.task : event
+  },
+}
+
+function writeParams({ message, ...rest }: Member): object {
+  if (message === undefined) return rest
+  return { ...rest, message: writeLegacyMessage(message as WireMessage), configuration: { blocking: true } }
+}
+
+const readers: Readonly<Record<string, (value: Member) => Member>> = {
+  message: value => ({ message: readLegacyMessage(value) }),
+  task: ({ status, artifacts, ...task }) => ({
+    task: {
+      ...task,
+      status: readStatus(status),
+      ...(Array.isArray(artifacts) && { artifacts: artifacts.map(readArtifact) }),
+    },
+  }),
+  'status-update': ({ status, ...update }) => ({ statusUpdate: { ...update, status: readStatus(status) } }),
+  'artifact-update': ({ artifact, ...update }) => ({ artifactUpdate: { ...update, artifact: readArtifact(artifact) } }),
+}
+
+/** Leaves unknown names empty, so that the validator of 1.0 refuses them. */
+function readLegacyEvent(result: unknown): Member {
+  if (!isJsonObject(result) || typeof result.kind !== 'string') return {}
+  return Object.hasOwn(readers, result.kind) ? (readers[result.kind]?.(result) ?? {}) : {}
+}
+
+/** `input-required` → `TASK_STATE_INPUT_REQUIRED`. */
+function readStatus(status: unknown): unknown {
+  if (!isJsonObject(status)) return status
+  const { state, message, ...rest } = status
+  const name = typeof state === 'string' ? `TASK_STATE_${state.toUpperCase().replaceAll('-', '_')}` : state
+  return { ...rest, state: name, ...(isJsonObject(message) && { message: readLegacyMessage(message) }) }
+}
+
+function readArtifact(artifact: unknown): unknown {
+  if (!isJsonObject(artifact) || !Array.isArray(artifact.parts)) return artifact
+  return { ...artifact, parts: artifact.parts.map(readLegacyPart) }
+}
+
+/** The result of the one call in a request (JSON-RPC 2.0 §5). @throws Undeliverable when it is an error or missing */
+function readRpcResult({ jsonrpc, id, result, error }: Readonly<Record<string, unknown>>): unknown {
+  if (jsonrpc !== '2.0') throw refuseAnswer('it is not JSON-RPC')
+  if (isJsonObject(error)) throw refuseErrorCode(error.code)
+  if (id !== 1 || result === undefined) throw refuseAnswer('it answers something else')
+  return result
+}
+
+/** Only the code. Other text of a stranger's error is not used. */
+function refuseErrorCode(code: unknown): ErrorAnswer {
+  return new ErrorAnswer(code, `error ${Number.isSafeInteger(code) ? code : 'without code'}`)
+}
 
 export const wireBindings: Readonly<Record<Binding, WireBinding>> = {
   'JSONRPC 0.3': legacyBinding,

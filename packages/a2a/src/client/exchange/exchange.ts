@@ -1,12 +1,9 @@
 import type { FetchRequest, Platform } from '@postern/core'
-import { Unavailable, Undeliverable } from '@postern/core'
-import { parseMediaType, parseRetryAfter } from '@postern/http'
-import type { AgentInterface } from './agent-interface.ts'
-import type { ClientOperation } from './binding.ts'
+import { Undeliverable } from '@postern/core'
+import { parseMediaType } from '@postern/http'
+import type { AgentInterface, ClientOperation } from './bindings.ts'
 import { wireBindings } from './bindings.ts'
-import { readPeerObject } from './fetch-document.ts'
-import { ErrorAnswer, refuseAgent, refuseAnswer } from './refusals.ts'
-import { readSseEvents } from './sse-events.ts'
+import { checkAvailable, ErrorAnswer, readPeerObject, refuseAgent, refuseAnswer } from './fetch-document.ts'
 
 /** Returns the headers that authenticate the call; none if the card asks for none. */
 export type CredentialSource = () => Promise<Readonly<Record<string, string>>>
@@ -78,20 +75,11 @@ async function describeRequest(
   return { url, request }
 }
 
-interface StatusAnswer {
-  readonly status: number
-  readonly headers: Headers
-}
-
 /** Does not follow challenges: only our configuration decides which token goes where (RFC 8707 §3). */
-function checkStatus({ status, headers }: StatusAnswer, now: number): void {
+function checkStatus(answer: Parameters<typeof checkAvailable>[0], now: number): void {
+  const { status } = answer
   if (status === 200) return
-  if (status === 429 || status >= 500) {
-    const retryAfter = parseRetryAfter(headers.get('retry-after'), now)
-    throw new Unavailable(`Cannot call agent: it answered with ${status}`, {
-      ...(retryAfter !== undefined && { retryAfter }),
-    })
-  }
+  checkAvailable(answer, 'it answered', now)
   if (status === 401 || status === 403) throw new CallerRefused(`Cannot call agent: it does not let us in (${status})`)
   throw status >= 300 && status < 400 ? refuseAnswer('it leads elsewhere') : new ErrorAnswer(status, String(status))
 }
@@ -103,4 +91,65 @@ async function readWhole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const pieces: Uint8Array[] = []
   for await (const piece of body) pieces.push(piece)
   return Buffer.concat(pieces)
+}
+
+const maxEvent = 4 * 1024 * 1024
+
+/**
+ * The data of each event of an event stream (WHATWG HTML §9.2.6), without comments and other fields. @throws Undeliverable when one event
+ * is too large or the stream is not UTF-8
+ */
+async function* readSseEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
+  let data: string[] = []
+  let size = 0
+  for await (const line of readLines(body)) {
+    if (line === '') {
+      if (data.length > 0) yield data.join('\n')
+      data = []
+      size = 0
+      continue
+    }
+    const value = readData(line)
+    if (value === undefined) continue
+    size += value.length
+    if (size > maxEvent) throw refuseAnswer('an event is too large')
+    data.push(value)
+  }
+}
+
+function readData(line: string): string | undefined {
+  if (line === 'data') return ''
+  return line.startsWith('data:') ? line.slice(line.startsWith('data: ') ? 6 : 5) : undefined
+}
+
+/** Lines end with CR LF, LF or CR; a CR at the end of a piece may be half of a CR LF. */
+async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let rest: string[] = []
+  let held = 0
+  let endedByCr = false
+  for await (const bytes of body) {
+    let text = decode(decoder, bytes)
+    if (text === '') continue
+    if (endedByCr && text.startsWith('\n')) text = text.slice(1)
+    endedByCr = text.endsWith('\r')
+    const [first = '', ...lines] = text.split(/\r\n|\n|\r/)
+    rest.push(first)
+    held += first.length
+    if (held > maxEvent) throw refuseAnswer('an event is too large')
+    if (lines.length === 0) continue
+    yield rest.join('')
+    const last = lines.pop() ?? ''
+    yield* lines
+    rest = [last]
+    held = last.length
+  }
+}
+
+function decode(decoder: TextDecoder, bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes, { stream: true })
+  } catch (cause) {
+    throw refuseAnswer('it is not UTF-8', cause)
+  }
 }

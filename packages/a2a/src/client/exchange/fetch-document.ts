@@ -1,7 +1,6 @@
 import type { FetchRequest, Platform } from '@postern/core'
-import { isJsonObject, Unavailable } from '@postern/core'
+import { isJsonObject, Unavailable, Undeliverable } from '@postern/core'
 import { parseBoundedJson, parseRetryAfter } from '@postern/http'
-import { refuseAgent } from './refusals.ts'
 
 interface DocumentRequest {
   readonly what: string
@@ -24,14 +23,23 @@ export async function fetchDocument(
   const headers = { accept, 'a2a-version': '1.0' }
   const answer = await fetch(url, { ...bounds, redirects, headers, ...(signal && { signal }) })
   const { status, body } = answer
-  if (status === 429 || status >= 500) {
-    const retryAfter = parseRetryAfter(answer.headers.get('retry-after'), now())
-    throw new Unavailable(`Cannot call agent: ${what} was answered with ${status}`, {
-      ...(retryAfter !== undefined && { retryAfter }),
-    })
-  }
+  checkAvailable(answer, `${what} was answered`, now())
   if (status !== 200) throw refuseAgent(`${what} was answered with ${status}`)
   return readPeerObject(body, what)
+}
+
+interface StatusAnswer {
+  readonly status: number
+  readonly headers: Headers
+}
+
+/** @throws Unavailable for an answer that may be another one later */
+export function checkAvailable({ status, headers }: StatusAnswer, told: string, now: number): void {
+  if (status !== 429 && status < 500) return
+  const retryAfter = parseRetryAfter(headers.get('retry-after'), now)
+  throw new Unavailable(`Cannot call agent: ${told} with ${status}`, {
+    ...(retryAfter !== undefined && { retryAfter }),
+  })
 }
 
 /** @throws Undeliverable */
@@ -46,5 +54,55 @@ function readJson(bytes: Uint8Array, what: string): unknown {
     return parseBoundedJson(bytes, { maxDepth, what })
   } catch (cause) {
     throw refuseAgent(`${what} is not JSON as it should be`, cause)
+  }
+}
+
+/** Why the gateway does not call an agent: its card or its answer is invalid. */
+export function refuseAgent(problem: string, cause?: unknown): Undeliverable {
+  return new Undeliverable(`Cannot call agent: ${problem}`, { cause })
+}
+
+/** The answer breaks the protocol: A2A's InvalidAgentResponse (-32006). */
+export function refuseAnswer(problem: string, cause?: unknown): Undeliverable {
+  return refuseAgent(`its answer is not valid (${problem})`, cause)
+}
+
+/** The agent answered with an error, so it did not accept the call. `code` is that of JSON-RPC or the HTTP status. */
+export class ErrorAnswer extends Undeliverable {
+  readonly code: unknown
+
+  constructor(code: unknown, told: string) {
+    super(`Cannot call agent: it answered with ${told}`)
+    this.code = code
+  }
+}
+
+interface CallDeadline {
+  /** Aborts when the time is over, or with the caller's reason. */
+  readonly signal: AbortSignal
+  /** Releases the timer and the caller's signal. */
+  clear(): void
+}
+
+/** One deadline for a whole call. `AbortSignal.timeout` would keep the call in memory until then, even after it ends. */
+export function openCallDeadline(
+  ms: number,
+  caller: AbortSignal | undefined,
+  { sleep }: Pick<Platform, 'sleep'>,
+): CallDeadline {
+  const controller = new AbortController()
+  const done = new AbortController()
+  const give = () => controller.abort(caller?.reason)
+  if (caller?.aborted) give()
+  else caller?.addEventListener('abort', give, { once: true })
+  void sleep(ms, done.signal).then(() => {
+    if (!done.signal.aborted) controller.abort(new Unavailable('Cannot call agent: it did not answer in time'))
+  })
+  return {
+    signal: controller.signal,
+    clear() {
+      done.abort()
+      caller?.removeEventListener('abort', give)
+    },
   }
 }

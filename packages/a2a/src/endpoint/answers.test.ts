@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { createLargeAnswers } from './answers.ts'
+
+const bounds = { largeFrom: 100, perCaller: 1_000_000, all: 1_500_000 }
+const large = 'ä'.repeat(300_000)
+const refusal = 'Cannot answer: earlier answers have not been taken yet'
+
+const read = async (body: string | ReadableStream<Uint8Array>) => new Response(body).text()
+
+test('createLargeAnswers() passes small answers on as they are, and large ones whole', async () => {
+  const answers = createLargeAnswers(bounds)
+  expect(answers.open('small', 'a')).toEqual({ body: 'small', headers: {} })
+  const { body, headers } = answers.open(large, 'a')
+  expect(headers).toEqual({ 'content-length': '600000' })
+  expect(await read(body)).toBe(large)
+})
+
+test('createLargeAnswers() holds a bounded amount for one caller and for all, until the caller takes it or gives up', async () => {
+  const answers = createLargeAnswers(bounds)
+  const first = answers.open(large, 'a')
+  expect(() => answers.open(large, 'a')).toThrow(refusal)
+  const second = answers.open(large, 'b')
+  expect(() => answers.open(large, 'b')).toThrow(refusal)
+  await read(first.body)
+  const third = answers.open(large, 'a')
+  await (third.body as ReadableStream).cancel()
+  await (second.body as ReadableStream).cancel()
+  expect(await read(answers.open(large, 'a').body)).toBe(large)
+  expect(await read(answers.open(large, 'b').body)).toBe(large)
+})
+
+test('createLargeAnswers() gives a first answer however large it is', async () => {
+  const answers = createLargeAnswers({ largeFrom: 100, perCaller: 10, all: 10 })
+  const { body } = answers.open(large, 'a')
+  expect(() => answers.open(large, 'a')).toThrow(refusal)
+  expect(() => answers.open(large, 'b')).toThrow(refusal)
+  expect(await read(body)).toBe(large)
+  expect(await read(answers.open(large, 'b').body)).toBe(large)
+})
+
+test('hold() counts bytes that leave in another way, and gives them back once', () => {
+  const answers = createLargeAnswers(bounds)
+  const end = answers.hold(600_000, 'a')
+  expect(() => answers.hold(600_000, 'a')).toThrow(refusal)
+  end()
+  end()
+  answers.hold(600_000, 'a')
+  expect(() => answers.hold(600_000, 'a')).toThrow(refusal)
+  answers.hold(99, 'a')
+})

@@ -1,0 +1,107 @@
+import type { ChannelContext } from '@postern/core'
+import { createByteBudget } from '@postern/limits'
+import type { Context } from 'hono'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import type { A2aFault } from '../format/errors.ts'
+import { toErrorDetails, toFault, wholeSeconds } from '../format/errors.ts'
+
+type Headers = Readonly<Record<string, string>>
+
+export const jsonHeaders: Headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+
+/** Formats an error for a binding, and logs what an operator should know. */
+export function openFault(error: unknown, { platform }: ChannelContext): A2aFault {
+  const fault = toFault(error)
+  if (fault.row.http === 500) platform.log.error({ err: error, via: 'a2a' }, 'request failed')
+  if (fault.row.http === 503) platform.log.warn({ err: error, via: 'a2a' }, 'request answered as unavailable')
+  return fault
+}
+
+export function faultHeaders({ row: { http }, headers, retryAfter }: A2aFault): Headers {
+  return {
+    ...headers,
+    ...(retryAfter !== undefined && { 'retry-after': String(wholeSeconds(retryAfter)) }),
+    // The rest of the body is not worth reading.
+    ...(http === 413 && { connection: 'close' }),
+  }
+}
+
+/** google.rpc.Status in JSON, the error format of the HTTP+JSON binding (A2A §11.6). */
+export function answerStatus(c: Context, error: unknown, gateway: ChannelContext, extra: Headers = {}): Response {
+  const fault = openFault(error, gateway)
+  const { http, grpc } = fault.row
+  const status = { code: http, status: grpc, message: fault.message, details: toErrorDetails(fault) }
+  const headers = { ...jsonHeaders, ...faultHeaders(fault), ...extra }
+  return c.body(JSON.stringify({ error: status }), http as ContentfulStatusCode, headers)
+}
+
+/** Counts the bytes of large answers until the client has read them, which it may delay. There is one budget for each caller and one for all. */
+export interface LargeAnswers {
+  /** The body of an answer. A small answer stays as it is. @throws Rejection `rate_limited` when the budget is used up */
+  open(text: string, owner: string): { readonly body: string | ReadableStream<Uint8Array>; readonly headers: Lengths }
+  /**
+   * Counts bytes as held, and returns what releases them; calling it twice is safe. @throws Rejection `rate_limited` when the budget is
+   * used up
+   */
+  hold(bytes: number, owner: string): () => void
+}
+
+type Lengths = Readonly<Record<string, string>>
+
+interface AnswerBounds {
+  /** Shorter answers, in characters, are not counted. */
+  readonly largeFrom: number
+  /** Bytes held for one caller. */
+  readonly perCaller: number
+  /** Bytes held in all. */
+  readonly all: number
+}
+
+const mib = 1024 * 1024
+const usualBounds: AnswerBounds = { largeFrom: 512 * 1024, perCaller: 64 * mib, all: 128 * mib }
+const pieceBytes = 256 * 1024
+const noHeaders: Lengths = {}
+const refusal = 'Cannot answer: earlier answers have not been taken yet'
+
+/** The first answer is always allowed, whatever its size; otherwise the caller could never get it. */
+export function createLargeAnswers({ largeFrom, perCaller, all }: AnswerBounds = usualBounds): LargeAnswers {
+  const budget = createByteBudget({ total: all, perOwner: perCaller, refusal })
+
+  function hold(bytes: number, owner: string): () => void {
+    if (bytes < largeFrom) return () => {}
+    const held = budget.hold(owner)
+    try {
+      held.add(bytes)
+    } catch (error) {
+      held.release()
+      throw error
+    }
+    return held.release
+  }
+
+  return {
+    hold,
+    open(text, owner) {
+      if (text.length < largeFrom) return { body: text, headers: noHeaders }
+      const bytes = Buffer.from(text)
+      const body = pour(bytes, hold(bytes.length, owner))
+      return { body, headers: { 'content-length': String(bytes.length) } }
+    },
+  }
+}
+
+/** Sends the bytes piece by piece. Calls `finish` when all are read or the reader leaves. */
+function pour(bytes: Uint8Array, finish: () => void): ReadableStream<Uint8Array> {
+  let at = 0
+  const source: UnderlyingDefaultSource<Uint8Array> = {
+    pull(controller) {
+      controller.enqueue(bytes.subarray(at, at + pieceBytes))
+      at += pieceBytes
+      if (at < bytes.length) return
+      finish()
+      controller.close()
+    },
+    cancel: finish,
+  }
+  return new ReadableStream(source, { highWaterMark: 0 })
+}

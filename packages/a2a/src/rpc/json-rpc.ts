@@ -1,0 +1,197 @@
+import type { ChannelContext, Json } from '@postern/core'
+import { createIntakeSteps, isJsonObject } from '@postern/core'
+import { peerAddress, sseHeaders, toSseJson } from '@postern/http'
+import { noteCaller } from '@postern/http/tokens'
+import type { Context } from 'hono'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import { faultHeaders, jsonHeaders, openFault } from '../endpoint/answers.ts'
+import type { Call, EndpointDeps, EnteredCall, IncomingCall } from '../endpoint/call.ts'
+import {
+  checkContentType,
+  claimCall,
+  extensionHeaders,
+  findAddressee,
+  listenerKeyOf,
+  listOfferedExtensions,
+  negotiateExtensions,
+  parseCallBody,
+  readCallBody,
+  readReplay,
+  recordCall,
+  recordFailure,
+} from '../endpoint/call.ts'
+import type { A2aFault } from '../format/errors.ts'
+import { A2aRejection, toErrorDetails } from '../format/errors.ts'
+import type { OperationName, ProtocolVersion } from '../format/wire.ts'
+import { isOperationName, negotiateVersion, refuseNewMethod } from '../format/wire.ts'
+import { readLegacyRequest, stripLegacyPush } from '../legacy/read-params.ts'
+import { writeLegacyEvent, writeLegacyResult } from '../legacy/write-results.ts'
+import type { BindingDeps } from '../operations/operation.ts'
+import { findOperation } from '../operations/operations.ts'
+import type { EventWriter, SseFormat } from '../streams/sse.ts'
+import { createEventWriter, EventStream, renderSse, writePlainEvent } from '../streams/sse.ts'
+import { readProtoNames } from '../validate/params.ts'
+
+/** The JSON-RPC binding (A2A §9) of one agent. */
+export function createRpcAnswer(deps: BindingDeps) {
+  return async (c: Context): Promise<Response> => {
+    const incoming: RpcCall = {
+      request: c.req.raw,
+      agent: c.req.param('agent'),
+      versionQuery: c.req.queries('A2A-Version')?.join(),
+      from: peerAddress(c.env),
+      steps: createIntakeSteps(deps.gateway.platform),
+      id: null,
+    }
+    let entered: EnteredCall | undefined
+    try {
+      entered = await enterRpc(incoming, deps)
+      const result = await findOperation(entered.name, deps.operations)(entered.call)
+      if (result instanceof EventStream) {
+        const format = formatFor(incoming.id, entered, deps.gateway)
+        return c.body(renderSse(result, format), 200, { ...headersFor(entered), ...sseHeaders })
+      }
+      const text = JSON.stringify({ jsonrpc: '2.0', id: incoming.id, result: inVersionOf(entered, result) })
+      const { body, headers } = deps.largeAnswers.open(text, listenerKeyOf(entered.call))
+      // By itself: `c.body` copies headers into an object of `Headers`, to be taken out of it again.
+      return new Response(body, { headers: { ...headersFor(entered), ...headers } })
+    } catch (error) {
+      const record = entered ? recordFailure : recordCall
+      record(error, { ...incoming, binding: 'JSONRPC' }, deps.gateway)
+      return answerRpcFault(c, incoming.id, error, deps.gateway)
+    }
+  }
+}
+
+const eventWriters: Readonly<Record<ProtocolVersion, EventWriter>> = {
+  '1.0': writePlainEvent,
+  '0.3': createEventWriter(writeLegacyEvent),
+}
+
+/** Each event is a complete JSON-RPC response (A2A §9.4.2). */
+function formatFor(id: RpcCall['id'], { call }: EnteredCall, gateway: ChannelContext): SseFormat {
+  return {
+    writeEvent: eventWriters[call.version],
+    frame: [`{"jsonrpc":"2.0","id":${toSseJson(id)},"result":`, '}'],
+    formatError: error => toSseJson(renderRpcError(id, openFault(error, gateway))),
+    withIds: call.canReplay,
+  }
+}
+
+function inVersionOf({ call, name }: EnteredCall, result: object): unknown {
+  return call.version === '0.3' ? writeLegacyResult(name as OperationName, result) : result
+}
+
+function headersFor({ extensions, call }: EnteredCall): Record<string, string> {
+  return extensions.length > 0
+    ? { ...jsonHeaders, [extensionHeaders[call.version]]: extensions.join(', ') }
+    : jsonHeaders
+}
+
+export function answerRpcFault(c: Context, id: RpcCall['id'], error: unknown, gateway: ChannelContext): Response {
+  const fault = openFault(error, gateway)
+  const { isTransport, http } = fault.row
+  const headers = { ...jsonHeaders, ...faultHeaders(fault) }
+  return c.body(JSON.stringify(renderRpcError(id, fault)), (isTransport ? http : 200) as ContentfulStatusCode, headers)
+}
+
+/** A call at the JSON-RPC binding. */
+interface RpcCall extends IncomingCall {
+  /** The id of the answer, as soon as it is known. */
+  id: RpcId
+}
+
+/**
+ * All checks before an operation, the cheap ones first: agent, content type, caller, size, JSON, envelope, version. The operator's list
+ * keeps what is refused here. @throws Rejection, Unavailable
+ */
+async function enterRpc(incoming: RpcCall, deps: EndpointDeps): Promise<EnteredCall> {
+  const { config, gateway, verifyCaller } = deps
+  const { request, from, steps } = incoming
+  const { headers } = request
+  claimCall(steps, request, incoming.agent)
+  const agent = findAddressee(incoming.agent, gateway)
+  checkContentType(headers.get('content-type'), 'mediaTypeNotSupported')
+  const since = steps.now()
+  const caller = await verifyCaller(request)
+  noteCaller(steps, since, caller)
+  steps.claim({ claimed_sender: caller.address, agent: agent.name })
+  const bytes = await readCallBody(request, deps)
+  const document = parseCallBody(bytes)
+  incoming.id = readRpcId(document)
+  const envelope = readRpcRequest(document)
+  const version = negotiateVersion({
+    header: headers.get('a2a-version'),
+    query: incoming.versionQuery,
+    offered: config.versions,
+  })
+  const asked =
+    version === '0.3'
+      ? readLegacyCall(envelope, document, bytes)
+      : { method: envelope.method, params: readProtoNames(envelope.params), document, bytes }
+  const extensions = negotiateExtensions(headers.get(extensionHeaders[version]), listOfferedExtensions(gateway))
+  const { method: name, ...rest } = asked
+  const call = {
+    caller,
+    agent,
+    from,
+    steps,
+    request,
+    version,
+    ...rest,
+    binding: 'JSONRPC' as const,
+    ...readReplay(headers, extensions),
+  }
+  return { name, extensions, call }
+}
+
+type ReadCall = RpcRequest & Pick<Call, 'document' | 'bytes'>
+
+/** @throws A2aRejection `methodNotFound`, `versionNotSupported` for a method of 1.0 */
+function readLegacyCall({ method, params }: RpcRequest, document: unknown, bytes: Uint8Array): ReadCall {
+  const legacy = readLegacyRequest(method, params)
+  if (!legacy) {
+    if (isOperationName(method)) throw refuseNewMethod()
+    return { method, params, document, bytes }
+  }
+  const kept = stripLegacyPush(document)
+  const keptBytes = kept === document ? bytes : Buffer.from(JSON.stringify(kept))
+  return { method: legacy.name, params: legacy.params, document: kept, bytes: keptBytes }
+}
+
+type RpcId = string | number | null
+
+/** A request object of JSON-RPC 2.0 §4; `params` is not checked yet. */
+interface RpcRequest {
+  readonly method: string
+  readonly params: unknown
+}
+
+const maxIdLength = 1024
+
+/** The id of the answer: `null` unless the request has a valid one (JSON-RPC 2.0 §5). */
+function readRpcId(document: unknown): RpcId {
+  const id = isJsonObject(document) ? document.id : undefined
+  if (typeof id === 'string') return id.length <= maxIdLength ? id : null
+  return typeof id === 'number' && Number.isFinite(id) ? id : null
+}
+
+/** Refuses notifications: every A2A operation has an answer, so a client that wants none is mistaken. @throws A2aRejection `invalidRequest` */
+export function readRpcRequest(document: unknown): RpcRequest {
+  if (Array.isArray(document)) throw invalidRequest('batches are not supported')
+  if (!isJsonObject(document)) throw invalidRequest('body must be an object')
+  if (document.jsonrpc !== '2.0') throw invalidRequest('jsonrpc must be "2.0"')
+  if (document.id === undefined) throw invalidRequest('id is missing; notifications are not supported')
+  if (readRpcId(document) === null) throw invalidRequest('id must be a short string or a number')
+  if (typeof document.method !== 'string') throw invalidRequest('method must be a string')
+  return { method: document.method, params: document.params ?? {} }
+}
+
+function invalidRequest(problem: string): A2aRejection {
+  return new A2aRejection('invalidRequest', `Cannot read request: ${problem}`)
+}
+
+function renderRpcError(id: RpcId, fault: A2aFault): Json {
+  const { row, message } = fault
+  return { jsonrpc: '2.0', id, error: { code: row.code, message, data: toErrorDetails(fault) as unknown as Json } }
+}
