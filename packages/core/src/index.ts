@@ -1,4 +1,4 @@
-export { pointToKept } from './actions/keep-files.ts'
+export { pointToKept } from './actions/plan-actions.ts'
 export type { PublisherDeps } from './actions/publisher.ts'
 export { createPublisher, performActions } from './actions/publisher.ts'
 export { createSyntheticMessage } from './actions/synthetic-message.ts'
@@ -14,28 +14,53 @@ export {
   Undeliverable,
 } from './format/errors.ts'
 export { decodeEntities, escapeHtml } from './format/html-characters.ts'
-export { canonicalizeJson, hashCanonicalJson } from './format/jcs.ts'
 export type { Json } from './format/json.ts'
-export { isJsonObject, parseIfJson, parseJsonText } from './format/parse-json-text.ts'
-export { withoutTurning, writeVisibleJson } from './format/visible-json.ts'
+export {
+  canonicalizeJson,
+  hashCanonicalJson,
+  isJsonObject,
+  parseIfJson,
+  parseJsonText,
+  withoutTurning,
+  writeVisibleJson,
+} from './format/json.ts'
 export { isHostLength, maxUrlLength, parseUrl } from './format/web-url.ts'
 export type { SlidingWindowOptions } from './history/history.ts'
-export { announceSpeaker, createSlidingWindowPolicy, quoteNames } from './history/history.ts'
-export { mergeMessages } from './history/merge-messages.ts'
-export { readResultParts } from './history/result-parts.ts'
+export {
+  announceSpeaker,
+  createSlidingWindowPolicy,
+  mergeMessages,
+  quoteNames,
+  readResultParts,
+} from './history/history.ts'
 export { lazy } from './loading/lazy.ts'
 export { loadOptional } from './loading/optional-library.ts'
-export { agentAccessShape, createSenderIdentity, hasSubjectPrefix } from './message/address/access.ts'
+export type { ProfileField } from './message/address/access.ts'
+export {
+  agentAccessShape,
+  createSenderIdentity,
+  formatTransportMethod,
+  hasSubjectPrefix,
+  isLinkField,
+  mintTransportEvidence,
+  replayFlag,
+  subjectOf,
+} from './message/address/access.ts'
 export type { Address } from './message/address/address.ts'
-export { findDestinationHost, formatAddress, parseAddress, toAsciiDomain } from './message/address/address.ts'
-export { clampAgentChain, defaultMaxHops, isFinalHop, nextHop, renderAgentChain } from './message/address/chain.ts'
+export {
+  clampAgentChain,
+  defaultMaxHops,
+  defaultMaxMentions,
+  findDestinationHost,
+  formatAddress,
+  isFinalHop,
+  nextHop,
+  parseAddress,
+  renderAgentChain,
+  toAsciiDomain,
+} from './message/address/address.ts'
 export type { IdentityEvidence } from './message/address/identity.ts'
-export { formatTransportMethod, identityEvidenceSchema, mintTransportEvidence } from './message/address/identity.ts'
-export { defaultMaxMentions } from './message/address/mention.ts'
-export { replayFlag } from './message/address/personal-flags.ts'
-export type { ProfileField } from './message/address/profile-field.ts'
-export { isLinkField } from './message/address/profile-field.ts'
-export { subjectOf } from './message/address/subject.ts'
+export { identityEvidenceSchema } from './message/address/identity.ts'
 export type { AgentAction, AgentPost, Reaction } from './message/agent-action.ts'
 export { agentActionSchema } from './message/agent-action.ts'
 export type { LoopLimits, StopFlag } from './message/loop-limits.ts'
@@ -73,16 +98,29 @@ export type {
 export { partSchema, plainTextOf, policySchema } from './message/part.ts'
 export type { ApprovalAction } from './message/policy/approval.ts'
 export { describeApproval, readApproval, refusedCall, refusedForGood } from './message/policy/approval.ts'
-export { approvers, isForOperator, operatorSubject } from './message/policy/approver.ts'
-export type { RefusalKind, RequirementKind } from './message/policy/policy-kinds.ts'
-export { isRequirementKind, policiesOf, refusalKinds, requirementKinds } from './message/policy/policy-kinds.ts'
 export type { PolicyResolution, ResolutionOutcome } from './message/policy/policy-resolution.ts'
 export { resolutionOutcomes } from './message/policy/policy-resolution.ts'
 export type { RememberScope } from './message/policy/remember-scope.ts'
 export { rememberScopes } from './message/policy/remember-scope.ts'
 export type { Proof } from './message/proof.ts'
-export type { NormalizedResponse, PartialResponse, ResponseStatus } from './message/response.ts'
-export { normalizedResponseSchema, partialResponseSchema } from './message/response.ts'
+export type {
+  NormalizedResponse,
+  PartialResponse,
+  RefusalKind,
+  RequirementKind,
+  ResponseStatus,
+} from './message/response.ts'
+export {
+  approvers,
+  isForOperator,
+  isRequirementKind,
+  normalizedResponseSchema,
+  operatorSubject,
+  partialResponseSchema,
+  policiesOf,
+  refusalKinds,
+  requirementKinds,
+} from './message/response.ts'
 export type { TokenUsage } from './message/token-usage.ts'
 export { sumUsage, tokenUsageSchema } from './message/token-usage.ts'
 export type { Visibility } from './message/visibility.ts'
@@ -262,8 +300,7 @@ export type {
 export type { Store } from './ports/store.ts'
 export type { TaskStore } from './ports/task-store.ts'
 export type { CheckedProof, IntakeSteps, UsedKey } from './ports/trace/intake-steps.ts'
-export { createIntakeSteps } from './ports/trace/intake-steps.ts'
-export { toProofKey } from './ports/trace/proof-key.ts'
+export { createIntakeSteps, toProofKey } from './ports/trace/intake-steps.ts'
 export type {
   AgentFault,
   DeliveryAttempt,
@@ -283,7 +320,6 @@ export type { TraceStore } from './ports/trace/trace-store.ts'
 export type { Downtime, WhyDelivery, WhyRecord } from './ports/why/why-record.ts'
 export type { WhyStore, WhySubject, WhyWords } from './ports/why/why-store.ts'
 export type { TurnTaker, WorkStore } from './ports/work-store.ts'
-export { createSender } from './requirements/create-sender.ts'
 export type {
   ApprovalCall,
   OperatorApproval,
@@ -302,32 +338,33 @@ export {
   readRemember,
   rememberedPlace,
 } from './requirements/remembered-decision.ts'
-export { renderUnsent } from './requirements/render-unsent.ts'
-export { actionUrl, createRequirementList } from './requirements/requirement-list.ts'
 export { describeObjection, refuseClaim, refuseResolution } from './requirements/requirement-refusals.ts'
 export { createResolutionIntake, describeResolution, resolutionIdOf } from './requirements/resolution-intake.ts'
 export {
+  actionUrl,
+  createRequirementList,
   createShowRequirement,
   hasRequirements,
   presentResponse,
   showRequirements,
   translatePolicy,
-} from './requirements/show-requirements.ts'
+} from './requirements/settle-requirements.ts'
 export { collectAnswer, completeResponse } from './turn/answer.ts'
 export { defaultRetryPolicy } from './turn/retry.ts'
-export type { RebuiltGiven } from './turn/trace/given.ts'
-export { rebuildGiven } from './turn/trace/given.ts'
+export type { RebuiltGiven } from './turn/trace/turn-trace.ts'
+export { rebuildGiven } from './turn/trace/turn-trace.ts'
 export { workTurn } from './turn/turn.ts'
-export { createAccessRule } from './worker/admission/access-rule.ts'
-export type { LoopMemory } from './worker/admission/loop.ts'
-export { createLoopRule, findLoop, loopMemoryMs } from './worker/admission/loop.ts'
-export { createRequirementDecisions } from './worker/admission/requirement-decisions.ts'
+export type { LoopMemory } from './worker/admission/rules.ts'
+export {
+  createAccessRule,
+  createLoopRule,
+  createRequirementDecisions,
+  findLoop,
+  loopMemoryMs,
+} from './worker/admission/rules.ts'
 export type { LeftAloneHost } from './worker/breaker.ts'
 export { createBreaker } from './worker/breaker.ts'
-export type { Reception } from './worker/pipeline.ts'
-export { admitOwn, receive } from './worker/pipeline.ts'
-export type { WorkerOptions } from './worker/pools.ts'
-export type { RefusalPlace } from './worker/refusals.ts'
-export { hasRefusal, recordRefusal } from './worker/refusals.ts'
-export type { Worker } from './worker/worker.ts'
+export type { Reception, RefusalPlace } from './worker/pipeline.ts'
+export { admitOwn, createSender, hasRefusal, receive, recordRefusal, renderUnsent } from './worker/pipeline.ts'
+export type { Worker, WorkerOptions } from './worker/worker.ts'
 export { startWorker } from './worker/worker.ts'

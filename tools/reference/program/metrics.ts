@@ -1,6 +1,6 @@
 import type { OperatorStore, WorkStore } from '@postern/core'
 import { createMetrics } from '../../../apps/gateway/src/observe/metrics.ts'
-import { createStageMeter } from '../../../apps/gateway/src/observe/stages/stage-meter.ts'
+import { createStageMeter } from '../../../apps/gateway/src/observe/stages/observe-store.ts'
 import { createTokenMeter } from '../../../apps/gateway/src/observe/token-meter.ts'
 import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
 

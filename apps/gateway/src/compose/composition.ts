@@ -15,12 +15,12 @@ import { noteLookups } from '../replay/lookups.ts'
 import { openLinkCodes } from '../work/link-codes.ts'
 import type { PausedAgents } from '../work/paused-agents.ts'
 import { openPausedAgents } from '../work/paused-agents.ts'
-import { listConcurrency } from '../work/queue-modes.ts'
 import type { Work } from '../work/work.ts'
 import { startWork } from '../work/work.ts'
 import type { AppOptions } from './create-app.ts'
 import { createApp } from './create-app.ts'
 import type { Foundation } from './foundation.ts'
+import { listConcurrency } from './foundation.ts'
 
 /** What outlasts a change of the configuration. */
 export interface CompositionDeps extends Omit<AppOptions, 'bodies' | 'paused' | 'leaving'> {

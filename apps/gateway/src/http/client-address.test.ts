@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { parseConfig } from '../config/read-config.ts'
-import { createTrustedProxies } from '../config/trusted-proxies.ts'
-import { findClientAddress } from './client-address.ts'
+import { createTrustedProxies, findClientAddress } from './server.ts'
 
 const from = (remoteAddress: string) => ({ incoming: { socket: { remoteAddress } } })
 

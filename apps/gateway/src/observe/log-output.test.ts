@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { createLogOutput } from './log-output.ts'
+import { createLogOutput } from './log.ts'
 
 function failWith(code: string): never {
   throw Object.assign(new Error(code), { code })

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { OperatorStore, WorkStore } from '@postern/core'
-import type { StageHistogram, StageMeter } from './stages/stage-meter.ts'
-import { stageBounds } from './stages/stage-meter.ts'
+import type { StageHistogram, StageMeter } from './stages/observe-store.ts'
+import { stageBounds } from './stages/observe-store.ts'
 import type { TokenCount, TokenMeter } from './token-meter.ts'
 
 export interface Metrics {

@@ -1,7 +1,7 @@
 import type { OperatorStore, WorkStore } from '@postern/core'
 import { expect, onTestFinished, test } from 'vitest'
 import { createMetrics } from './metrics.ts'
-import { createStageMeter } from './stages/stage-meter.ts'
+import { createStageMeter } from './stages/observe-store.ts'
 import { createTokenMeter } from './token-meter.ts'
 
 const counts = { messages: {}, deliveries: {}, refusals: 0, stopped: {} }

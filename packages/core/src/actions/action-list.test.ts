@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createQuietPlatform } from '../../test/memory-store.ts'
 import type { Part } from '../message/part.ts'
 import type { AgentActions } from '../ports/agent/agent.ts'
-import { createActionList } from './action-list.ts'
+import { createActionList } from './plan-actions.ts'
 
 function openList() {
   let made = 0

@@ -6,8 +6,7 @@ import type { AgentPublisher } from '../ports/agent/agent.ts'
 import type { Log } from '../ports/platform/platform.ts'
 import { makeId, randomHex } from '../ports/platform/platform.ts'
 import type { WorkStore } from '../ports/work-store.ts'
-import { toParts } from './action-list.ts'
-import { planActions } from './plan-actions.ts'
+import { planActions, toParts } from './plan-actions.ts'
 
 export interface PublisherDeps extends ActionDeps {
   readonly store: ActionDeps['store'] & Pick<WorkStore, 'act'>

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseJsonText } from './parse-json-text.ts'
+import { parseJsonText } from './json.ts'
 
 /** Writes every name with an escape, so that the text goes to the other parser. */
 function escapeNames(value: unknown): string {

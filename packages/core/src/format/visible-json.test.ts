@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { withoutTurning, writeVisibleJson } from './visible-json.ts'
+import { withoutTurning, writeVisibleJson } from './json.ts'
 
 test('writeVisibleJson() shows invisible characters, and its result parses to the same value', () => {
   const odd = { to: '\u202e71\u202c', '\u200b': ['a\u2028b', '\u{e0041}', '\u3164'], plain: 'ä 😀 "x"\n' }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { approvers } from '../message/policy/approver.ts'
 import { rememberScopes } from '../message/policy/remember-scope.ts'
+import { approvers } from '../message/response.ts'
 import type { Page } from './records/page.ts'
 import type { RequirementRecord } from './records/requirement-record.ts'
 

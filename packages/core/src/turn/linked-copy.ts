@@ -1,6 +1,6 @@
 import { planDirectMessage } from '../actions/direct-message.ts'
 import { storeFilesFor } from '../actions/plan-actions.ts'
-import { isPresentable } from '../history/result-parts.ts'
+import { isPresentable } from '../history/history.ts'
 import type { Part } from '../message/part.ts'
 import { readPersonIdentity, showPersonAddress } from '../people/person-identity.ts'
 import type { RunningAgent, TurnContext } from '../ports/agent/turn-context.ts'
@@ -8,8 +8,8 @@ import type { Channel } from '../ports/channel.ts'
 import { makeId } from '../ports/platform/platform.ts'
 import type { PersonAddress } from '../ports/records/people.ts'
 import type { PlannedAction, Turn } from '../ports/records/work.ts'
-import { hasRequirements } from '../requirements/show-requirements.ts'
-import type { Said } from './plan-answer.ts'
+import { hasRequirements } from '../requirements/settle-requirements.ts'
+import type { Said } from './answer.ts'
 
 /**
  * A copy of an answer, as a mail of its own to the mailbox that its reader has linked. It is durable with the answer,

@@ -1,7 +1,11 @@
 import type { Admitted, Delivery, Intake, IntakeTrace, Settlement, Turn, TurnAttempt, VerifyStep } from '@postern/core'
 import { findDestinationHost } from '@postern/core'
 import type { GatewayStore } from '@postern/store'
+import { softwareVersion } from '../../platform/version.ts'
+import type { Telemetry, TelemetryConfig } from '../telemetry/open-telemetry.ts'
+import { openTelemetry } from '../telemetry/open-telemetry.ts'
 import type { MessageStage, StageDetails, StageListener } from './stage.ts'
+import { turnKey } from './stage.ts'
 
 /** What a store does when a stage ends. */
 type Observed = Pick<GatewayStore, 'admit' | 'commit' | 'release' | 'settle'>
@@ -146,11 +150,6 @@ function describeAttempt(turn: Turn, attempt: TurnAttempt): StageDetails {
   }
 }
 
-/** A turn that is taken up again is another stage. */
-export function turnKey({ message, token }: Pick<Turn, 'message' | 'token'>): string {
-  return `turn ${message} ${token}`
-}
-
 function describeDelivery(delivery: Delivery, settlement: Settlement): readonly MessageStage[] {
   // It was not tried: its host is being left alone.
   if (!settlement.attempt) return []
@@ -169,4 +168,80 @@ function describeDelivery(delivery: Delivery, settlement: Settlement): readonly 
     }
   }
   return [{ name: 'deliver', via, correlationId, startAt: at, endAt: at + ms, describe }]
+}
+
+/** Upper bounds, seconds. The same for all stages, so that they can be laid side by side. */
+export const stageBounds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300] as const
+
+/** How long one stage took on one channel, since this process began. */
+export interface StageHistogram {
+  readonly stage: MessageStage['name']
+  readonly via: MessageStage['via']
+  /** How many took no longer than each bound, and in the end all. */
+  readonly cumulative: readonly number[]
+  /** Seconds of all together. */
+  readonly sum: number
+}
+
+interface Counted {
+  readonly counts: number[]
+  sum: number
+}
+
+export interface StageMeter {
+  count(stage: MessageStage): void
+  list(): readonly StageHistogram[]
+}
+
+/** Labels are names of stages and of channels, so there are few. */
+export function createStageMeter(): StageMeter {
+  const channels = new Map<MessageStage['via'], Map<MessageStage['name'], Counted>>()
+
+  function histogramOf({ name, via }: MessageStage): Counted {
+    const counted = channels.get(via)?.get(name)
+    if (counted) return counted
+    const histogram = { counts: Array<number>(stageBounds.length + 1).fill(0), sum: 0 }
+    const stages = channels.get(via) ?? new Map<MessageStage['name'], Counted>()
+    channels.set(via, stages.set(name, histogram))
+    return histogram
+  }
+
+  return {
+    count(stage) {
+      const seconds = Math.max(0, stage.endAt - stage.startAt) / 1000
+      const histogram = histogramOf(stage)
+      let at = 0
+      while (at < stageBounds.length && seconds > (stageBounds[at] ?? 0)) at += 1
+      histogram.counts[at] = (histogram.counts[at] ?? 0) + 1
+      histogram.sum += seconds
+    },
+    list: () =>
+      [...channels].flatMap(([via, stages]) =>
+        [...stages].map(([stage, { counts, sum }]) => {
+          let total = 0
+          return { stage, via, sum, cumulative: counts.map(count => (total += count)) }
+        }),
+      ),
+  }
+}
+
+interface Stages {
+  readonly onStage: StageListener
+  readonly meter: StageMeter
+  /** Absent where nothing is traced. */
+  readonly telemetry: Telemetry | undefined
+}
+
+/** Those who are told of each stage: the histograms, and the collector where there is one. @throws ConfigError */
+export async function openStages(config: TelemetryConfig): Promise<Stages> {
+  const meter = createStageMeter()
+  const telemetry = await openTelemetry(config, softwareVersion)
+  return {
+    meter,
+    telemetry,
+    onStage(stage) {
+      meter.count(stage)
+      telemetry?.send(stage)
+    },
+  }
 }

@@ -1,4 +1,4 @@
-import type { ChannelName } from '@postern/core'
+import type { ChannelName, Turn } from '@postern/core'
 
 /** In the order in which a message passes them; `verify` is each check on the way in, `deliver` each attempt. */
 type StageName = 'receive' | 'verify' | 'admit' | 'queue' | 'turn' | 'commit' | 'deliver'
@@ -27,3 +27,8 @@ export interface StageDetails {
 }
 
 export type StageListener = (stage: MessageStage) => void
+
+/** A turn that is taken up again is another stage. */
+export function turnKey({ message, token }: Pick<Turn, 'message' | 'token'>): string {
+  return `turn ${message} ${token}`
+}

@@ -2,8 +2,8 @@ import type { HrTime } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import type { Turn } from '@postern/core'
 import { loadOptional } from '@postern/core'
-import { turnKey } from '../stages/observe-store.ts'
 import type { MessageStage } from '../stages/stage.ts'
+import { turnKey } from '../stages/stage.ts'
 import { formatTraceparent, parseTraceparent, spanIdOf, traceIdOf } from './trace-identity.ts'
 
 export interface TelemetryConfig {

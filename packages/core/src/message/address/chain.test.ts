@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkChainGoesOn, clampAgentChain, isFinalHop, nextHop, renderAgentChain } from './chain.ts'
+import { checkChainGoesOn, clampAgentChain, isFinalHop, nextHop, renderAgentChain } from './address.ts'
 
 const chain = (hop: number, max_hops: number, is_final = hop === max_hops) => ({ hop, max_hops, is_final })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { chooseMentions } from './mention.ts'
+import { chooseMentions } from './address.ts'
 
 const limits = { without: ['@me@a.test', '@alice@b.test'], most: 3 }
 

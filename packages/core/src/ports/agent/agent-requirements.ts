@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { policySchema } from '../../message/part.ts'
-import { approvers } from '../../message/policy/approver.ts'
-import { refusalKinds } from '../../message/policy/policy-kinds.ts'
 import type { PartialResponse } from '../../message/response.ts'
+import { approvers, refusalKinds } from '../../message/response.ts'
 
 const wordsSchema = policySchema
   .pick({ code: true, title: true, message_translations: true, data: true, url: true, action_label: true })

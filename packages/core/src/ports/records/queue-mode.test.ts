@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { message, transportEvidence } from '../../../test/messages.ts'
-import { mergeMessages } from '../../history/merge-messages.ts'
+import { mergeMessages } from '../../history/history.ts'
 import { identifySpeaker } from '../../people/identify-speaker.ts'
 import type { Intake } from './intake.ts'
 

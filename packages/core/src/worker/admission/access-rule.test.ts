@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ChannelName } from '../../message/message.ts'
 import type { Intake } from '../../ports/records/intake.ts'
-import { createAccessRule } from './access-rule.ts'
+import { createAccessRule } from './rules.ts'
 
 const access = { allow: [{ issuer: 'friend.test' }] }
 const rule = createAccessRule(

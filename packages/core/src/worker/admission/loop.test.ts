@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { defaultLoopLimits } from '../../message/loop-limits.ts'
 import type { Intake } from '../../ports/records/intake.ts'
-import type { LoopMemory } from './loop.ts'
-import { createLoopRule, findLoop } from './loop.ts'
+import type { LoopMemory } from './rules.ts'
+import { createLoopRule, findLoop } from './rules.ts'
 
 const limits = defaultLoopLimits
 

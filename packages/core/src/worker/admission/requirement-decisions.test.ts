@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Store } from '../../ports/store.ts'
-import { createRequirementDecisions } from './requirement-decisions.ts'
+import { createRequirementDecisions } from './rules.ts'
 
 const friend = { identities: [{ issuer: 'friend.test', subject: 's', method: 'm', assurance: 'address' }] }
 
