@@ -339,7 +339,6 @@ export {
   rememberedPlace,
 } from './requirements/remembered-decision.ts'
 export { describeObjection, refuseClaim, refuseResolution } from './requirements/requirement-refusals.ts'
-export { createResolutionIntake, describeResolution, resolutionIdOf } from './requirements/resolution-intake.ts'
 export {
   actionUrl,
   createRequirementList,
@@ -348,7 +347,8 @@ export {
   presentResponse,
   showRequirements,
   translatePolicy,
-} from './requirements/settle-requirements.ts'
+} from './requirements/requirements.ts'
+export { createResolutionIntake, describeResolution, resolutionIdOf } from './requirements/resolution-intake.ts'
 export { collectAnswer, completeResponse } from './turn/answer.ts'
 export { defaultRetryPolicy } from './turn/retry.ts'
 export type { RebuiltGiven } from './turn/trace/turn-trace.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { parseConfig } from '../config/read-config.ts'
-import { createTrustedProxies, findClientAddress } from './server.ts'
+import { createTrustedProxies, findClientAddress } from './clients.ts'
 
 const from = (remoteAddress: string) => ({ incoming: { socket: { remoteAddress } } })
 

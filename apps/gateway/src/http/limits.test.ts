@@ -1,7 +1,7 @@
 import type { Intake } from '@postern/core'
 import { expect, test } from 'vitest'
 import { limitsConfigSchema } from '../config/own-schema.ts'
-import { createLimits } from './limits.ts'
+import { createLimits } from './clients.ts'
 
 interface Sketch {
   readonly address: string

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createUnknownProxies } from './server.ts'
+import { createUnknownProxies } from './clients.ts'
 
 const silent = { debug() {}, info() {}, error() {} }
 const from = (remoteAddress: string) => ({ incoming: { socket: { remoteAddress } } })

@@ -1,19 +1,21 @@
-import { BlockList, isIP } from 'node:net'
-import type { ByteBudget, Channel, IntakeStore, Log, Refusal, RefusalCode } from '@postern/core'
-import { hasRefusal, isoTime, parseIfJson, Rejection, rejectionCodes } from '@postern/core'
-import { countBodyIn, isPublicAddress, networkOf, peerAddress, toProblem } from '@postern/http'
-import type { Context, HonoRequest, MiddlewareHandler } from 'hono'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { createServer as createHttpServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import type { ByteBudget, Channel, IntakeStore, Listening, Log } from '@postern/core'
+import { ConfigError, Rejection } from '@postern/core'
+import { countBodyIn, networkOf, toProblem } from '@postern/http'
+import type { Context, HonoRequest } from 'hono'
 import { Hono } from 'hono'
-import { matchedRoutes } from 'hono/route'
 import type { Result, Router } from 'hono/router'
 import { RegExpRouter } from 'hono/router/reg-exp-router'
 import { SmartRouter } from 'hono/router/smart-router'
 import { TrieRouter } from 'hono/router/trie-router'
-import type { Config } from '../config/schema.ts'
-import { isLoopbackHost } from '../config/trusted-proxies.ts'
 import type { Metrics } from '../observe/metrics.ts'
+import { createRefusedAnswers } from '../observe/refused-answers.ts'
 import { isOwnVisit } from '../platform/platform.ts'
-import type { Limits } from './limits.ts'
+import type { Limits, TrustedProxies, UnknownProxies } from './clients.ts'
+import { findClientAddress } from './clients.ts'
 
 interface ServerDeps {
   readonly channels: readonly Channel<Hono>[]
@@ -38,7 +40,11 @@ export function createServer(parts: ServerDeps): Hono {
   const { channels, deps, limits, bodies, metrics, log, trustedProxies, unknownProxies, isReady, store, now } = parts
   const app = new Hono({ router: memoizeMatches(new SmartRouter({ routers: [new RegExpRouter(), new TrieRouter()] })) })
   const addressOf = ({ env, req }: Context) => findClientAddress(env, req.header('x-forwarded-for'), trustedProxies)
-  app.use(rememberRefused({ channels, store, now, addressOf }))
+  const rememberRefused = createRefusedAnswers({ channels, store, now, addressOf })
+  app.use(async function watchAnswers(context, next) {
+    await next()
+    if (context.res.status >= 400) await rememberRefused(context)
+  })
   app.use(async function checkAtTheEndpoint(context, next) {
     if (countHeaders(context.env) > maxHeaders)
       return context.json({ title: 'Request Header Fields Too Large', status: 431 }, 431)
@@ -107,161 +113,129 @@ function countHeaders(env: unknown): number {
   return (incoming?.rawHeaders?.length ?? 0) / 2
 }
 
-interface TrustedProxies {
-  isTrusted(address: string): boolean
+/** Limits of the socket itself: slow and endless requests end here. */
+const socketLimits = {
+  requestTimeout: 60_000,
+  headersTimeout: 15_000,
+  connectionsCheckingInterval: 5_000,
+  keepAliveTimeout: 65_000,
+  maxHeaderSize: 32 * 1024,
 }
 
-/** Nobody far away reaches a loopback socket but through a program of this machine. */
-const loopbackNetworks = ['127.0.0.0/8', '::1']
+/** Of an answer something has to be taken within this time, ms: what nobody reads is not held for ever. */
+const stallMs = 60_000
 
-/** The proxies that the file names; where it names none and the gateway listens on loopback, those of this machine. */
-export function createTrustedProxies({ listen, network }: Pick<Config, 'listen' | 'network'>): TrustedProxies {
-  const networks = network.trusted_proxies ?? (isLoopbackHost(listen.host) ? loopbackNetworks : [])
-  const list = new BlockList()
-  for (const each of networks) addNetwork(list, each)
-  return { isTrusted: address => isIP(address) !== 0 && list.check(address, familyOf(address)) }
+interface ListenOptions {
+  readonly host: string
+  readonly port: number
+  /** Default 60 s. */
+  readonly stallMs?: number | undefined
+  /** How fast bodies have to come. */
+  readonly pace?: PaceOptions | undefined
 }
 
-function addNetwork(list: BlockList, network: string): void {
-  const [address = '', prefix] = network.split('/')
-  if (prefix === undefined) list.addAddress(address, familyOf(address))
-  else list.addSubnet(address, Number(prefix), familyOf(address))
-}
-
-/** Of what is an address: the expression with which Node finds out takes longer to compile than the rest of a start's configuration. */
-function familyOf(address: string): 'ipv4' | 'ipv6' {
-  return address.includes(':') ? 'ipv6' : 'ipv4'
-}
-
-/** Who is really connected: the last hop of `X-Forwarded-For`, read from the right, that is not a trusted proxy. */
-export function findClientAddress(
-  env: unknown,
-  forwardedFor: string | undefined,
-  { isTrusted }: TrustedProxies,
-): string {
-  let address = peerAddress(env)
-  const hops = forwardedFor?.split(',') ?? []
-  while (isTrusted(address)) {
-    const before = parseHop(hops.pop() ?? '')
-    if (before === undefined) break
-    address = before
-  }
-  return address
-}
-
-/** Some proxies add the port. Undefined for what is no address: nobody vouches for what stands further left. */
-function parseHop(hop: string): string | undefined {
-  const text = hop.trim()
-  const bare = text.replace(/^\[([^\]]*)\](?::\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
-  const address = bare.replace(/^::ffff:(?=\d+\.)/i, '')
-  return isIP(address) ? address : undefined
-}
-
-export interface UnknownProxies {
-  /** Looks at one request. */
-  notice(env: unknown, headers: Headers): void
-  /** Addresses, the oldest first. */
-  list(): readonly string[]
-}
-
-export const untrustedProxyFix =
-  'All its clients share one rate limit. If it is your proxy, add its address to network.trusted_proxies.'
-
-/** More are not worth a warning each. */
-const mostKnown = 16
-
-/** Private peers that pass forwarded requests on and are not trusted: most likely the operator's own proxy. */
-export function createUnknownProxies({ isTrusted }: TrustedProxies, log: Log): UnknownProxies {
-  const known = new Set<string>()
-
-  function notice(env: unknown, headers: Headers): void {
-    if (known.size >= mostKnown || !(headers.has('x-forwarded-for') || headers.has('forwarded'))) return
-    const proxy = peerAddress(env)
-    if (proxy === '' || known.has(proxy) || isTrusted(proxy) || isPublicAddress(proxy)) return
-    known.add(proxy)
-    log.warn({ proxy }, `a proxy that is not trusted passes requests on: ${untrustedProxyFix}`)
-  }
-
-  return { notice, list: () => [...known] }
-}
-
-interface RefusedAnswersDeps {
-  readonly channels: readonly Pick<Channel<Hono>, 'descriptor' | 'routes'>[]
-  readonly store: Pick<IntakeStore, 'refuse'>
-  readonly now: () => number
-  addressOf(context: Context): string
-}
-
-/** What is no channel's: pages, discovery, files, the operator's API. */
-const gatewayPlace = 'gateway'
-/** Asked every few seconds by what watches the gateway: what it says stands elsewhere. */
-const watched: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
-
-/** Goes on to a channel, which answers and is remembered. */
-const forwarded = '/operator/chat/'
-
-/**
- * Remembers every request to a channel that was refused, and every one that failed for no fault of the peer's, wherever it went: those the
- * channels have remembered themselves, with more about them, are left out.
- */
-function rememberRefused({ channels, store, now, addressOf }: RefusedAnswersDeps): MiddlewareHandler {
-  const owners = new Map(
-    channels.flatMap(({ descriptor, routes }) => routes.routes.map(({ path }) => [path, descriptor.name] as const)),
-  )
-  return async function rememberAnswer(context, next) {
-    await next()
-    const { status } = context.res
-    if (status < 400 || hasRefusal(context.req.raw)) return
-    const { method } = context.req
-    const matched = matchedRoutes(context)
-    const found = matched.findLast(({ path }) => owners.has(path))
-    const via = found && owners.get(found.path)
-    if (!(isOurFault(status) || (via !== undefined && isWriting(method, status)))) return
-    const path = found?.path ?? matched.find(each => each.method !== 'ALL')?.path ?? '*'
-    if (watched.has(path) || path.startsWith(forwarded)) return
-    const place = { via: via ?? gatewayPlace, endpoint: `${method} ${path}`, agent: findAgent(path, context.req.path) }
-    const told = await readProblem(context.res)
-    store.refuse({ at: isoTime(now()), from: addressOf(context), status, ...place, ...told })
+/** @throws ConfigError when the address is taken or not ours */
+export async function listenHttp(
+  app: { fetch(request: Request, env?: object): Response | Promise<Response> },
+  { host, port, stallMs: patience = stallMs, pace }: ListenOptions,
+): Promise<Listening> {
+  const answer = getRequestListener((request, env) => app.fetch(request, env))
+  const server = createHttpServer(socketLimits, (request, response) => {
+    // Who waits for an answer may wait: only one that is there has to be taken.
+    response.setTimeout(patience, () => {
+      if (request.socket.writableLength > 0) request.socket.destroy()
+    })
+    void answer(request, response)
+  })
+  // More is counted and refused by the app; Node would silently drop what exceeds its own count.
+  server.maxHeadersCount = 0
+  cutSlowBodies(server, pace)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', cause => reject(toListenError('listen', cause)))
+    server.listen(port, host, resolve)
+  })
+  const bound = (server.address() as AddressInfo).port
+  return {
+    description: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    port: bound,
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeIdleConnections()
+        setTimeout(() => server.closeAllConnections(), 5_000).unref()
+      }),
   }
 }
 
-const writing: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
-
-/** Documents that are not there are asked for all day. */
-function isWriting(method: string, status: number): boolean {
-  return writing.has(method) && status !== 405
+interface ListenFailure extends NodeJS.ErrnoException {
+  readonly address?: string
+  readonly hostname?: string
+  readonly port?: number
 }
 
-function isOurFault(status: number): boolean {
-  return status >= 500 || status === 451
+/** What keeps a socket from opening as a fault of the configuration; anything else as it is. */
+export function toListenError(key: string, cause: ListenFailure): Error {
+  const { code, address, hostname = address, port } = cause
+  if (code === undefined || hostname === undefined) return cause
+  // A path has none, or a negative one.
+  const isPort = port !== undefined && port >= 0
+  const place = isPort ? `${hostname}:${port}` : hostname
+  const name = hostname.startsWith('/') ? 'path' : 'port'
+  const variable = `POSTERN_${key.replaceAll('.', '_').toUpperCase()}_${name.toUpperCase()}`
+  const fix = `Free the ${name}, or set ${key}.${name} (${variable}) to another one.`
+  return new ConfigError(key, `cannot listen on ${place} (${code})`, fix, { cause })
 }
 
-/** The agent that stands in an address. */
-function findAgent(pattern: string, path: string): string | undefined {
-  const at = pattern.split('/').indexOf(':agent')
-  const name = at < 0 ? undefined : path.split('/')[at]
-  return name?.toLowerCase()
+interface PaceOptions {
+  /** ms. */
+  readonly everyMs: number
+  /** What has to come of a body in that time, unless its end does. */
+  readonly minBytes: number
 }
 
-const known: ReadonlySet<unknown> = new Set(rejectionCodes)
-const codes: Readonly<Record<number, RefusalCode>> = {
-  401: 'unsigned',
-  403: 'forbidden',
-  404: 'no_recipient',
-  413: 'too_large',
-  415: 'unsupported',
-  429: 'rate_limited',
-  451: 'unavailable',
-  503: 'unavailable',
+/** 3 KiB a second: a phone on its slowest network sends faster. */
+const usualPace: PaceOptions = { everyMs: 4_000, minBytes: 12 * 1024 }
+
+interface Pace {
+  readonly response: ServerResponse
+  /** Bytes of its connection at the last look; none before the first. */
+  seen?: number | undefined
 }
 
-async function readProblem(answer: Response): Promise<Pick<Refusal, 'code' | 'reason'>> {
-  const { status } = answer
-  const isProblem = answer.headers.get('content-type')?.startsWith('application/problem+json') === true
-  const problem = isProblem ? parseIfJson(await answer.clone().text()) : undefined
-  const { code, detail, title } = (problem ?? {}) as Readonly<Record<string, unknown>>
-  const fault = status === 500 ? 'a fault of the gateway: its log has it' : undefined
-  const fallback = codes[status] ?? (status >= 500 ? 'internal' : 'malformed')
-  const reason = [detail, fault, title].find(text => typeof text === 'string') ?? `answered ${status}`
-  return { code: known.has(code) ? (code as RefusalCode) : fallback, reason: String(reason) }
+/** Cuts requests whose body comes more slowly than that, with 408. Bodies that wait for us are not slow. */
+export function cutSlowBodies(server: Server, { everyMs, minBytes }: PaceOptions = usualPace): void {
+  const coming = new Map<IncomingMessage, Pace>()
+
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    if (!hasBody(request)) return
+    coming.set(request, { response })
+    const forget = () => void coming.delete(request)
+    request.once('end', forget).once('close', forget)
+    response.once('close', forget)
+  })
+
+  function look(): void {
+    for (const [request, pace] of coming) {
+      const total = request.socket.bytesRead
+      const isWaitingForUs = request.readableLength > 0 || request.complete
+      const isSlow = pace.seen !== undefined && total - pace.seen < minBytes
+      if (!isWaitingForUs && isSlow) cut(request, pace.response)
+      // While it waits nothing comes: its time begins anew once we read on.
+      pace.seen = isWaitingForUs ? undefined : total
+    }
+  }
+
+  const timer = setInterval(look, everyMs).unref()
+  server.once('close', () => clearInterval(timer))
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+function cut(request: IncomingMessage, response: ServerResponse): void {
+  const { socket } = request
+  if (!response.headersSent)
+    socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+  socket.destroySoon()
 }

@@ -17,7 +17,7 @@ import type { FoundResponse, LookupStore } from '../ports/lookup-store.ts'
 import type { Platform } from '../ports/platform/platform.ts'
 import { isoTime, makeId, randomHex } from '../ports/platform/platform.ts'
 import type { Planned, PlannedAction, Turn } from '../ports/records/work.ts'
-import { withoutRequirements } from '../requirements/settle-requirements.ts'
+import { withoutRequirements } from '../requirements/requirements.ts'
 import { createSyntheticMessage } from './synthetic-message.ts'
 
 /** Prepares actions for the commit. Impossible ones are left out and logged: they must not hold back an answer. */

@@ -11,7 +11,7 @@ import {
   withoutPolicies,
   withoutRequirements,
   withState,
-} from './settle-requirements.ts'
+} from './requirements.ts'
 
 const now = Date.UTC(2026, 0, 1)
 const origin = 'https://agents.test'

@@ -8,7 +8,7 @@ import type { Channel } from '../ports/channel.ts'
 import { makeId } from '../ports/platform/platform.ts'
 import type { PersonAddress } from '../ports/records/people.ts'
 import type { PlannedAction, Turn } from '../ports/records/work.ts'
-import { hasRequirements } from '../requirements/settle-requirements.ts'
+import { hasRequirements } from '../requirements/requirements.ts'
 import type { Said } from './answer.ts'
 
 /**

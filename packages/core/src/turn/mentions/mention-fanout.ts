@@ -10,11 +10,11 @@ import type { AgentCallAnswer } from '../../ports/agent/agent-call.ts'
 import type { MentionFanoutLimits } from '../../ports/agent/mention-fanout-limits.ts'
 import type { TurnContext } from '../../ports/agent/turn-context.ts'
 import type { Platform } from '../../ports/platform/platform.ts'
+import { startTurnClock } from '../../ports/platform/platform.ts'
 import type { Turn } from '../../ports/records/work.ts'
-import { withoutRequirements } from '../../requirements/settle-requirements.ts'
+import { withoutRequirements } from '../../requirements/requirements.ts'
 import { noteCall } from '../notes/call-notes.ts'
 import type { TurnNotes } from '../notes/turn-notes.ts'
-import { startTurnClock } from '../turn-clock.ts'
 
 export const defaultMentionFanoutLimits: MentionFanoutLimits = {
   maxMentions: defaultMaxMentions,

@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto'
-import type { AdmissionRule, Intake } from '@postern/core'
-import { networkOf } from '@postern/http'
+import { BlockList, isIP } from 'node:net'
+import type { AdmissionRule, Intake, Log } from '@postern/core'
+import { isPublicAddress, networkOf, peerAddress } from '@postern/http'
 import type { RateLimit } from '@postern/limits'
 import { createRateLimit } from '@postern/limits'
 import { productionLimits } from '../config/own-schema.ts'
 import type { Config } from '../config/schema.ts'
+import { isLoopbackHost } from '../config/trusted-proxies.ts'
 
 export interface Limits {
   /** Counts one request of a network address. @throws Rejection `rate_limited` */
@@ -110,4 +112,82 @@ const longestKey = 300
 function nameKey(via: string, name: string): string {
   const key = `${via} ${name}`
   return key.length > longestKey ? hash('sha256', key) : key
+}
+
+export interface TrustedProxies {
+  isTrusted(address: string): boolean
+}
+
+/** Nobody far away reaches a loopback socket but through a program of this machine. */
+const loopbackNetworks = ['127.0.0.0/8', '::1']
+
+/** The proxies that the file names; where it names none and the gateway listens on loopback, those of this machine. */
+export function createTrustedProxies({ listen, network }: Pick<Config, 'listen' | 'network'>): TrustedProxies {
+  const networks = network.trusted_proxies ?? (isLoopbackHost(listen.host) ? loopbackNetworks : [])
+  const list = new BlockList()
+  for (const each of networks) addNetwork(list, each)
+  return { isTrusted: address => isIP(address) !== 0 && list.check(address, familyOf(address)) }
+}
+
+function addNetwork(list: BlockList, network: string): void {
+  const [address = '', prefix] = network.split('/')
+  if (prefix === undefined) list.addAddress(address, familyOf(address))
+  else list.addSubnet(address, Number(prefix), familyOf(address))
+}
+
+/** Of what is an address: the expression with which Node finds out takes longer to compile than the rest of a start's configuration. */
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return address.includes(':') ? 'ipv6' : 'ipv4'
+}
+
+/** Who is really connected: the last hop of `X-Forwarded-For`, read from the right, that is not a trusted proxy. */
+export function findClientAddress(
+  env: unknown,
+  forwardedFor: string | undefined,
+  { isTrusted }: TrustedProxies,
+): string {
+  let address = peerAddress(env)
+  const hops = forwardedFor?.split(',') ?? []
+  while (isTrusted(address)) {
+    const before = parseHop(hops.pop() ?? '')
+    if (before === undefined) break
+    address = before
+  }
+  return address
+}
+
+/** Some proxies add the port. Undefined for what is no address: nobody vouches for what stands further left. */
+function parseHop(hop: string): string | undefined {
+  const text = hop.trim()
+  const bare = text.replace(/^\[([^\]]*)\](?::\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
+  const address = bare.replace(/^::ffff:(?=\d+\.)/i, '')
+  return isIP(address) ? address : undefined
+}
+
+export interface UnknownProxies {
+  /** Looks at one request. */
+  notice(env: unknown, headers: Headers): void
+  /** Addresses, the oldest first. */
+  list(): readonly string[]
+}
+
+export const untrustedProxyFix =
+  'All its clients share one rate limit. If it is your proxy, add its address to network.trusted_proxies.'
+
+/** More are not worth a warning each. */
+const mostKnown = 16
+
+/** Private peers that pass forwarded requests on and are not trusted: most likely the operator's own proxy. */
+export function createUnknownProxies({ isTrusted }: TrustedProxies, log: Log): UnknownProxies {
+  const known = new Set<string>()
+
+  function notice(env: unknown, headers: Headers): void {
+    if (known.size >= mostKnown || !(headers.has('x-forwarded-for') || headers.has('forwarded'))) return
+    const proxy = peerAddress(env)
+    if (proxy === '' || known.has(proxy) || isTrusted(proxy) || isPublicAddress(proxy)) return
+    known.add(proxy)
+    log.warn({ proxy }, `a proxy that is not trusted passes requests on: ${untrustedProxyFix}`)
+  }
+
+  return { notice, list: () => [...known] }
 }
