@@ -14,12 +14,11 @@ import type { Config } from './config/schema.ts'
 import { noTrustedProxy, trustsNoProxy } from './config/trusted-proxies.ts'
 import { createReadiness } from './http/readiness.ts'
 import { listenHttp } from './http/server.ts'
-import { createMetrics } from './observe/metrics.ts'
-import { openStages } from './observe/stages/observe-store.ts'
-import { createTokenMeter } from './observe/token-meter.ts'
+import { createMetrics, createTokenMeter } from './observe/metrics.ts'
+import { openStages } from './observe/telemetry/observe-store.ts'
 import type { GatewayPlatform } from './platform/platform.ts'
 import { createSignInCodes } from './sign-in/sessions.ts'
-import { startRunNotes } from './work/run-notes.ts'
+import { startRunNotes } from './work/work.ts'
 
 export interface Gateway {
   readonly app: Hono

@@ -61,8 +61,8 @@ export {
 } from './message/address/address.ts'
 export type { IdentityEvidence } from './message/address/identity.ts'
 export { identityEvidenceSchema } from './message/address/identity.ts'
-export type { AgentAction, AgentPost, Reaction } from './message/agent-action.ts'
-export { agentActionSchema } from './message/agent-action.ts'
+export type { AgentAction, AgentPost, Reaction, Visibility } from './message/agent-action.ts'
+export { agentActionSchema, visibilities } from './message/agent-action.ts'
 export type { LoopLimits, StopFlag } from './message/loop-limits.ts'
 export { agentFlag, defaultLoopLimits, hopFlag, loopFlag, stopFlags } from './message/loop-limits.ts'
 export type {
@@ -96,12 +96,20 @@ export type {
   ToolCallPart,
 } from './message/part.ts'
 export { partSchema, plainTextOf, policySchema } from './message/part.ts'
-export type { ApprovalAction } from './message/policy/approval.ts'
-export { describeApproval, readApproval, refusedCall, refusedForGood } from './message/policy/approval.ts'
-export type { PolicyResolution, ResolutionOutcome } from './message/policy/policy-resolution.ts'
-export { resolutionOutcomes } from './message/policy/policy-resolution.ts'
-export type { RememberScope } from './message/policy/remember-scope.ts'
-export { rememberScopes } from './message/policy/remember-scope.ts'
+export type {
+  ApprovalAction,
+  PolicyResolution,
+  RememberScope,
+  ResolutionOutcome,
+} from './message/policy.ts'
+export {
+  describeApproval,
+  readApproval,
+  refusedCall,
+  refusedForGood,
+  rememberScopes,
+  resolutionOutcomes,
+} from './message/policy.ts'
 export type { Proof } from './message/proof.ts'
 export type {
   NormalizedResponse,
@@ -123,12 +131,8 @@ export {
 } from './message/response.ts'
 export type { TokenUsage } from './message/token-usage.ts'
 export { sumUsage, tokenUsageSchema } from './message/token-usage.ts'
-export type { Visibility } from './message/visibility.ts'
-export { visibilities } from './message/visibility.ts'
-export { identifySpeaker } from './people/identify-speaker.ts'
-export { readPersonCommand } from './people/person-commands.ts'
+export { identifySpeaker, readPersonCommand } from './people/person-commands.ts'
 export { readChannelAddress, readPersonAddress, showPersonAddress } from './people/person-identity.ts'
-export type { ActionDeps, StoredFiles } from './ports/agent/action-deps.ts'
 export type {
   Agent,
   AgentAnswer,
@@ -141,6 +145,7 @@ export type {
   PostOptions,
 } from './ports/agent/agent.ts'
 export type { AgentCallAnswer, AgentCallOptions, CallAgent } from './ports/agent/agent-call.ts'
+export type { ShowRequirement } from './ports/agent/agent-requirements.ts'
 export type { AgentState } from './ports/agent/agent-state.ts'
 export type {
   EvidenceCaller,
@@ -152,11 +157,14 @@ export type {
 } from './ports/agent/evidence.ts'
 export { ownEvidenceCodes, publishedEvidenceCodes } from './ports/agent/evidence.ts'
 export type { HistoryMoment, HistoryPolicy, HistoryView } from './ports/agent/history-policy.ts'
-export type { FetchFile, KeptFile } from './ports/agent/kept-file.ts'
-export type { MentionFanoutLimits } from './ports/agent/mention-fanout-limits.ts'
-export type { RetryPolicy } from './ports/agent/retry-policy.ts'
-export type { ShowRequirement } from './ports/agent/show-requirement.ts'
-export type { RunningAgent, TurnContext } from './ports/agent/turn-context.ts'
+export type {
+  ActionDeps,
+  MentionFanoutLimits,
+  RetryPolicy,
+  RunningAgent,
+  StoredFiles,
+  TurnContext,
+} from './ports/agent/turn-context.ts'
 export type {
   Addressing,
   AnsweredTurn,
@@ -181,15 +189,12 @@ export type { AdmissionDeps, AdmissionRule, IntakeStore } from './ports/intake-s
 export type { CurrentMessage, FoundResponse, LookupStore, ResponseContext } from './ports/lookup-store.ts'
 export type { ChangeKind, ChangeNotice, NoticeStore, WorkKind } from './ports/notice-store.ts'
 export { changeKinds, workKinds } from './ports/notice-store.ts'
-export type { OnceStore } from './ports/once-store.ts'
-export type { MessageTiming, OperatorStore, WaitingHost } from './ports/operator-store.ts'
-export { windowedLists } from './ports/operator-store.ts'
-export type { OverdueStore } from './ports/overdue-store.ts'
 export type { OwnThreadStore, PeopleStore } from './ports/people-store.ts'
-export type { ByteBudget, ByteHold } from './ports/platform/byte-budget.ts'
 export type { ByteStore, ObjectStore, StoredObject } from './ports/platform/object-store.ts'
 export { leastObjectBytes } from './ports/platform/object-store.ts'
 export type {
+  ByteBudget,
+  ByteHold,
   DnsResolver,
   FetchAnswer,
   FetchRequest,
@@ -204,7 +209,8 @@ export type {
   SubmitMail,
 } from './ports/platform/platform.ts'
 export { bindLog, isoTime, makeId, randomHex } from './ports/platform/platform.ts'
-export type { Admitted, Intake, TurnBudget, TurnQuota } from './ports/records/intake.ts'
+export type { Admitted, Intake, QueueMode, QueueModeName, TurnBudget, TurnQuota } from './ports/records/intake.ts'
+export { maxAborts, mergeBounds, queueModes } from './ports/records/intake.ts'
 export type {
   AgentNote,
   KeptNote,
@@ -234,9 +240,15 @@ export type {
   PersonLink,
 } from './ports/records/people.ts'
 export { agentPeopleShape, linkLimits } from './ports/records/people.ts'
-export type { Blob, PlannedBroadcast, PlannedDelivery } from './ports/records/planned-delivery.ts'
-export type { QueueMode, QueueModeName } from './ports/records/queue-mode.ts'
-export { maxAborts, mergeBounds, queueModes } from './ports/records/queue-mode.ts'
+export type {
+  Blob,
+  FetchFile,
+  KeptFile,
+  PlannedBroadcast,
+  PlannedDelivery,
+  RelationKind,
+} from './ports/records/planned-delivery.ts'
+export { relationKinds } from './ports/records/planned-delivery.ts'
 export type {
   DeliveryRecord,
   MessageRecord,
@@ -258,8 +270,6 @@ export type {
   Withdrawal,
 } from './ports/records/relation.ts'
 export { withdrawalMemoryMs } from './ports/records/relation.ts'
-export type { RelationKind } from './ports/records/relation-kind.ts'
-export { relationKinds } from './ports/records/relation-kind.ts'
 export type {
   PlannedRequirement,
   RequirementDecision,
@@ -270,9 +280,18 @@ export type {
   UsedReceipt,
 } from './ports/records/requirement-record.ts'
 export { maxOpenRequirements } from './ports/records/requirement-record.ts'
-export type { TaskIntake, TaskKey, TaskWatch, WatchTarget } from './ports/records/task.ts'
+export type {
+  SettledTask,
+  TaskExpiry,
+  TaskFilter,
+  TaskIntake,
+  TaskKey,
+  TaskRecord,
+  TaskState,
+  TaskWatch,
+  WatchTarget,
+} from './ports/records/task.ts'
 export { maxWatches } from './ports/records/task.ts'
-export type { SettledTask, TaskExpiry, TaskFilter, TaskRecord, TaskState } from './ports/records/task-record.ts'
 export type { BackgroundEntry, Entry } from './ports/records/transcript.ts'
 export type {
   Answer,
@@ -286,19 +305,36 @@ export type {
   Turn,
 } from './ports/records/work.ts'
 export { beginningOf } from './ports/records/work.ts'
-export type { RelationStore, WithdrawalStore } from './ports/relation-store.ts'
-export type { ListedDecision, RememberedDecision, RememberedStore } from './ports/remembered-store.ts'
-export { rememberedDecisionSchema, rememberedKind } from './ports/remembered-store.ts'
-export type { Lookup, ReplayStore, StoredArrival } from './ports/replay/replay-store.ts'
 export type {
+  ListedDecision,
+  OverdueStore,
+  RememberedDecision,
+  RememberedStore,
   RequirementClaim,
   RequirementClaims,
   RequirementDecisions,
   RequirementDeps,
   RequirementStore,
 } from './ports/requirement-store.ts'
-export type { Store } from './ports/store.ts'
-export type { TaskStore } from './ports/task-store.ts'
+export { rememberedDecisionSchema, rememberedKind } from './ports/requirement-store.ts'
+export type {
+  Lookup,
+  MessageTiming,
+  OnceStore,
+  OperatorStore,
+  RelationStore,
+  ReplayStore,
+  Store,
+  StoredArrival,
+  TaskStore,
+  TraceStore,
+  WaitingHost,
+  WhyStore,
+  WhySubject,
+  WhyWords,
+  WithdrawalStore,
+} from './ports/store.ts'
+export { windowedLists } from './ports/store.ts'
 export type { CheckedProof, IntakeSteps, UsedKey } from './ports/trace/intake-steps.ts'
 export { createIntakeSteps, toProofKey } from './ports/trace/intake-steps.ts'
 export type {
@@ -316,9 +352,7 @@ export type {
   TurnRecord,
   VerifyStep,
 } from './ports/trace/trace.ts'
-export type { TraceStore } from './ports/trace/trace-store.ts'
 export type { Downtime, WhyDelivery, WhyRecord } from './ports/why/why-record.ts'
-export type { WhyStore, WhySubject, WhyWords } from './ports/why/why-store.ts'
 export type { TurnTaker, WorkStore } from './ports/work-store.ts'
 export type {
   ApprovalCall,
@@ -328,7 +362,6 @@ export type {
   OperatorWord,
   WaitingQuestion,
 } from './requirements/operator-approval.ts'
-export { decideByTimeout, sayOverdue, timeoutMethod } from './requirements/overdue.ts'
 export {
   listRememberedIds,
   mayBeRemembered,
@@ -338,7 +371,6 @@ export {
   readRemember,
   rememberedPlace,
 } from './requirements/remembered-decision.ts'
-export { describeObjection, refuseClaim, refuseResolution } from './requirements/requirement-refusals.ts'
 export {
   actionUrl,
   createRequirementList,
@@ -348,7 +380,17 @@ export {
   showRequirements,
   translatePolicy,
 } from './requirements/requirements.ts'
-export { createResolutionIntake, describeResolution, resolutionIdOf } from './requirements/resolution-intake.ts'
+export {
+  createResolutionIntake,
+  decideByTimeout,
+  describeObjection,
+  describeResolution,
+  refuseClaim,
+  refuseResolution,
+  resolutionIdOf,
+  sayOverdue,
+  timeoutMethod,
+} from './requirements/resolution-intake.ts'
 export { collectAnswer, completeResponse } from './turn/answer.ts'
 export { defaultRetryPolicy } from './turn/retry.ts'
 export type { RebuiltGiven } from './turn/trace/turn-trace.ts'

@@ -6,7 +6,7 @@ import { Unavailable } from '../format/errors.ts'
 import type { AgentAction } from '../message/agent-action.ts'
 import type { OutgoingAction } from '../message/outgoing-action.ts'
 import type { Part } from '../message/part.ts'
-import type { StoredFiles } from '../ports/agent/action-deps.ts'
+import type { StoredFiles } from '../ports/agent/turn-context.ts'
 import { planActions } from './plan-actions.ts'
 
 const words: Part = { kind: 'text', mime: 'text/markdown', content: 'news' }

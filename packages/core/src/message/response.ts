@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { agentActionSchema } from './agent-action.ts'
+import { agentActionSchema, visibilities } from './agent-action.ts'
 import type { Part, Policy } from './part.ts'
 import { partSchema, traceSchema } from './part.ts'
 import { tokenUsageSchema } from './token-usage.ts'
-import { visibilities } from './visibility.ts'
 
 export function isStageName(name: unknown): name is string {
   return typeof name === 'string' && stageName.test(name)

@@ -2,10 +2,10 @@ import type { Json } from '../format/json.ts'
 import { subjectOf } from '../message/address/access.ts'
 import type { NormalizedMessage } from '../message/message.ts'
 import type { Part, Policy } from '../message/part.ts'
-import { approvalMember } from '../message/policy/approval.ts'
+import { approvalMember } from '../message/policy.ts'
 import type { NormalizedResponse, PartialResponse, RequirementKind } from '../message/response.ts'
 import { isForOperator, isRequirementKind, operatorSubject, statusWithPolicies } from '../message/response.ts'
-import type { AgentRequirements, ConsentRequirement } from '../ports/agent/agent-requirements.ts'
+import type { AgentRequirements, ConsentRequirement, ShowRequirement } from '../ports/agent/agent-requirements.ts'
 import {
   authSchema,
   consentSchema,
@@ -13,7 +13,6 @@ import {
   priceSchema,
   refusalSchema,
 } from '../ports/agent/agent-requirements.ts'
-import type { ShowRequirement } from '../ports/agent/show-requirement.ts'
 import type { TurnContext } from '../ports/agent/turn-context.ts'
 import type { Platform } from '../ports/platform/platform.ts'
 import { isoTime, randomHex } from '../ports/platform/platform.ts'

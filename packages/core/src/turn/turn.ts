@@ -13,11 +13,10 @@ import { createRequirementList, settleRequirements } from '../requirements/requi
 import type { AnswerDraft } from './answer.ts'
 import { planAnswer, planFailure, planTurnActions } from './answer.ts'
 import { callAgent, createAgentState } from './call-agent.ts'
-import { planLinkedCopy } from './linked-copy.ts'
+import { planLinkedCopy, planOperatorNotices } from './extra-mails.ts'
 import { keepStreamed } from './notes/streamed-answer.ts'
 import type { TurnNotes } from './notes/turn-notes.ts'
 import { noteSynthesis, runWithNotes } from './notes/turn-notes.ts'
-import { planOperatorNotices } from './operator-notice.ts'
 import { describeFailure, settlementFor } from './retry.ts'
 import { TurnTrace } from './trace/turn-trace.ts'
 

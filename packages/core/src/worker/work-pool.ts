@@ -1,5 +1,5 @@
 import { Unavailable } from '../format/errors.ts'
-import type { WaitingTurns } from '../ports/agent/waiting.ts'
+import type { WaitingTurns } from '../ports/agent/turn-context.ts'
 import type { Turn } from '../ports/records/work.ts'
 
 export interface WorkPoolOptions<Work> {

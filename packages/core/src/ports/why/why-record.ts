@@ -1,7 +1,7 @@
 import type { ChannelName } from '../../message/message.ts'
 import type { DeliveryRecord, MessageState } from '../records/records.ts'
 import type { RequirementStatus } from '../records/requirement-record.ts'
-import type { TaskState } from '../records/task-record.ts'
+import type { TaskState } from '../records/task.ts'
 import type { TurnAttempt } from '../trace/trace.ts'
 
 /**

@@ -2,8 +2,8 @@ import type { Admitted, Delivery, Intake, IntakeTrace, Settlement, Turn, TurnAtt
 import { findDestinationHost } from '@postern/core'
 import type { GatewayStore } from '@postern/store'
 import { softwareVersion } from '../../platform/version.ts'
-import type { Telemetry, TelemetryConfig } from '../telemetry/open-telemetry.ts'
-import { openTelemetry } from '../telemetry/open-telemetry.ts'
+import type { Telemetry, TelemetryConfig } from './open-telemetry.ts'
+import { openTelemetry } from './open-telemetry.ts'
 import type { MessageStage, StageDetails, StageListener } from './stage.ts'
 import { turnKey } from './stage.ts'
 
