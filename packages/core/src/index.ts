@@ -293,6 +293,7 @@ export type {
 } from './ports/records/task.ts'
 export { maxWatches } from './ports/records/task.ts'
 export type { BackgroundEntry, Entry } from './ports/records/transcript.ts'
+export type { Downtime, WhyDelivery, WhyRecord } from './ports/records/why-record.ts'
 export type {
   Answer,
   Broadcast,
@@ -352,7 +353,6 @@ export type {
   TurnRecord,
   VerifyStep,
 } from './ports/trace/trace.ts'
-export type { Downtime, WhyDelivery, WhyRecord } from './ports/why/why-record.ts'
 export type { TurnTaker, WorkStore } from './ports/work-store.ts'
 export type {
   ApprovalCall,

@@ -9,10 +9,10 @@ import type { RelationKind } from './records/planned-delivery.ts'
 import type { DeliveryRecord, MessageRecord, MessageSummary, Refusal, StoreCounts } from './records/records.ts'
 import type { Authorship, Decision, KnownMessage, Relation, RelationKey, Withdrawal } from './records/relation.ts'
 import type { TaskExpiry, TaskFilter, TaskKey, TaskRecord, TaskWatch } from './records/task.ts'
+import type { WhyRecord } from './records/why-record.ts'
 import type { Turn } from './records/work.ts'
 import type { OverdueStore, RequirementStore } from './requirement-store.ts'
 import type { EntryChange, ProofKey, TurnAttempt } from './trace/trace.ts'
-import type { WhyRecord } from './why/why-record.ts'
 import type { WorkStore } from './work-store.ts'
 
 /** Everything remembered. */
@@ -175,7 +175,7 @@ export interface Lookup {
   readonly key: string
   /** When the answer came, ms since 1970-01-01 UTC. */
   readonly at: number
-  /** The answer, or how there was none; `createLookupPlatform` reads it again. */
+  /** The answer, or how there was none; a replay reads it again. */
   readonly answer: Json
   /** The principal whose document it is, where it is a person's: it goes with them. */
   readonly owner?: string | undefined

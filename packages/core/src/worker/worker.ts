@@ -77,14 +77,10 @@ function wakeFor(kinds: unknown, { byKind }: WorkerPools): void {
   for (const pool of ready.flatMap(kind => byKind[kind])) pool.wake()
 }
 
-function wakeAll({ all }: WorkerPools): void {
-  for (const pool of all) pool.wake()
-}
-
 /** Wakes the pools for work without a notice: retries that fall due and leases that ran out. */
 async function watchClock({ store, platform, pools, stopping }: Running): Promise<void> {
   while (!stopping.aborted) {
-    wakeAll(pools)
+    for (const pool of pools.all) pool.wake()
     const due = await store.nextDue().catch(() => undefined)
     const wait = due === undefined ? longestNapMs : Math.min(longestNapMs, Math.max(50, due - platform.now()))
     await platform.sleep(wait, stopping)

@@ -1,8 +1,8 @@
 import type { ChannelName } from '../../message/message.ts'
-import type { DeliveryRecord, MessageState } from '../records/records.ts'
-import type { RequirementStatus } from '../records/requirement-record.ts'
-import type { TaskState } from '../records/task.ts'
 import type { TurnAttempt } from '../trace/trace.ts'
+import type { DeliveryRecord, MessageState } from './records.ts'
+import type { RequirementStatus } from './requirement-record.ts'
+import type { TaskState } from './task.ts'
 
 /**
  * What is stored about one message, so that a reader can say why it was answered as it was. It holds no content and no secret.
