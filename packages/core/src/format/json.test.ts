@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseJsonText } from './json.ts'
+import { parseJsonText, withoutTurning, writeVisibleJson } from './json.ts'
 
 /** Writes every name with an escape, so that the text goes to the other parser. */
 function escapeNames(value: unknown): string {
@@ -128,4 +128,18 @@ test('an escaped name makes reading no more than linear', () => {
   const least = (count: number) => Math.min(...[1, 2, 3, 4].map(() => measure(count)))
   // Quadratic would be 1 024 times; garbage of larger texts costs more than its share.
   expect(least(320_000) / least(10_000)).toBeLessThan(300)
+})
+
+test('writeVisibleJson() shows invisible characters, and its result parses to the same value', () => {
+  const odd = { to: '\u202e71\u202c', '\u200b': ['a\u2028b', '\u{e0041}', '\u3164'], plain: 'ä 😀 "x"\n' }
+  const text = writeVisibleJson(odd)
+  expect(text).toBe(
+    '{"to":"\\u202e71\\u202c","\\u200b":["a\\u2028b","\\udb40\\udc41","\\u3164"],"plain":"ä 😀 \\"x\\"\\n"}',
+  )
+  expect(JSON.parse(text)).toEqual(odd)
+  expect(writeVisibleJson({ a: 1 }, 2)).toBe('{\n  "a": 1\n}')
+})
+
+test('withoutTurning() leaves no mark that reverses the direction of the text behind it', () => {
+  expect(withoutTurning('Pay \u202e001 \u2066x\u2069')).toBe('Pay \ufffd001 \ufffdx\ufffd')
 })
