@@ -3,9 +3,13 @@ import { identityEvidenceSchema } from '../../packages/core/src/message/address/
 import { agentActionSchema } from '../../packages/core/src/message/agent-action.ts'
 import { normalizedMessageSchema } from '../../packages/core/src/message/message.ts'
 import { knownPartSchema, partSchema, policySchema, traceSchema } from '../../packages/core/src/message/part.ts'
-import { refusalKinds, requirementKinds } from '../../packages/core/src/message/policy/policy-kinds.ts'
-import { policyResolutionSchema } from '../../packages/core/src/message/policy/policy-resolution.ts'
-import { normalizedResponseSchema, partialResponseSchema } from '../../packages/core/src/message/response.ts'
+import { policyResolutionSchema } from '../../packages/core/src/message/policy.ts'
+import {
+  normalizedResponseSchema,
+  partialResponseSchema,
+  refusalKinds,
+  requirementKinds,
+} from '../../packages/core/src/message/response.ts'
 import { tokenUsageSchema } from '../../packages/core/src/message/token-usage.ts'
 import { formatInlineCode, formatMarkdownTable, formatPage } from './markdown.ts'
 import type { Schema } from './schema/bounds.ts'
@@ -53,7 +57,7 @@ export function describeMessage(comments: Pick<KeyComments, 'find'>): string {
     `Kinds that somebody can decide: ${listCodes(requirementKinds)}. Kinds that are refusals: ${listCodes(refusalKinds)}. The gateway keeps other kinds, and they never mean success.`,
     table(policySchema, 'part.ts', 'policySchema'),
     '### PolicyResolution',
-    table(policyResolutionSchema, 'policy/policy-resolution.ts', 'policyResolutionSchema'),
+    table(policyResolutionSchema, 'policy.ts', 'policyResolutionSchema'),
     '## IdentityEvidence',
     messageFacts.evidence,
     table(identityEvidenceSchema, 'address/identity.ts', 'identityEvidenceSchema'),

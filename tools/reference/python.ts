@@ -3,7 +3,7 @@ import { identityEvidenceSchema } from '../../packages/core/src/message/address/
 import { agentActionSchema } from '../../packages/core/src/message/agent-action.ts'
 import { normalizedMessageSchema } from '../../packages/core/src/message/message.ts'
 import { knownPartSchema, partSchema, policySchema, traceSchema } from '../../packages/core/src/message/part.ts'
-import { policyResolutionSchema } from '../../packages/core/src/message/policy/policy-resolution.ts'
+import { policyResolutionSchema } from '../../packages/core/src/message/policy.ts'
 import { tokenUsageSchema } from '../../packages/core/src/message/token-usage.ts'
 import type { Schema } from './schema/bounds.ts'
 import type { KeyComments } from './schema/key-comments.ts'
@@ -83,7 +83,7 @@ const roots: readonly PythonRoot[] = [
     name: 'PolicyResolution',
     sentence: 'How a requirement was decided.',
     schema: policyResolutionSchema,
-    source: at('policy/policy-resolution.ts', 'policyResolutionSchema'),
+    source: at('policy.ts', 'policyResolutionSchema'),
   },
   {
     name: 'HistoricalMessage',

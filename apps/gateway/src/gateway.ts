@@ -12,14 +12,13 @@ import { createSuccession } from './compose/succession.ts'
 import type { AnyChannelModule } from './config/channel-slices.ts'
 import type { Config } from './config/schema.ts'
 import { noTrustedProxy, trustsNoProxy } from './config/trusted-proxies.ts'
-import { listenHttp } from './http/listen.ts'
 import { createReadiness } from './http/readiness.ts'
-import { createMetrics } from './observe/metrics.ts'
-import { openStages } from './observe/telemetry/open-stages.ts'
-import { createTokenMeter } from './observe/token-meter.ts'
+import { listenHttp } from './http/server.ts'
+import { createMetrics, createTokenMeter } from './observe/metrics.ts'
+import { openStages } from './observe/telemetry/observe-store.ts'
 import type { GatewayPlatform } from './platform/platform.ts'
 import { createSignInCodes } from './sign-in/sessions.ts'
-import { startRunNotes } from './work/run-notes.ts'
+import { startRunNotes } from './work/work.ts'
 
 export interface Gateway {
   readonly app: Hono

@@ -1,4 +1,4 @@
-export { pointToKept } from './actions/keep-files.ts'
+export { pointToKept } from './actions/plan-actions.ts'
 export type { PublisherDeps } from './actions/publisher.ts'
 export { createPublisher, performActions } from './actions/publisher.ts'
 export { createSyntheticMessage } from './actions/synthetic-message.ts'
@@ -14,30 +14,55 @@ export {
   Undeliverable,
 } from './format/errors.ts'
 export { decodeEntities, escapeHtml } from './format/html-characters.ts'
-export { canonicalizeJson, hashCanonicalJson } from './format/jcs.ts'
 export type { Json } from './format/json.ts'
-export { isJsonObject, parseIfJson, parseJsonText } from './format/parse-json-text.ts'
-export { withoutTurning, writeVisibleJson } from './format/visible-json.ts'
+export {
+  canonicalizeJson,
+  hashCanonicalJson,
+  isJsonObject,
+  parseIfJson,
+  parseJsonText,
+  withoutTurning,
+  writeVisibleJson,
+} from './format/json.ts'
 export { isHostLength, maxUrlLength, parseUrl } from './format/web-url.ts'
 export type { SlidingWindowOptions } from './history/history.ts'
-export { announceSpeaker, createSlidingWindowPolicy, quoteNames } from './history/history.ts'
-export { mergeMessages } from './history/merge-messages.ts'
-export { readResultParts } from './history/result-parts.ts'
+export {
+  announceSpeaker,
+  createSlidingWindowPolicy,
+  mergeMessages,
+  quoteNames,
+  readResultParts,
+} from './history/history.ts'
 export { lazy } from './loading/lazy.ts'
 export { loadOptional } from './loading/optional-library.ts'
-export { agentAccessShape, createSenderIdentity, hasSubjectPrefix } from './message/address/access.ts'
+export type { ProfileField } from './message/address/access.ts'
+export {
+  agentAccessShape,
+  createSenderIdentity,
+  formatTransportMethod,
+  hasSubjectPrefix,
+  isLinkField,
+  mintTransportEvidence,
+  replayFlag,
+  subjectOf,
+} from './message/address/access.ts'
 export type { Address } from './message/address/address.ts'
-export { findDestinationHost, formatAddress, parseAddress, toAsciiDomain } from './message/address/address.ts'
-export { clampAgentChain, defaultMaxHops, isFinalHop, nextHop, renderAgentChain } from './message/address/chain.ts'
+export {
+  clampAgentChain,
+  defaultMaxHops,
+  defaultMaxMentions,
+  findDestinationHost,
+  formatAddress,
+  isFinalHop,
+  nextHop,
+  parseAddress,
+  renderAgentChain,
+  toAsciiDomain,
+} from './message/address/address.ts'
 export type { IdentityEvidence } from './message/address/identity.ts'
-export { formatTransportMethod, identityEvidenceSchema, mintTransportEvidence } from './message/address/identity.ts'
-export { defaultMaxMentions } from './message/address/mention.ts'
-export { replayFlag } from './message/address/personal-flags.ts'
-export type { ProfileField } from './message/address/profile-field.ts'
-export { isLinkField } from './message/address/profile-field.ts'
-export { subjectOf } from './message/address/subject.ts'
-export type { AgentAction, AgentPost, Reaction } from './message/agent-action.ts'
-export { agentActionSchema } from './message/agent-action.ts'
+export { identityEvidenceSchema } from './message/address/identity.ts'
+export type { AgentAction, AgentPost, Reaction, Visibility } from './message/agent-action.ts'
+export { agentActionSchema, visibilities } from './message/agent-action.ts'
 export type { LoopLimits, StopFlag } from './message/loop-limits.ts'
 export { agentFlag, defaultLoopLimits, hopFlag, loopFlag, stopFlags } from './message/loop-limits.ts'
 export type {
@@ -71,26 +96,43 @@ export type {
   ToolCallPart,
 } from './message/part.ts'
 export { partSchema, plainTextOf, policySchema } from './message/part.ts'
-export type { ApprovalAction } from './message/policy/approval.ts'
-export { describeApproval, readApproval, refusedCall, refusedForGood } from './message/policy/approval.ts'
-export { approvers, isForOperator, operatorSubject } from './message/policy/approver.ts'
-export type { RefusalKind, RequirementKind } from './message/policy/policy-kinds.ts'
-export { isRequirementKind, policiesOf, refusalKinds, requirementKinds } from './message/policy/policy-kinds.ts'
-export type { PolicyResolution, ResolutionOutcome } from './message/policy/policy-resolution.ts'
-export { resolutionOutcomes } from './message/policy/policy-resolution.ts'
-export type { RememberScope } from './message/policy/remember-scope.ts'
-export { rememberScopes } from './message/policy/remember-scope.ts'
+export type {
+  ApprovalAction,
+  PolicyResolution,
+  RememberScope,
+  ResolutionOutcome,
+} from './message/policy.ts'
+export {
+  describeApproval,
+  readApproval,
+  refusedCall,
+  refusedForGood,
+  rememberScopes,
+  resolutionOutcomes,
+} from './message/policy.ts'
 export type { Proof } from './message/proof.ts'
-export type { NormalizedResponse, PartialResponse, ResponseStatus } from './message/response.ts'
-export { normalizedResponseSchema, partialResponseSchema } from './message/response.ts'
+export type {
+  NormalizedResponse,
+  PartialResponse,
+  RefusalKind,
+  RequirementKind,
+  ResponseStatus,
+} from './message/response.ts'
+export {
+  approvers,
+  isForOperator,
+  isRequirementKind,
+  normalizedResponseSchema,
+  operatorSubject,
+  partialResponseSchema,
+  policiesOf,
+  refusalKinds,
+  requirementKinds,
+} from './message/response.ts'
 export type { TokenUsage } from './message/token-usage.ts'
 export { sumUsage, tokenUsageSchema } from './message/token-usage.ts'
-export type { Visibility } from './message/visibility.ts'
-export { visibilities } from './message/visibility.ts'
-export { identifySpeaker } from './people/identify-speaker.ts'
-export { readPersonCommand } from './people/person-commands.ts'
+export { identifySpeaker, readPersonCommand } from './people/person-commands.ts'
 export { readChannelAddress, readPersonAddress, showPersonAddress } from './people/person-identity.ts'
-export type { ActionDeps, StoredFiles } from './ports/agent/action-deps.ts'
 export type {
   Agent,
   AgentAnswer,
@@ -103,6 +145,7 @@ export type {
   PostOptions,
 } from './ports/agent/agent.ts'
 export type { AgentCallAnswer, AgentCallOptions, CallAgent } from './ports/agent/agent-call.ts'
+export type { ShowRequirement } from './ports/agent/agent-requirements.ts'
 export type { AgentState } from './ports/agent/agent-state.ts'
 export type {
   EvidenceCaller,
@@ -114,11 +157,14 @@ export type {
 } from './ports/agent/evidence.ts'
 export { ownEvidenceCodes, publishedEvidenceCodes } from './ports/agent/evidence.ts'
 export type { HistoryMoment, HistoryPolicy, HistoryView } from './ports/agent/history-policy.ts'
-export type { FetchFile, KeptFile } from './ports/agent/kept-file.ts'
-export type { MentionFanoutLimits } from './ports/agent/mention-fanout-limits.ts'
-export type { RetryPolicy } from './ports/agent/retry-policy.ts'
-export type { ShowRequirement } from './ports/agent/show-requirement.ts'
-export type { RunningAgent, TurnContext } from './ports/agent/turn-context.ts'
+export type {
+  ActionDeps,
+  MentionFanoutLimits,
+  RetryPolicy,
+  RunningAgent,
+  StoredFiles,
+  TurnContext,
+} from './ports/agent/turn-context.ts'
 export type {
   Addressing,
   AnsweredTurn,
@@ -143,15 +189,12 @@ export type { AdmissionDeps, AdmissionRule, IntakeStore } from './ports/intake-s
 export type { CurrentMessage, FoundResponse, LookupStore, ResponseContext } from './ports/lookup-store.ts'
 export type { ChangeKind, ChangeNotice, NoticeStore, WorkKind } from './ports/notice-store.ts'
 export { changeKinds, workKinds } from './ports/notice-store.ts'
-export type { OnceStore } from './ports/once-store.ts'
-export type { MessageTiming, OperatorStore, WaitingHost } from './ports/operator-store.ts'
-export { windowedLists } from './ports/operator-store.ts'
-export type { OverdueStore } from './ports/overdue-store.ts'
 export type { OwnThreadStore, PeopleStore } from './ports/people-store.ts'
-export type { ByteBudget, ByteHold } from './ports/platform/byte-budget.ts'
 export type { ByteStore, ObjectStore, StoredObject } from './ports/platform/object-store.ts'
 export { leastObjectBytes } from './ports/platform/object-store.ts'
 export type {
+  ByteBudget,
+  ByteHold,
   DnsResolver,
   FetchAnswer,
   FetchRequest,
@@ -166,7 +209,8 @@ export type {
   SubmitMail,
 } from './ports/platform/platform.ts'
 export { bindLog, isoTime, makeId, randomHex } from './ports/platform/platform.ts'
-export type { Admitted, Intake, TurnBudget, TurnQuota } from './ports/records/intake.ts'
+export type { Admitted, Intake, QueueMode, QueueModeName, TurnBudget, TurnQuota } from './ports/records/intake.ts'
+export { maxAborts, mergeBounds, queueModes } from './ports/records/intake.ts'
 export type {
   AgentNote,
   KeptNote,
@@ -196,9 +240,15 @@ export type {
   PersonLink,
 } from './ports/records/people.ts'
 export { agentPeopleShape, linkLimits } from './ports/records/people.ts'
-export type { Blob, PlannedBroadcast, PlannedDelivery } from './ports/records/planned-delivery.ts'
-export type { QueueMode, QueueModeName } from './ports/records/queue-mode.ts'
-export { maxAborts, mergeBounds, queueModes } from './ports/records/queue-mode.ts'
+export type {
+  Blob,
+  FetchFile,
+  KeptFile,
+  PlannedBroadcast,
+  PlannedDelivery,
+  RelationKind,
+} from './ports/records/planned-delivery.ts'
+export { relationKinds } from './ports/records/planned-delivery.ts'
 export type {
   DeliveryRecord,
   MessageRecord,
@@ -220,8 +270,6 @@ export type {
   Withdrawal,
 } from './ports/records/relation.ts'
 export { withdrawalMemoryMs } from './ports/records/relation.ts'
-export type { RelationKind } from './ports/records/relation-kind.ts'
-export { relationKinds } from './ports/records/relation-kind.ts'
 export type {
   PlannedRequirement,
   RequirementDecision,
@@ -232,10 +280,20 @@ export type {
   UsedReceipt,
 } from './ports/records/requirement-record.ts'
 export { maxOpenRequirements } from './ports/records/requirement-record.ts'
-export type { TaskIntake, TaskKey, TaskWatch, WatchTarget } from './ports/records/task.ts'
+export type {
+  SettledTask,
+  TaskExpiry,
+  TaskFilter,
+  TaskIntake,
+  TaskKey,
+  TaskRecord,
+  TaskState,
+  TaskWatch,
+  WatchTarget,
+} from './ports/records/task.ts'
 export { maxWatches } from './ports/records/task.ts'
-export type { SettledTask, TaskExpiry, TaskFilter, TaskRecord, TaskState } from './ports/records/task-record.ts'
 export type { BackgroundEntry, Entry } from './ports/records/transcript.ts'
+export type { Downtime, WhyDelivery, WhyRecord } from './ports/records/why-record.ts'
 export type {
   Answer,
   Broadcast,
@@ -248,22 +306,38 @@ export type {
   Turn,
 } from './ports/records/work.ts'
 export { beginningOf } from './ports/records/work.ts'
-export type { RelationStore, WithdrawalStore } from './ports/relation-store.ts'
-export type { ListedDecision, RememberedDecision, RememberedStore } from './ports/remembered-store.ts'
-export { rememberedDecisionSchema, rememberedKind } from './ports/remembered-store.ts'
-export type { Lookup, ReplayStore, StoredArrival } from './ports/replay/replay-store.ts'
 export type {
+  ListedDecision,
+  OverdueStore,
+  RememberedDecision,
+  RememberedStore,
   RequirementClaim,
   RequirementClaims,
   RequirementDecisions,
   RequirementDeps,
   RequirementStore,
 } from './ports/requirement-store.ts'
-export type { Store } from './ports/store.ts'
-export type { TaskStore } from './ports/task-store.ts'
+export { rememberedDecisionSchema, rememberedKind } from './ports/requirement-store.ts'
+export type {
+  Lookup,
+  MessageTiming,
+  OnceStore,
+  OperatorStore,
+  RelationStore,
+  ReplayStore,
+  Store,
+  StoredArrival,
+  TaskStore,
+  TraceStore,
+  WaitingHost,
+  WhyStore,
+  WhySubject,
+  WhyWords,
+  WithdrawalStore,
+} from './ports/store.ts'
+export { windowedLists } from './ports/store.ts'
 export type { CheckedProof, IntakeSteps, UsedKey } from './ports/trace/intake-steps.ts'
-export { createIntakeSteps } from './ports/trace/intake-steps.ts'
-export { toProofKey } from './ports/trace/proof-key.ts'
+export { createIntakeSteps, toProofKey } from './ports/trace/intake-steps.ts'
 export type {
   AgentFault,
   DeliveryAttempt,
@@ -279,11 +353,7 @@ export type {
   TurnRecord,
   VerifyStep,
 } from './ports/trace/trace.ts'
-export type { TraceStore } from './ports/trace/trace-store.ts'
-export type { Downtime, WhyDelivery, WhyRecord } from './ports/why/why-record.ts'
-export type { WhyStore, WhySubject, WhyWords } from './ports/why/why-store.ts'
 export type { TurnTaker, WorkStore } from './ports/work-store.ts'
-export { createSender } from './requirements/create-sender.ts'
 export type {
   ApprovalCall,
   OperatorApproval,
@@ -292,7 +362,6 @@ export type {
   OperatorWord,
   WaitingQuestion,
 } from './requirements/operator-approval.ts'
-export { decideByTimeout, sayOverdue, timeoutMethod } from './requirements/overdue.ts'
 export {
   listRememberedIds,
   mayBeRemembered,
@@ -302,32 +371,42 @@ export {
   readRemember,
   rememberedPlace,
 } from './requirements/remembered-decision.ts'
-export { renderUnsent } from './requirements/render-unsent.ts'
-export { actionUrl, createRequirementList } from './requirements/requirement-list.ts'
-export { describeObjection, refuseClaim, refuseResolution } from './requirements/requirement-refusals.ts'
-export { createResolutionIntake, describeResolution, resolutionIdOf } from './requirements/resolution-intake.ts'
 export {
+  actionUrl,
+  createRequirementList,
   createShowRequirement,
   hasRequirements,
   presentResponse,
   showRequirements,
   translatePolicy,
-} from './requirements/show-requirements.ts'
+} from './requirements/requirements.ts'
+export {
+  createResolutionIntake,
+  decideByTimeout,
+  describeObjection,
+  describeResolution,
+  refuseClaim,
+  refuseResolution,
+  resolutionIdOf,
+  sayOverdue,
+  timeoutMethod,
+} from './requirements/resolution-intake.ts'
 export { collectAnswer, completeResponse } from './turn/answer.ts'
 export { defaultRetryPolicy } from './turn/retry.ts'
-export type { RebuiltGiven } from './turn/trace/given.ts'
-export { rebuildGiven } from './turn/trace/given.ts'
+export type { RebuiltGiven } from './turn/trace/turn-trace.ts'
+export { rebuildGiven } from './turn/trace/turn-trace.ts'
 export { workTurn } from './turn/turn.ts'
-export { createAccessRule } from './worker/admission/access-rule.ts'
-export type { LoopMemory } from './worker/admission/loop.ts'
-export { createLoopRule, findLoop, loopMemoryMs } from './worker/admission/loop.ts'
-export { createRequirementDecisions } from './worker/admission/requirement-decisions.ts'
+export type { LoopMemory } from './worker/admission/rules.ts'
+export {
+  createAccessRule,
+  createLoopRule,
+  createRequirementDecisions,
+  findLoop,
+  loopMemoryMs,
+} from './worker/admission/rules.ts'
 export type { LeftAloneHost } from './worker/breaker.ts'
 export { createBreaker } from './worker/breaker.ts'
-export type { Reception } from './worker/pipeline.ts'
-export { admitOwn, receive } from './worker/pipeline.ts'
-export type { WorkerOptions } from './worker/pools.ts'
-export type { RefusalPlace } from './worker/refusals.ts'
-export { hasRefusal, recordRefusal } from './worker/refusals.ts'
-export type { Worker } from './worker/worker.ts'
+export type { Reception, RefusalPlace } from './worker/pipeline.ts'
+export { admitOwn, createSender, hasRefusal, receive, recordRefusal, renderUnsent } from './worker/pipeline.ts'
+export type { Worker, WorkerOptions } from './worker/worker.ts'
 export { startWorker } from './worker/worker.ts'

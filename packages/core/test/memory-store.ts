@@ -4,7 +4,7 @@ import type { FoundResponse } from '../src/ports/lookup-store.ts'
 import type { TurnNote } from '../src/ports/records/note.ts'
 import type { Answer, Delivery, Settlement, Turn } from '../src/ports/records/work.ts'
 import type { Store } from '../src/ports/store.ts'
-import type { WorkerPlatform } from '../src/worker/pools.ts'
+import type { WorkerPlatform } from '../src/worker/worker.ts'
 import { message } from './messages.ts'
 
 /** What a worker did at its store, in order. */

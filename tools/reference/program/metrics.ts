@@ -1,7 +1,6 @@
 import type { OperatorStore, WorkStore } from '@postern/core'
-import { createMetrics } from '../../../apps/gateway/src/observe/metrics.ts'
-import { createStageMeter } from '../../../apps/gateway/src/observe/stages/stage-meter.ts'
-import { createTokenMeter } from '../../../apps/gateway/src/observe/token-meter.ts'
+import { createMetrics, createTokenMeter } from '../../../apps/gateway/src/observe/metrics.ts'
+import { createStageMeter } from '../../../apps/gateway/src/observe/telemetry/observe-store.ts'
 import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
 
 const intro = `

@@ -1,7 +1,7 @@
 import type { Intake } from '@postern/core'
 import { expect, test } from 'vitest'
 import { limitsConfigSchema } from '../config/own-schema.ts'
-import { createLimits } from '../http/limits.ts'
+import { createLimits } from '../http/clients.ts'
 import { listAdmissionRules } from './foundation.ts'
 
 const agents = { desk: { allow: [{ issuer: 'friend.test' }], queue: 'merge' }, open: { queue: 'queue' } } as never

@@ -2,8 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { AgentChange, AgentDeps } from '@postern/agents'
-import { createCallFinder, openAgents } from '@postern/agents'
-import type { AdmissionRule, Channel, ChannelName, Log, OperatorQuestions, RequirementDecisions } from '@postern/core'
+import { createCallFinder, openAgents, readQueueMode } from '@postern/agents'
+import type {
+  AdmissionRule,
+  Channel,
+  ChannelName,
+  Log,
+  OperatorQuestions,
+  QueueMode,
+  RequirementDecisions,
+} from '@postern/core'
 import { ConfigError, createAccessRule, createLoopRule, createRequirementDecisions, findChannel } from '@postern/core'
 import { openRequirements } from '@postern/requirements'
 import type { GatewayStore } from '@postern/store'
@@ -16,16 +24,15 @@ import { readLoopLimits } from '../config/loops.ts'
 import type { Config } from '../config/schema.ts'
 import { handleHostOf } from '../config/schema.ts'
 import { createPublishedAttachments } from '../files/attachments.ts'
-import type { Limits } from '../http/limits.ts'
-import { createLimits } from '../http/limits.ts'
-import { observeStore } from '../observe/stages/observe-store.ts'
-import type { StageListener } from '../observe/stages/stage.ts'
+import type { Limits } from '../http/clients.ts'
+import { createLimits } from '../http/clients.ts'
+import { observeStore } from '../observe/telemetry/observe-store.ts'
+import type { StageListener } from '../observe/telemetry/stage.ts'
 import { loadPostgres } from '../platform/load-postgres.ts'
 import type { GatewayPlatform } from '../platform/platform.ts'
 import { createPlatform } from '../platform/platform.ts'
 import { makeDataDirectory } from '../platform/run-file.ts'
 import { softwareVersion } from '../platform/version.ts'
-import { createQueueModeRule } from '../work/queue-modes.ts'
 import { openPublisherDeps } from '../work/work.ts'
 
 export interface FoundationOptions {
@@ -207,4 +214,31 @@ export function listAdmissionRules(
   const access = createAccessRule(name => agents[name], answersCalls)
   const loops = createLoopRule(readLoopLimits(limits.loop))
   return [queueModes, access, rateLimits, loops]
+}
+
+type AgentConfigs = Config['agents']
+
+/** Each message waits in its thread as its agent wants it. */
+function createQueueModeRule(agents: AgentConfigs): AdmissionRule {
+  const lanes = new Map<string, QueueMode>()
+  for (const [name, { queue }] of Object.entries(agents)) {
+    const lane = readQueueMode(queue)
+    if (lane) lanes.set(name, lane)
+  }
+  return {
+    name: 'queue modes',
+    admit(intake) {
+      const lane = lanes.get(intake.agent)
+      return lane ? { ...intake, lane } : intake
+    },
+  }
+}
+
+/** How many turns at once, for agents that say it. */
+export function listConcurrency(agents: AgentConfigs): ReadonlyMap<string, number> {
+  return new Map(
+    Object.entries(agents).flatMap(([name, { concurrency }]) =>
+      concurrency === undefined ? [] : [[name, concurrency] as const],
+    ),
+  )
 }

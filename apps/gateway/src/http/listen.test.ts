@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Hono } from 'hono'
 import { expect, test } from 'vitest'
-import { listenHttp } from './listen.ts'
+import { listenHttp } from './server.ts'
 
 const stallMs = 1_000
 

@@ -4,8 +4,7 @@ import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Hono } from 'hono'
 import { expect, onTestFinished, test } from 'vitest'
-import { listenHttp } from './listen.ts'
-import { cutSlowBodies } from './slow-bodies.ts'
+import { cutSlowBodies, listenHttp } from './server.ts'
 
 const pace = { everyMs: 500, minBytes: 1_000 }
 

@@ -1,8 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { OperatorStore, WorkStore } from '@postern/core'
-import type { StageHistogram, StageMeter } from './stages/stage-meter.ts'
-import { stageBounds } from './stages/stage-meter.ts'
-import type { TokenCount, TokenMeter } from './token-meter.ts'
+import type { OperatorStore, TokenUsage, WorkStore } from '@postern/core'
+import type { StageHistogram, StageMeter } from './telemetry/observe-store.ts'
+import { stageBounds } from './telemetry/observe-store.ts'
 
 export interface Metrics {
   /** Prometheus text format 0.0.4. */
@@ -112,4 +111,67 @@ function formatHistograms(histograms: readonly StageHistogram[]): string {
   })
   const help = 'Seconds that stages of messages took since the start of this gateway, by stage and channel.'
   return [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...lines, ''].join('\n')
+}
+
+interface TokenCount {
+  readonly labels: Readonly<Record<string, string>>
+  readonly tokens: number
+}
+
+/** What agents have spent since this process began. */
+export interface TokenMeter {
+  count(agent: string, usages: readonly TokenUsage[]): void
+  /** What was put in and out: these make the sum. */
+  list(): readonly TokenCount[]
+  /** What of it was cached or thought. */
+  listParts(): readonly TokenCount[]
+}
+
+const kinds = [
+  ['input_tokens', 'input'],
+  ['output_tokens', 'output'],
+] as const
+const parts = [
+  ['cached_input_tokens', 'cached_input'],
+  ['cache_write_input_tokens', 'cache_write_input'],
+  ['reasoning_tokens', 'reasoning'],
+] as const
+
+type Member = (typeof kinds)[number][0] | (typeof parts)[number][0]
+
+/** Agents may name models as they like: of more in one process nobody keeps track one by one. */
+const maxModels = 200
+
+export function createTokenMeter(): TokenMeter {
+  const models = new Set<string>()
+  const [whole, partial] = [new Map<string, TokenCount>(), new Map<string, TokenCount>()]
+
+  function findPlace(agent: string, { provider, model = 'unnamed' }: TokenUsage): TokenCount['labels'] {
+    const place = { agent, ...(provider !== undefined && { provider }), model }
+    const name = JSON.stringify(place)
+    if (!models.has(name) && models.size >= maxModels) return { agent, model: 'other' }
+    models.add(name)
+    return place
+  }
+
+  function add(counts: Map<string, TokenCount>, labels: TokenCount['labels'], tokens: number | undefined): void {
+    if (tokens === undefined) return
+    const name = JSON.stringify(labels)
+    counts.set(name, { labels, tokens: tokens + (counts.get(name)?.tokens ?? 0) })
+  }
+
+  return {
+    count(agent, usages) {
+      for (const usage of usages) {
+        const place = findPlace(agent, usage)
+        const addAll = (counts: Map<string, TokenCount>, members: readonly (readonly [Member, string])[]) => {
+          for (const [member, kind] of members) add(counts, { ...place, kind }, usage[member])
+        }
+        addAll(whole, kinds)
+        addAll(partial, parts)
+      }
+    },
+    list: () => [...whole.values()],
+    listParts: () => [...partial.values()],
+  }
 }

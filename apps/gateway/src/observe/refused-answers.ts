@@ -1,6 +1,6 @@
 import type { Channel, IntakeStore, Refusal, RefusalCode } from '@postern/core'
 import { hasRefusal, isoTime, parseIfJson, rejectionCodes } from '@postern/core'
-import type { Context, Hono, MiddlewareHandler } from 'hono'
+import type { Context, Hono } from 'hono'
 import { matchedRoutes } from 'hono/route'
 
 interface RefusedAnswersDeps {
@@ -22,14 +22,13 @@ const forwarded = '/operator/chat/'
  * Remembers every request to a channel that was refused, and every one that failed for no fault of the peer's, wherever it went: those the
  * channels have remembered themselves, with more about them, are left out.
  */
-export function rememberRefused({ channels, store, now, addressOf }: RefusedAnswersDeps): MiddlewareHandler {
+export function createRefusedAnswers({ channels, store, now, addressOf }: RefusedAnswersDeps) {
   const owners = new Map(
     channels.flatMap(({ descriptor, routes }) => routes.routes.map(({ path }) => [path, descriptor.name] as const)),
   )
-  return async function rememberAnswer(context, next) {
-    await next()
+  return async function rememberAnswer(context: Context): Promise<void> {
+    if (hasRefusal(context.req.raw)) return
     const { status } = context.res
-    if (status < 400 || hasRefusal(context.req.raw)) return
     const { method } = context.req
     const matched = matchedRoutes(context)
     const found = matched.findLast(({ path }) => owners.has(path))

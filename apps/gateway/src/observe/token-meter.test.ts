@@ -1,8 +1,7 @@
 import type { OperatorStore, WorkStore } from '@postern/core'
 import { expect, onTestFinished, test } from 'vitest'
-import { createMetrics } from './metrics.ts'
-import { createStageMeter } from './stages/stage-meter.ts'
-import { createTokenMeter } from './token-meter.ts'
+import { createMetrics, createTokenMeter } from './metrics.ts'
+import { createStageMeter } from './telemetry/observe-store.ts'
 
 const counts = { messages: {}, deliveries: {}, refusals: 0, stopped: {} }
 const store = { count: async () => counts, nextDue: async () => undefined } as unknown as OperatorStore & WorkStore

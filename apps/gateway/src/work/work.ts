@@ -1,13 +1,17 @@
+import { createHmac, randomBytes } from 'node:crypto'
 import type { AgentDeps } from '@postern/agents'
 import type {
   Channel,
   LeftAloneHost,
+  LookupStore,
   PeopleDeps,
+  Platform,
   PublisherDeps,
   RequirementDeps,
   RetryPolicy,
   Store,
   TurnContext,
+  WhyStore,
   Worker,
 } from '@postern/core'
 import { bindLog, createBreaker, createPublisher, startWorker } from '@postern/core'
@@ -136,4 +140,37 @@ function startAgents(parts: WorkDeps, signal: AbortSignal): void {
     const begin = async () => agent?.start?.(createPublisher({ acting, gateway, signal, log }))
     begin().catch(error => log.error({ err: error }, 'agent failed to start'))
   }
+}
+
+interface RunNotesDeps {
+  readonly store: Pick<WhyStore, 'noteGatewayRun'>
+  /** The name of this process. */
+  readonly holder: string
+  readonly platform: Pick<Platform, 'log'>
+}
+
+/** How often a gateway writes down that it still runs. */
+const everyMs = 60_000
+
+/**
+ * The store knows when gateways ran, so it can tell that a message came late because none did. It is a hint: the gateway runs on when it
+ * cannot be written. @returns what ends the run
+ */
+export async function startRunNotes({ store, holder, platform }: RunNotesDeps): Promise<() => Promise<void>> {
+  const note = (stage: Parameters<WhyStore['noteGatewayRun']>[1]) =>
+    store
+      .noteGatewayRun(holder, stage)
+      .catch(error => platform.log.warn({ err: error }, 'cannot note that the gateway runs'))
+  await note('begins')
+  const timer = setInterval(() => void note('runs'), everyMs).unref()
+  return () => {
+    clearInterval(timer)
+    return note('ends')
+  }
+}
+
+/** Codes come of a key that only this gateway has, made once. */
+export async function openLinkCodes(store: Pick<LookupStore, 'secret'>): Promise<PeopleDeps> {
+  const key = await store.secret('people', async () => randomBytes(32).toString('base64'))
+  return { deriveBytes: claim => createHmac('sha256', key).update(claim).digest() }
 }

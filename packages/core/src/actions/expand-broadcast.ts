@@ -4,7 +4,7 @@ import type { Platform } from '../ports/platform/platform.ts'
 import type { PlannedDelivery } from '../ports/records/planned-delivery.ts'
 import type { Relation } from '../ports/records/relation.ts'
 import type { Broadcast } from '../ports/records/work.ts'
-import type { RelationStore } from '../ports/relation-store.ts'
+import type { RelationStore } from '../ports/store.ts'
 import type { ResultStore } from '../ports/work-store.ts'
 
 /** Peers whose deliveries are queued in one transaction, so that others get their turn. */

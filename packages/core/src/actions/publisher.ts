@@ -1,13 +1,12 @@
 import { Rejection } from '../format/errors.ts'
 import type { AgentAction } from '../message/agent-action.ts'
 import { agentActionSchema } from '../message/agent-action.ts'
-import type { ActingAgents, ActionDeps } from '../ports/agent/action-deps.ts'
 import type { AgentPublisher } from '../ports/agent/agent.ts'
+import type { ActingAgents, ActionDeps } from '../ports/agent/turn-context.ts'
 import type { Log } from '../ports/platform/platform.ts'
 import { makeId, randomHex } from '../ports/platform/platform.ts'
 import type { WorkStore } from '../ports/work-store.ts'
-import { toParts } from './action-list.ts'
-import { planActions } from './plan-actions.ts'
+import { planActions, toParts } from './plan-actions.ts'
 
 export interface PublisherDeps extends ActionDeps {
   readonly store: ActionDeps['store'] & Pick<WorkStore, 'act'>

@@ -1,2 +1,115 @@
+import { hash } from 'node:crypto'
+import { parse as parsePlainly } from 'lossless-json'
+
 /** Anything JSON can hold. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json | undefined }
+
+const quote = 0x22
+const backslash = 0x5c
+const colon = 0x3a
+
+/**
+ * JSON text (RFC 8259) as a value; of a member that is repeated the last one counts, as for `JSON.parse`.
+ *
+ * `JSON.parse` of V8 13.6 and later misreads a member name that is written with an escape, depending on what an earlier
+ * document had at that place. A document with such a name goes to a parser in JavaScript. The caller bounds its depth.
+ * @throws SyntaxError, which may quote the text
+ */
+export function parseJsonText(text: string): unknown {
+  return hasEscapedName(text) ? parsePlainly(text, undefined, plainly) : JSON.parse(text)
+}
+
+/** The value of JSON text; undefined for text that is no JSON. */
+export function parseIfJson(text: string): unknown {
+  try {
+    return parseJsonText(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** A JSON object with unknown members; no array, not null. */
+export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const plainly = { parseNumber: Number, onDuplicateKey: ({ newValue }: { readonly newValue: unknown }) => newValue }
+
+/** A backslash stands in strings only, and a string is a name if a colon follows it. */
+function hasEscapedName(text: string): boolean {
+  let at = text.indexOf('\\')
+  while (at >= 0) {
+    const end = endOfString(text, at)
+    if (text.charCodeAt(skipSpace(text, end + 1)) === colon) return true
+    at = text.indexOf('\\', end)
+  }
+  return false
+}
+
+function endOfString(text: string, inside: number): number {
+  let at = inside
+  while (at < text.length && text.charCodeAt(at) !== quote) at += text.charCodeAt(at) === backslash ? 2 : 1
+  return at
+}
+
+function skipSpace(text: string, from: number): number {
+  let at = from
+  while (' \t\r\n'.includes(text.charAt(at)) && at < text.length) at += 1
+  return at
+}
+
+/**
+ * JSON in its one canonical form (RFC 8785): members sorted by UTF-16 code units, numbers and strings as ECMAScript
+ * writes them. `undefined` members are left out, as in any JSON.
+ * @throws TypeError for what I-JSON cannot say: lone surrogates, numbers that are not finite
+ */
+export function canonicalizeJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalizeJson).join(',')}]`
+  if (typeof value === 'object' && value !== null) return canonicalizeObject(value as Readonly<Record<string, unknown>>)
+  return canonicalizeScalar(value)
+}
+
+/** SHA-256 of the canonical form, 32 bytes. @throws TypeError as `canonicalizeJson` */
+export function hashCanonicalJson(value: unknown): Buffer {
+  return hash('sha256', canonicalizeJson(value), 'buffer')
+}
+
+function canonicalizeObject(object: Readonly<Record<string, unknown>>): string {
+  const members = Object.keys(object)
+    .filter(name => object[name] !== undefined)
+    .sort()
+    .map(name => `${canonicalizeScalar(name)}:${canonicalizeJson(object[name])}`)
+  return `{${members.join(',')}}`
+}
+
+function canonicalizeScalar(value: unknown): string {
+  if (typeof value === 'string' && !value.isWellFormed()) throw new TypeError('a string has a lone surrogate')
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError('a number is not finite')
+  const text = JSON.stringify(value)
+  if (text === undefined) throw new TypeError(`a ${typeof value} has no JSON form`)
+  return text
+}
+
+/** Characters that are invisible, or change the order of others. */
+const unseen = /[\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/gu
+const turning = /[\u202a-\u202e\u2066-\u2069]/g
+
+/**
+ * JSON for a person who decides by it: invisible characters are written as their numbers. It reads back as the same
+ * value.
+ */
+export function writeVisibleJson(json: Json, space?: number): string {
+  return JSON.stringify(json, null, space).replace(unseen, writeNumbers)
+}
+
+/** Words of others within our own: they turn none of them round. */
+export function withoutTurning(text: string): string {
+  return text.replace(turning, '\ufffd')
+}
+
+function writeNumbers(character: string): string {
+  return character
+    .split('')
+    .map(unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('')
+}

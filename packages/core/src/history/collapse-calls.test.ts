@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ToolCallPart } from '../message/part.ts'
-import { collapseCalls } from './collapse-calls.ts'
+import { collapseCalls } from './history.ts'
 
 const begun: ToolCallPart = { kind: 'tool_call', id: '1', name: 'find', args: { q: 'it' } }
 const ended: ToolCallPart = { kind: 'tool_call', id: '1', name: 'find', result: 3 }

@@ -1,6 +1,6 @@
-import type { HistoricalMessage, HistoricalSender } from '../message/message.ts'
-import type { Part } from '../message/part.ts'
-import { plainTextOf } from '../message/part.ts'
+import type { HistoricalMessage, HistoricalSender, NormalizedMessage } from '../message/message.ts'
+import type { Part, ToolCallPart } from '../message/part.ts'
+import { knownPartSchema, plainTextOf } from '../message/part.ts'
 import type { HistoryPolicy, HistoryView } from '../ports/agent/history-policy.ts'
 import type { Entry } from '../ports/records/transcript.ts'
 
@@ -164,4 +164,79 @@ function takeTail(rest: Turns, head: Turns, { maxTurns, maxChars }: Window): Tur
 function lengthOf({ parts }: HistoricalMessage): number {
   const calls = parts.filter(part => part.kind === 'tool_call')
   return calls.reduce((sum, call) => sum + JSON.stringify(call).length, plainTextOf(parts).length)
+}
+
+/**
+ * The parts of an answer with each tool call once. Its end replaces its beginning, and keeps what only the beginning
+ * had. A further call under the id of an ended one gets an id of its own, because calls are found by id.
+ */
+export function collapseCalls<Some extends Part>(parts: readonly Some[]): readonly Some[] {
+  const collapsed: Some[] = []
+  const places = new Map<string, number>()
+  for (const part of parts) {
+    const call: Part = part
+    if (call.kind !== 'tool_call') {
+      collapsed.push(part)
+      continue
+    }
+    const place = places.get(call.id)
+    const begun = place === undefined ? undefined : (collapsed[place] as Part as ToolCallPart)
+    if (place !== undefined && begun && isOneCall(begun, call))
+      collapsed[place] = joinHalves(begun, call) as Part as Some
+    else {
+      const id = place === undefined ? call.id : freeId(call.id, places)
+      places.set(id, collapsed.length)
+      collapsed.push(id === call.id ? part : ({ ...call, id } as Part as Some))
+    }
+  }
+  return collapsed
+}
+
+function isOneCall(begun: ToolCallPart, call: ToolCallPart): boolean {
+  return begun.name === call.name && !(hasEnded(begun) && hasEnded(call))
+}
+
+function hasEnded({ result, error }: ToolCallPart): boolean {
+  return result !== undefined || error !== undefined
+}
+
+function joinHalves(begun: ToolCallPart, call: ToolCallPart): ToolCallPart {
+  const known = Object.fromEntries(Object.entries(call).filter(([, value]) => value !== undefined))
+  return { ...begun, ...known } as ToolCallPart
+}
+
+function freeId(id: string, taken: ReadonlyMap<string, number>): string {
+  for (let count = 2; ; count += 1) if (!taken.has(`${id}-${count}`)) return `${id}-${count}`
+}
+
+/** Several messages of one sender as the last of them: the parts of all in order, and which are whose. */
+export function mergeMessages(earlier: readonly NormalizedMessage[], last: NormalizedMessage): NormalizedMessage {
+  if (earlier.length === 0) return last
+  const members = {
+    parts: [...earlier, last].flatMap(({ parts }) => parts),
+    merged: earlier.map(({ id, received_at, parts }) => ({ id, received_at, part_count: parts.length })),
+  }
+  // Spreading would read the lazy `raw`.
+  const described = { ...Object.getOwnPropertyDescriptors(last), ...Object.getOwnPropertyDescriptors(members) }
+  return Object.defineProperties({}, described) as NormalizedMessage
+}
+
+/**
+ * The files, pictures and words that a tool returned, where its `result` is an object whose `parts` are parts of messages (ours: the contract leaves open
+ * what a result is). Undefined for every other result.
+ */
+export function readResultParts(result: unknown): readonly Part[] | undefined {
+  const listed = typeof result === 'object' && result !== null && 'parts' in result ? result.parts : undefined
+  if (!Array.isArray(listed)) return undefined
+  const parts = listed.map(part => knownPartSchema.safeParse(part).data)
+  return parts.every(part => part !== undefined) && parts.some(isFile) ? parts.filter(isPresentable) : undefined
+}
+
+function isFile(part: Part | undefined): boolean {
+  return part?.kind === 'file' || part?.kind === 'artifact'
+}
+
+/** Words, files and pictures; calls and requirements are for the channel that shows them. */
+export function isPresentable({ kind }: Part): boolean {
+  return kind !== 'tool_call' && kind !== 'policy'
 }

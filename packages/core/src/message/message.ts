@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { identityEvidenceSchema } from './address/identity.ts'
 import { partSchema } from './part.ts'
-import { policyResolutionSchema } from './policy/policy-resolution.ts'
+import { policyResolutionSchema } from './policy.ts'
 
 /** `none`, or a method of the channel's own (`ChannelDescriptor.authMethods`). */
 const authMethodSchema = z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/)

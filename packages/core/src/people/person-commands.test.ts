@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { accounts, describeChannel, mailboxes } from '../../test/channels.ts'
 import type { NormalizedMessage } from '../message/message.ts'
-import { codeLength, formatCode, readCode } from './person-code.ts'
-import { readPersonCommand } from './person-commands.ts'
+import { codeLength, formatCode, readCode, readPersonCommand } from './person-commands.ts'
 import { readChannelAddress, readPersonAddress, readPersonIdentity, showPersonAddress } from './person-identity.ts'
 
 const said = (content: string, rest: object = {}) =>

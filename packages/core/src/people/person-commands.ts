@@ -1,5 +1,6 @@
 import type { NormalizedMessage } from '../message/message.ts'
-import { readCode } from './person-code.ts'
+import type { Intake } from '../ports/records/intake.ts'
+import { speakingKinds } from '../ports/records/intake.ts'
 
 /** What a person can ask of the gateway itself, about themselves. */
 export type PersonCommand =
@@ -44,4 +45,40 @@ export function readPersonCommand({
     if (word !== undefined) return read(word)
   }
   return undefined
+}
+
+/** No letters or digits that are taken for each other; five bits each. */
+const alphabet = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ'
+/** 50 bits. */
+export const codeLength = 10
+const half = codeLength / 2
+
+/** A code as people read it, `XXXXX-XXXXX`, of ten random bytes. */
+export function formatCode(bytes: Uint8Array): string {
+  if (bytes.length < codeLength) throw new Error(`a code takes ${codeLength} bytes`)
+  const letters = Array.from(bytes.subarray(0, codeLength), byte => alphabet[byte & 31]).join('')
+  return `${letters.slice(0, half)}-${letters.slice(half)}`
+}
+
+/** A code in its one form, however it was typed; undefined for what is none. */
+export function readCode(text: string): string | undefined {
+  const letters = text.toUpperCase().replace(/[\s-]/g, '')
+  const isCode = letters.length === codeLength && [...letters].every(letter => alphabet.includes(letter))
+  return isCode ? `${letters.slice(0, half)}-${letters.slice(half)}` : undefined
+}
+
+/**
+ * Who speaks, with what authority and before whom, as one text: messages that differ in it are never put together, and do not end each
+ * other's turns. Undefined for what stands alone: events, decisions (`policy_resolution`), what asks something of the gateway itself, and words
+ * nobody has proven to be theirs. An edit speaks as what it changes.
+ */
+export function identifySpeaker({ message, authorship, audience }: Intake): string | undefined {
+  const { sender, kind = 'message', policy_resolution, recipient, recipient_capabilities } = message
+  if (!speakingKinds.has(kind) || policy_resolution || !sender.verified || readPersonCommand(message)) return undefined
+  const rights = (sender.identities ?? []).map(
+    ({ subject, issuer, method, assurance, audience, on_behalf_of, claims }) =>
+      JSON.stringify([subject, issuer, method, assurance, audience, on_behalf_of, claims]),
+  )
+  const who = [sender.address, sender.auth_method, authorship?.author, rights.sort()]
+  return JSON.stringify([...who, audience, recipient, recipient_capabilities])
 }

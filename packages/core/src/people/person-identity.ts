@@ -1,6 +1,6 @@
+import { isPersonal } from '../message/address/access.ts'
 import type { Address } from '../message/address/address.ts'
 import { formatAddress, parseAddress } from '../message/address/address.ts'
-import { isPersonal } from '../message/address/personal-flags.ts'
 import type { NormalizedMessage } from '../message/message.ts'
 import type { ChannelDescriptor } from '../ports/channel-descriptor.ts'
 import type { PersonAddress, PersonIdentity } from '../ports/records/people.ts'

@@ -1,7 +1,6 @@
 import type { NormalizedResponse } from '../message/response.ts'
-import type { KeptFile } from './agent/kept-file.ts'
 import type { TurnNote } from './records/note.ts'
-import type { PlannedDelivery } from './records/planned-delivery.ts'
+import type { KeptFile, PlannedDelivery } from './records/planned-delivery.ts'
 import type { BackgroundEntry } from './records/transcript.ts'
 import type {
   Answer,

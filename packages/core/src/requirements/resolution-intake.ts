@@ -1,13 +1,17 @@
+import { Rejection } from '../format/errors.ts'
 import type { Json } from '../format/json.ts'
-import { replayFlag } from '../message/address/personal-flags.ts'
+import { replayFlag } from '../message/address/access.ts'
 import { agentFlag } from '../message/loop-limits.ts'
 import type { NormalizedMessage } from '../message/message.ts'
-import { isForOperator } from '../message/policy/approver.ts'
-import type { RequirementKind } from '../message/policy/policy-kinds.ts'
-import type { PolicyResolution, ResolutionOutcome } from '../message/policy/policy-resolution.ts'
-import type { RememberScope } from '../message/policy/remember-scope.ts'
+import type { PolicyResolution, RememberScope, ResolutionOutcome } from '../message/policy.ts'
+import type { RequirementKind } from '../message/response.ts'
+import { isForOperator } from '../message/response.ts'
 import type { Intake } from '../ports/records/intake.ts'
-import type { RequirementDecision, RequirementRecord } from '../ports/records/requirement-record.ts'
+import type {
+  RequirementDecision,
+  RequirementObjection,
+  RequirementRecord,
+} from '../ports/records/requirement-record.ts'
 import type { TaskKey } from '../ports/records/task.ts'
 
 /** The message that caused a requirement, as far as its decision goes the same way. */
@@ -104,12 +108,62 @@ const reaches: Readonly<Record<RememberScope, string>> = {
   conversation: ', for this conversation',
   always: ', from now on',
 }
-const longestSubject = 300
-
 /** What was decided, as words: history and models read them. */
 function sayDecision({ kind, policy }: RequirementRecord, { outcome, remember }: RequirementDecision): string {
   const price = kind === 'payment_required' ? ` (${String(policy.amount)} ${String(policy.currency)})` : ''
   const verb = isForOperator(policy) ? operatorVerbs[outcome] : verbs[kind][outcome]
   const reach = remember ? reaches[remember] : ''
-  return `${verb}${price}${reach}: ${(policy.title ?? policy.message).slice(0, longestSubject).toWellFormed()}`
+  return `${verb}${price}${reach}: ${describeSubject(policy)}`
+}
+
+const longestSubject = 300
+
+function describeSubject({ title, message }: RequirementRecord['policy']): string {
+  return (title ?? message).slice(0, longestSubject).toWellFormed()
+}
+
+const descriptions: Readonly<Record<RequirementObjection, string>> = {
+  unknown: 'is not known',
+  used: 'has been used already',
+  expired: 'has expired',
+  kind: 'is of another kind',
+  elsewhere: 'belongs to another conversation',
+  receipt_used: 'is paid by a receipt that was used already',
+  ended: 'belongs to a task that has ended',
+  taken: 'was to be decided by a task that there was already',
+}
+
+/** Where a message of A2A says what it decides. */
+const place = 'message.metadata.mentionable.policy_resolution'
+
+/** A message that decides nothing is not taken: its sender believes that it does. */
+export function refuseResolution(reason: RequirementObjection): Rejection {
+  return refuseClaim('in_reply_to_state', descriptions[reason])
+}
+
+export function refuseClaim(
+  member: 'in_reply_to_state' | 'outcome' | 'receipt' | 'remember',
+  description: string,
+): Rejection {
+  return new Rejection('forbidden', `Cannot take policy_resolution: ${member} ${description}`, {
+    violations: [{ field: `${place}.${member}`, description }],
+  })
+}
+
+/** The same as a sentence for people. */
+export function describeObjection(reason: RequirementObjection): string {
+  return `This ${descriptions[reason]}.`
+}
+
+/** How a requirement was decided that nobody decided: by its time. */
+export const timeoutMethod = 'timeout'
+
+/** What is not decided in time is a no, of nobody. */
+export function decideByTimeout({ digest, kind }: RequirementRecord): RequirementDecision {
+  return { digest, kind, outcome: 'declined', resolver: { method: timeoutMethod } }
+}
+
+/** The same as words: history and models read them. */
+export function sayOverdue({ policy }: Pick<RequirementRecord, 'policy'>): NormalizedMessage['parts'] {
+  return [{ kind: 'text', mime: 'text/plain', content: `Nobody decided in time: ${describeSubject(policy)}` }]
 }

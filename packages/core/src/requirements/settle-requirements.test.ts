@@ -5,8 +5,13 @@ import type { PartialResponse } from '../message/response.ts'
 import type { Platform } from '../ports/platform/platform.ts'
 import type { Turn } from '../ports/records/work.ts'
 import type { RequirementDeps } from '../ports/requirement-store.ts'
-import { createRequirementList } from './requirement-list.ts'
-import { settleRequirements, withoutPolicies, withoutRequirements, withState } from './settle-requirements.ts'
+import {
+  createRequirementList,
+  settleRequirements,
+  withoutPolicies,
+  withoutRequirements,
+  withState,
+} from './requirements.ts'
 
 const now = Date.UTC(2026, 0, 1)
 const origin = 'https://agents.test'

@@ -6,7 +6,7 @@ import {
   hideRequirements,
   showRequirements,
   translatePolicy,
-} from './show-requirements.ts'
+} from './requirements.ts'
 
 const origin = 'https://agents.test'
 const state = 'S'.repeat(43)

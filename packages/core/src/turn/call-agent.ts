@@ -1,11 +1,10 @@
-import type { ActionList } from '../actions/action-list.ts'
-import { keepFiles } from '../actions/keep-files.ts'
-import { settleFiles } from '../actions/settle-files.ts'
+import type { ActionList } from '../actions/plan-actions.ts'
+import { keepFiles, settleFiles } from '../actions/plan-actions.ts'
 import type { Json } from '../format/json.ts'
 import { createSenderIdentity } from '../message/address/access.ts'
 import type { NormalizedMessage } from '../message/message.ts'
-import { policiesOf } from '../message/policy/policy-kinds.ts'
 import type { PartialResponse } from '../message/response.ts'
+import { policiesOf } from '../message/response.ts'
 import { sumUsage } from '../message/token-usage.ts'
 import type { TurnPerson } from '../people/person-turn.ts'
 import type { AgentContext } from '../ports/agent/agent.ts'
@@ -13,20 +12,18 @@ import type { AgentState } from '../ports/agent/agent-state.ts'
 import type { HistoryView } from '../ports/agent/history-policy.ts'
 import type { RunningAgent, TurnContext } from '../ports/agent/turn-context.ts'
 import { findChannel } from '../ports/channel.ts'
-import { bindLog } from '../ports/platform/platform.ts'
+import { bindLog, startTurnClock } from '../ports/platform/platform.ts'
 import type { Turn } from '../ports/records/work.ts'
 import type { Store } from '../ports/store.ts'
-import type { RequirementList } from '../requirements/requirement-list.ts'
-import { withoutPolicies, withState } from '../requirements/settle-requirements.ts'
-import { appendPart, collectAnswer, isInterim } from './answer.ts'
-import type { MentionFanoutDeps, TurnCallDeps } from './mentions/fanout-turn.ts'
-import { createTurnCall, joinLocalAgents } from './mentions/fanout-turn.ts'
+import type { RequirementList } from '../requirements/requirements.ts'
+import { withoutPolicies, withState } from '../requirements/requirements.ts'
+import type { AnswerDraft } from './answer.ts'
+import { appendPart, collectAnswer, isInterim, planAnswer } from './answer.ts'
+import type { MentionFanoutDeps } from './mentions/mention-fanout.ts'
+import { callOtherAgent, joinLocalAgents } from './mentions/mention-fanout.ts'
 import type { TurnNotes } from './notes/turn-notes.ts'
-import type { AnswerDraft } from './plan-answer.ts'
-import { planAnswer } from './plan-answer.ts'
-import { describeGiven, viewPast } from './trace/given.ts'
 import type { TurnTrace } from './trace/turn-trace.ts'
-import { startTurnClock } from './turn-clock.ts'
+import { describeGiven, viewPast } from './trace/turn-trace.ts'
 
 export interface CallDeps {
   readonly turnContext: TurnContext
@@ -191,6 +188,7 @@ function createContext(
   { turnContext, state, acts, requiring, notes, known, draft }: CallDeps,
   { signal, view }: Moment,
 ): AgentContext {
+  let calls = 0
   return {
     signal,
     history: () => view,
@@ -198,7 +196,8 @@ function createContext(
     state,
     thread: turn.thread,
     messageNumber: turn.message,
-    call: createAgentCall(turn, turnContext, { signal, notes }),
+    // Told apart by their order, which is the same when the turn is tried again.
+    call: (...asked) => callOtherAgent(turn, turnContext, { signal, notes, place: String(++calls) }, ...asked),
     note: notes.note,
     stage: name => notes.stage(name, draft.id),
     identity: createSenderIdentity(turn.content.sender),
@@ -219,20 +218,6 @@ function createContext(
   }
 }
 
-/** Told apart by their order, which is the same when the turn is tried again. */
-function createAgentCall(
-  turn: Turn,
-  turnContext: TurnContext,
-  room: Pick<TurnCallDeps, 'signal' | 'notes'>,
-): AgentContext['call'] {
-  let count = 0
-  const nameCall = () => {
-    count += 1
-    return String(count)
-  }
-  return createTurnCall(turn, turnContext, { ...room, nameCall })
-}
-
 interface MentionFanoutCall extends MentionFanoutDeps {
   readonly onChunk: ChunkReader
 }
@@ -243,12 +228,13 @@ async function addLocalAgents(
   said: PartialResponse | undefined,
   { onChunk, ...room }: MentionFanoutCall,
 ): Promise<PartialResponse | undefined> {
+  if (!said?.mentions?.length) return said
   // What only the sender may decide is nobody else's to hear.
-  const isOpen = said && policiesOf(said.parts ?? []).length === 0
+  const isOpen = policiesOf(said.parts ?? []).length === 0
   const joined = isOpen ? await joinLocalAgents(turn, said, room) : []
   if (joined.length === 0) return said
   if (onChunk.hasRead()) await onChunk({ parts: [...joined] })
-  return { ...said, parts: [...(said?.parts ?? []), ...joined] }
+  return { ...said, parts: [...(said.parts ?? []), ...joined] }
 }
 
 /** An agent's state of a thread; what it sets is written with its answer. */

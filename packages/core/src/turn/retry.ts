@@ -1,5 +1,5 @@
 import { Unavailable, Undeliverable } from '../format/errors.ts'
-import type { RetryPolicy } from '../ports/agent/retry-policy.ts'
+import type { RetryPolicy } from '../ports/agent/turn-context.ts'
 import type { Settlement } from '../ports/records/work.ts'
 
 export const defaultRetryPolicy: RetryPolicy = { baseMs: 15_000, capMs: 6 * 3_600_000, giveUpAfterMs: 48 * 3_600_000 }

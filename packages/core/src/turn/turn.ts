@@ -1,5 +1,4 @@
-import { createActionList } from '../actions/action-list.ts'
-import { settleFiles } from '../actions/settle-files.ts'
+import { createActionList, settleFiles } from '../actions/plan-actions.ts'
 import { LeaseLost, TurnAborted, Unavailable } from '../format/errors.ts'
 import type { PartialResponse } from '../message/response.ts'
 import { answerCommand } from '../people/answer-command.ts'
@@ -10,17 +9,14 @@ import type { AgentNote } from '../ports/records/note.ts'
 import { readAbortKind } from '../ports/records/note.ts'
 import type { Answer, PlannedAction, Turn } from '../ports/records/work.ts'
 import type { TurnOutcome } from '../ports/trace/trace.ts'
-import { createRequirementList } from '../requirements/requirement-list.ts'
-import { settleRequirements } from '../requirements/settle-requirements.ts'
+import { createRequirementList, settleRequirements } from '../requirements/requirements.ts'
+import type { AnswerDraft } from './answer.ts'
+import { planAnswer, planFailure, planTurnActions } from './answer.ts'
 import { callAgent, createAgentState } from './call-agent.ts'
-import { planLinkedCopy } from './linked-copy.ts'
+import { planLinkedCopy, planOperatorNotices } from './extra-mails.ts'
 import { keepStreamed } from './notes/streamed-answer.ts'
 import type { TurnNotes } from './notes/turn-notes.ts'
-import { runWithNotes } from './notes/turn-notes.ts'
-import { planOperatorNotices } from './operator-notice.ts'
-import { noteSynthesis } from './phase.ts'
-import type { AnswerDraft } from './plan-answer.ts'
-import { planAnswer, planFailure, planTurnActions } from './plan-answer.ts'
+import { noteSynthesis, runWithNotes } from './notes/turn-notes.ts'
 import { describeFailure, settlementFor } from './retry.ts'
 import { TurnTrace } from './trace/turn-trace.ts'
 
@@ -183,7 +179,8 @@ async function runAgent(turn: Turn, run: Run): Promise<Answer> {
   const done = actions.length > 0 ? await planTurnActions(turn, turnContext, actions) : []
   const said = saysSomething(partial) ? planAnswer(turn, turnContext, partial, draft) : { deliveries: [] }
   const copies = mayBeLinked ? await planLinkedCopy(turn, said, turnContext, running) : []
-  const planned = [...done, ...planOperatorNotices(requirements, turn, turnContext), ...copies]
+  const notices = requirements.length > 0 ? planOperatorNotices(requirements, turn, turnContext) : []
+  const planned = [...done, ...notices, ...copies]
   return {
     ...said,
     ...(requirements.length > 0 && { requirements }),

@@ -2,8 +2,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { quietLog } from '../../test/memory-store.ts'
 import { Rejection, Unavailable, Undeliverable } from '../format/errors.ts'
 import type { Admission, Breaker, BreakerPolicy, Tried } from './breaker.ts'
-import { createBreaker, defaultBreakerPolicy } from './breaker.ts'
-import { readHealth } from './host-state.ts'
+import { createBreaker, defaultBreakerPolicy, readHealth } from './breaker.ts'
 
 // Numbers are rows of the ActivityPub bug history.
 

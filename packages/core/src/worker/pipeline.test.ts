@@ -7,11 +7,9 @@ import type { Inbound, Prepared } from '../ports/channel.ts'
 import type { AdmissionRule } from '../ports/intake-store.ts'
 import type { Intake } from '../ports/records/intake.ts'
 import type { Refusal } from '../ports/records/records.ts'
-import { createSender } from '../requirements/create-sender.ts'
 import { createBreaker } from './breaker.ts'
 import type { Reception, Sending } from './pipeline.ts'
-import { admitOwn, receive, send } from './pipeline.ts'
-import { hasRefusal, recordRefusal } from './refusals.ts'
+import { admitOwn, createSender, hasRefusal, receive, recordRefusal, send } from './pipeline.ts'
 
 const intake: Intake = {
   agent: 'echo',

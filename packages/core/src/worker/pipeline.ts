@@ -1,24 +1,25 @@
-import { Unavailable, Undeliverable } from '../format/errors.ts'
+import { Rejection, Unavailable, Undeliverable } from '../format/errors.ts'
+import type { Json } from '../format/json.ts'
 import { findDestinationHost } from '../message/address/address.ts'
-import type { RetryPolicy } from '../ports/agent/retry-policy.ts'
-import type { Channel, Inbound } from '../ports/channel.ts'
+import type { ChannelName } from '../message/message.ts'
+import type { RetryPolicy } from '../ports/agent/turn-context.ts'
+import type { AnsweredTurn, Channel, Inbound, Outbound } from '../ports/channel.ts'
 import { findChannel } from '../ports/channel.ts'
 import type { AdmissionDeps, AdmissionRule, IntakeStore } from '../ports/intake-store.ts'
 import type { Platform } from '../ports/platform/platform.ts'
-import { randomHex } from '../ports/platform/platform.ts'
+import { isoTime, randomHex } from '../ports/platform/platform.ts'
 import type { Admitted, Intake } from '../ports/records/intake.ts'
+import type { Refusal, RefusalClaims, RefusalCode } from '../ports/records/records.ts'
 import type { Delivery, Settlement } from '../ports/records/work.ts'
-import type { WithdrawalStore } from '../ports/relation-store.ts'
+import type { WithdrawalStore } from '../ports/store.ts'
 import type { IntakeSteps } from '../ports/trace/intake-steps.ts'
 import { createIntakeSteps } from '../ports/trace/intake-steps.ts'
 import type { DeliveryReply } from '../ports/trace/trace.ts'
 import type { ResultStore } from '../ports/work-store.ts'
+import { hasRequirements, hideRequirements } from '../requirements/requirements.ts'
 import { postponementOf, settlementFor } from '../turn/retry.ts'
-import type { Breaker } from './breaker.ts'
-import type { Tried } from './host-state.ts'
-import { readHealth } from './host-state.ts'
-import type { RefusalDeps } from './refusals.ts'
-import { recordRefusal } from './refusals.ts'
+import type { Breaker, Tried } from './breaker.ts'
+import { readHealth } from './breaker.ts'
 
 export interface Reception extends RefusalDeps {
   readonly admission: AdmissionDeps
@@ -181,4 +182,78 @@ function readReply(error: unknown): DeliveryReply {
 
 function drawChance({ randomBytes }: Pick<Platform, 'randomBytes'>): number {
   return (randomBytes(1)[0] ?? 0) / 256
+}
+
+/** Where something was refused, and what it says of itself. */
+export interface RefusalPlace extends RefusalClaims, Pick<Refusal, 'endpoint'> {
+  /** The peer's network address, for the operator. */
+  readonly from: string
+  /** What it is answered with; absent where that is not a number. */
+  readonly statusOf?: ((error: unknown) => number | undefined) | undefined
+  /** The request that it came with: of one request one refusal is kept. */
+  readonly request?: object | undefined
+}
+
+/** What remembers a refusal. */
+interface RefusalDeps extends RefusalPlace {
+  readonly store: Pick<IntakeStore, 'refuse'>
+  readonly platform: Pick<Platform, 'now' | 'randomBytes' | 'log'>
+}
+
+const recorded = new WeakSet<object>()
+
+/** Whether a refusal is kept that this request was answered with. */
+export function hasRefusal(request: object): boolean {
+  return recorded.has(request)
+}
+
+/** A refusal or a failure is remembered for the operator, wherever on the way in it happens. */
+export function recordRefusal(error: unknown, via: ChannelName, deps: RefusalDeps): void {
+  const { store, platform, from, statusOf, request } = deps
+  if (request) recorded.add(request)
+  const { code, reason } = describeRefusal(error)
+  const { endpoint, claimed_sender, agent, peer_id } = deps
+  const place = { endpoint, status: statusOf?.(error), claimed_sender, agent, peer_id }
+  store.refuse({ at: isoTime(platform.now()), via, from, code, reason, ...place })
+  // Where a refusal was made tells nothing that its sentence does not; what was behind it may.
+  if (error instanceof Rejection) {
+    const behind = error.cause === undefined ? {} : { err: error.cause }
+    platform.log.info({ via, from, code, reason, ...behind }, 'message refused')
+  } else platform.log.warn({ via, from, code, reason, err: error }, 'message not taken')
+}
+
+function describeRefusal(error: unknown): { readonly code: RefusalCode; readonly reason: string } {
+  if (error instanceof Rejection) return { code: error.code, reason: error.message }
+  if (error instanceof Unavailable) return { code: 'unavailable', reason: error.message }
+  return { code: 'internal', reason: 'a fault of the gateway: its log has it' }
+}
+
+/** Closes over a protocol's wire type, so that differing protocols fit one list. */
+export function createSender<Wire>(outbound: Outbound<Wire>): Pick<Channel, 'descriptor' | 'address' | 'prepare'> {
+  return {
+    descriptor: outbound.descriptor,
+    address: answered => outbound.address(answered),
+    prepare(delivery) {
+      const wire = outbound.render(delivery)
+      const described = outbound.describe(wire)
+      const shown = hasRequirements(delivery.response?.parts ?? []) ? hideRequirements(described) : described
+      return { wire: shown, transmit: () => outbound.deliver(wire, delivery) }
+    },
+  }
+}
+
+/** The documents that an answer becomes, each once however many destinations get it. Nothing is sent. */
+export function renderUnsent(
+  { address, prepare }: Pick<Channel, 'address' | 'prepare'>,
+  answered: AnsweredTurn,
+): readonly Json[] {
+  const { turn, response } = answered
+  const { deliveries, rendering } = address(answered)
+  const { via, agent, correlationId, content: message } = turn
+  const queuedAt = Date.parse(response.created_at)
+  const documents = deliveries.map(({ to, target }) => {
+    const whole = { id: '0', token: 0, attempt: 1, queuedAt, via, agent, to, target, correlationId, message }
+    return prepare({ ...whole, response, rendering }).wire
+  })
+  return [...new Map(documents.map(document => [JSON.stringify(document), document])).values()]
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
 import { createGate, turn } from '../../test/memory-store.ts'
 import type { Turn } from '../ports/records/work.ts'
-import { createWaitingTurns } from './waiting-turns.ts'
+import { createWaitingTurns } from './work-pool.ts'
 
 /** A turn of an agent, whose message came so many hops; by default each has another sender. */
 function turnOf(agent: string, hop: number, sender = `@${randomUUID()}@peer.test`): Turn {

@@ -13,8 +13,7 @@ import { LeaseLost, Unavailable } from '../format/errors.ts'
 import { createSlidingWindowPolicy } from '../history/history.ts'
 import type { Agent } from '../ports/agent/agent.ts'
 import type { LeaseRequest } from '../ports/records/work.ts'
-import type { WorkerPlatform } from './pools.ts'
-import type { Worker } from './worker.ts'
+import type { Worker, WorkerPlatform } from './worker.ts'
 import { startWorker } from './worker.ts'
 
 const retry = { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 }

@@ -6,7 +6,7 @@ import type { CheckGroup } from '../../doctor/check.ts'
 import { checkGroups } from '../../doctor/check.ts'
 import type { DoctorDeps } from '../../doctor/deps.ts'
 import type { DoctorReport } from '../../doctor/run-checks.ts'
-import type { UnknownProxies } from '../../http/unknown-proxies.ts'
+import type { UnknownProxies } from '../../http/clients.ts'
 
 const verdicts = ['ok', 'warning', 'failure', 'skipped'] as const
 

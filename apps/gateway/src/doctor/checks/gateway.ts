@@ -1,7 +1,7 @@
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
 import { noTrustedProxy, trustsNoProxy } from '../../config/trusted-proxies.ts'
-import { untrustedProxyFix } from '../../http/unknown-proxies.ts'
+import { untrustedProxyFix } from '../../http/clients.ts'
 import type { Check, CheckOutcome, MachineCheck } from '../check.ts'
 import { about, describeError, skip, toFailure } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'

@@ -1,10 +1,10 @@
+import { hash } from 'node:crypto'
 import type { HrTime } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import type { Turn } from '@postern/core'
 import { loadOptional } from '@postern/core'
-import { turnKey } from '../stages/observe-store.ts'
-import type { MessageStage } from '../stages/stage.ts'
-import { formatTraceparent, parseTraceparent, spanIdOf, traceIdOf } from './trace-identity.ts'
+import type { MessageStage } from './stage.ts'
+import { turnKey } from './stage.ts'
 
 export interface TelemetryConfig {
   /** URL that spans are posted to. */
@@ -100,4 +100,31 @@ function describeSpan(
 function toHrTime(ms: number): HrTime {
   const seconds = Math.floor(ms / 1000)
   return [seconds, Math.round((ms - seconds * 1000) * 1e6)]
+}
+
+/** W3C Trace Context §3.2.2.3. */
+export const traceIdOf = (correlationId: string) => hash('sha256', `trace ${correlationId}`).slice(0, 32)
+
+/** W3C Trace Context §3.2.2.4. `key`: of a stage, unique in its message. */
+export const spanIdOf = (correlationId: string, key: string) =>
+  hash('sha256', `span ${correlationId} ${key}`).slice(0, 16)
+
+interface TraceParent {
+  readonly traceId: string
+  readonly spanId: string
+  readonly isSampled: boolean
+}
+
+/** W3C Trace Context §3.2, version 00. */
+export function formatTraceparent({ traceId, spanId, isSampled }: TraceParent): string {
+  return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`
+}
+
+const traceparent = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/
+
+/** Undefined for what is none. */
+export function parseTraceparent(text: string): TraceParent | undefined {
+  const [, traceId, spanId, flags] = traceparent.exec(text) ?? []
+  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined
+  return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatTraceparent, parseTraceparent, spanIdOf, traceIdOf } from './trace-identity.ts'
+import { formatTraceparent, parseTraceparent, spanIdOf, traceIdOf } from './open-telemetry.ts'
 
 test('a message has the same trace wherever and whenever it is named', () => {
   expect(traceIdOf('0123456789abcdef')).toMatch(/^[0-9a-f]{32}$/)

@@ -2,10 +2,15 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Sender, SenderProfile } from '../message.ts'
 import type { AgentAccess, IdentityQuery, SenderIdentity } from './access.ts'
-import { agentAccessShape, createSenderIdentity, hasSubjectPrefix, mayAccess } from './access.ts'
+import {
+  agentAccessShape,
+  createSenderIdentity,
+  hasSubjectPrefix,
+  mayAccess,
+  mintTransportEvidence,
+  subjectOf,
+} from './access.ts'
 import type { IdentityEvidence } from './identity.ts'
-import { mintTransportEvidence } from './identity.ts'
-import { subjectOf } from './subject.ts'
 
 const member = 'urn:mentionable:auth:slack-workspace-member:v0.1'
 const at = '2026-01-01T00:00:00.000Z'

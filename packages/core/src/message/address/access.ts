@@ -1,6 +1,38 @@
 import { z } from 'zod'
+import { agentFlag } from '../loop-limits.ts'
 import type { Sender, SenderProfile } from '../message.ts'
 import type { IdentityEvidence } from './identity.ts'
+
+/** The URN of a channel's own method, such as `email-dkim` (Mentionable, ns/identity/v0.1). */
+export function formatTransportMethod(method: string): string {
+  return `urn:mentionable:auth:${method}:v0.1`
+}
+
+interface TransportEvidence {
+  readonly method: string
+  readonly subject: string
+  readonly issuer: string
+  readonly assurance: 'address' | 'oauth' | 'domain'
+  /** The agent the message was addressed to, `@agent@domain`. */
+  readonly audience: string
+  /** ISO 8601 UTC. */
+  readonly issuedAt: string
+  readonly keyId?: string | undefined
+}
+
+/** The envelope that a channel issues for its own proof. */
+export function mintTransportEvidence(evidence: TransportEvidence): IdentityEvidence {
+  const { method, subject, issuer, assurance, audience, issuedAt, keyId } = evidence
+  return {
+    subject,
+    issuer,
+    method: formatTransportMethod(method),
+    assurance,
+    audience,
+    issued_at: issuedAt,
+    proof: { type: 'transport', verified_by: method, ...(keyId && { key_id: keyId }) },
+  }
+}
 
 /** The facts about an identity that a query may name: facts that were proven. */
 const identityCriteria = ['method', 'issuer', 'assurance', 'subject', 'subject_prefix'] as const
@@ -120,4 +152,44 @@ function meets(evidence: IdentityEvidence, query: IdentityQuery, purpose: 'grant
 /** The issuer chooses the subject of a token, so it may look like a subject of another kind. */
 function isNamedByIssuer({ proof, assurance }: IdentityEvidence): boolean {
   return proof.type === 'transport' && assurance === 'oauth'
+}
+
+/**
+ * The principal that the transport proved, and the one they speak for by other evidence. Behind one connector are many
+ * people, and none of them decides for another. A sender without proof is only their address.
+ */
+export function subjectOf({ address, identities = [], verified }: Sender): string {
+  const proven = verified ? identities.find(({ proof }) => proof.type === 'transport') : undefined
+  if (!proven) return `unverified ${address}`
+  const others = identities.filter(({ proof }) => proof.type !== 'transport')
+  const named = others.flatMap(({ issuer, subject, on_behalf_of = [] }) =>
+    [subject, ...on_behalf_of].map(name => JSON.stringify([issuer, name])),
+  )
+  return JSON.stringify([proven.issuer, proven.subject, ...new Set(named.sort())])
+}
+
+/**
+ * A message that its author proves, but that another party may have brought or repeated: the proof does not cover its
+ * recipient and time.
+ */
+export const replayFlag = 'may_be_replayed'
+
+/** By the flags of a message, whether it may be a person's word. */
+export function isPersonal(flags: readonly string[]): boolean {
+  return !flags.some(flag => impersonal.has(flag))
+}
+
+/** A message by a list, from a program or a local agent, or a possible copy, is not a person's own word. */
+const impersonal: ReadonlySet<string> = new Set([
+  ...[agentFlag, replayFlag, 'by_list', 'list', 'bulk', 'auto_reply', 'sibling'],
+])
+
+/** A line of an agent's profile: plain text. A value that is one https address and nothing else is shown as a link. */
+export interface ProfileField {
+  readonly name: string
+  readonly value: string
+}
+
+export function isLinkField({ value }: ProfileField): boolean {
+  return /^https:\/\/\S+$/i.test(value) && URL.canParse(value)
 }

@@ -1,5 +1,6 @@
 import { Rejection } from '../../format/errors.ts'
 import { isHostLength, maxHostLength, parseUrl } from '../../format/web-url.ts'
+import type { AgentChain } from '../message.ts'
 
 /** An agent's or person's address `@local@domain`; both halves lower case, the domain as A-labels. */
 export interface Address {
@@ -50,4 +51,88 @@ export function toAsciiDomain(name: string): string | undefined {
 /** The host that a delivery to `to` connects to; undefined where many places share one way out (mail, handed to a smarthost). */
 export function findDestinationHost(to: string): string | undefined {
   return /^https?:/i.test(to) ? parseUrl(to)?.host : undefined
+}
+
+/** The maximum length of a chain of agents, unless the operator sets another one. */
+export const defaultMaxHops = 5
+
+/**
+ * The chain a peer claims, held to our own ceiling; its `is_final` is worked out anew.
+ * @throws Rejection `forbidden` when it has gone too far
+ */
+export function clampAgentChain({ hop, max_hops }: Omit<AgentChain, 'is_final'>, ceiling: number): AgentChain {
+  const max = Math.min(max_hops, ceiling)
+  if (hop > max) throw new Rejection('forbidden', `Cannot take message: agent chain is longer than ${max} hops`)
+  return { hop, max_hops: max, is_final: hop === max }
+}
+
+/**
+ * The chain with one more call. The first call of a chain is hop 1, and no message can raise the ceiling of this
+ * gateway.
+ * @throws Rejection `forbidden` on the final hop
+ */
+export function nextHop(chain: AgentChain | undefined, ceiling: number): AgentChain {
+  const max = Math.min(chain?.max_hops ?? ceiling, ceiling)
+  const hop = (chain?.hop ?? 0) + 1
+  if (hop > max) throw new Rejection('forbidden', `Cannot call agent: agent chain is longer than ${max} hops`)
+  return { hop, max_hops: max, is_final: hop === max }
+}
+
+/** On the final hop an agent concludes, and calls no other agent (MN-8.3). */
+export function isFinalHop(chain: AgentChain | undefined): chain is AgentChain {
+  return chain !== undefined && (chain.is_final || chain.hop >= chain.max_hops)
+}
+
+/**
+ * The same rule for an agent that calls: asked before anything goes out, whoever carries the call.
+ * @throws Rejection `forbidden`
+ */
+export function checkChainGoesOn(chain: AgentChain | undefined): void {
+  if (isFinalHop(chain)) nextHop(chain, chain.max_hops)
+}
+
+/** The facts about the message's chain for a model: its position, and when it must conclude. */
+export function renderAgentChain(chain: AgentChain): string {
+  const { hop, max_hops } = chain
+  const place = `Agents are passing this on to each other. You are hop ${hop} of at most ${max_hops}.`
+  if (isFinalHop(chain)) {
+    return `${place} You are the last: conclude with what there is, and call, mention or invite no other agent.`
+  }
+  const left = max_hops - hop
+  return `${place} ${left} more ${left === 1 ? 'is' : 'are'} possible after you; bring in another agent only where it is needed.`
+}
+
+interface MentionLimits {
+  /** Addresses that are not woken: the agent's own, and the sender's, who gets the answer anyway. */
+  readonly without: readonly string[]
+  readonly most: number
+}
+
+/** The maximum of mentions in an answer, unless the operator sets another one. */
+export const defaultMaxMentions = 10
+
+/**
+ * The mentions that an answer makes: each once, never oneself, never the sender twice. Texts that are no address are
+ * ignored. Pure.
+ */
+export function chooseMentions(mentions: readonly string[], { without, most }: MentionLimits): readonly string[] {
+  const taken = new Set(without.map(nameOf))
+  const chosen: string[] = []
+  for (const text of mentions) {
+    const name = nameOf(text)
+    if (name === undefined || taken.has(name) || chosen.length >= most) continue
+    taken.add(name)
+    chosen.push(`@${text.trim().replace(/^(acct:)?@?/i, '')}`)
+  }
+  return chosen
+}
+
+/** One spelling for each address. */
+function nameOf(text: string): string | undefined {
+  try {
+    const { local, domain } = parseAddress(text.trim())
+    return `${local}@${domain}`
+  } catch {
+    return undefined
+  }
 }

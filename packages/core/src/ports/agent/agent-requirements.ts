@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import type { Policy } from '../../message/part.ts'
 import { policySchema } from '../../message/part.ts'
-import { approvers } from '../../message/policy/approver.ts'
-import { refusalKinds } from '../../message/policy/policy-kinds.ts'
 import type { PartialResponse } from '../../message/response.ts'
+import { approvers, refusalKinds } from '../../message/response.ts'
 
 const wordsSchema = policySchema
   .pick({ code: true, title: true, message_translations: true, data: true, url: true, action_label: true })
@@ -64,3 +64,6 @@ export interface AgentRequirements {
   /** No, and why. */
   refuse(refusal: RefusalWords): PartialResponse
 }
+
+/** A policy in the form for its addressee: with the state and the address for their decision. */
+export type ShowRequirement = (policy: Policy) => Policy

@@ -1,5 +1,4 @@
-import type { SenderIdentity } from '../../message/address/access.ts'
-import type { ProfileField } from '../../message/address/profile-field.ts'
+import type { ProfileField, SenderIdentity } from '../../message/address/access.ts'
 import type { AgentPost, Reaction } from '../../message/agent-action.ts'
 import type { NormalizedMessage } from '../../message/message.ts'
 import type { ArtifactPart, FilePart, Part } from '../../message/part.ts'

@@ -1,19 +1,19 @@
+import type { AgentChain, ChannelName } from '../../message/message.ts'
 import type { ArtifactPart, FilePart, Part } from '../../message/part.ts'
 import type { TokenUsage } from '../../message/token-usage.ts'
+import type { Channel } from '../channel.ts'
+import type { LookupStore } from '../lookup-store.ts'
+import type { Platform } from '../platform/platform.ts'
 import type { ReadNote } from '../records/note.ts'
 import type { PeopleConfig, PeopleDeps } from '../records/people.ts'
+import type { Blob, FetchFile } from '../records/planned-delivery.ts'
 import type { Turn } from '../records/work.ts'
 import type { RequirementDeps } from '../requirement-store.ts'
 import type { Store } from '../store.ts'
 import type { ResultStore } from '../work-store.ts'
-import type { ActionDeps } from './action-deps.ts'
 import type { Agent, AttachmentBytes } from './agent.ts'
 import type { CallAgent } from './agent-call.ts'
 import type { HistoryPolicy } from './history-policy.ts'
-import type { FetchFile } from './kept-file.ts'
-import type { MentionFanoutLimits } from './mention-fanout-limits.ts'
-import type { RetryPolicy } from './retry-policy.ts'
-import type { WaitingTurns } from './waiting.ts'
 
 export interface RunningAgent {
   readonly agent: Agent
@@ -54,4 +54,58 @@ export interface TurnContext extends ActionDeps {
   countUsage?(agent: string, usage: readonly TokenUsage[]): void
   /** How many siblings an answer may wake, and how they are asked; default: `defaultMentionFanoutLimits`. */
   readonly fanout?: MentionFanoutLimits | undefined
+}
+
+export interface MentionFanoutLimits {
+  /** Siblings that one answer may wake. */
+  readonly maxMentions: number
+  /** Asked at the same time. */
+  readonly atOnce: number
+  /** For all of them together, ms: who has not answered by then was not reachable. */
+  readonly withinMs: number
+}
+
+export interface RetryPolicy {
+  /** Wait before the second try, ms; doubles with each further one. */
+  readonly baseMs: number
+  readonly capMs: number
+  /** Given up after this long, ms from when it was queued. */
+  readonly giveUpAfterMs: number
+}
+
+/**
+ * Turns that wait for another agent. They take no slot: agents that all wait for each other, in this gateway or by way of others,
+ * would else take every slot there is, and wait for ever for who gets none.
+ */
+export interface WaitingTurns {
+  has(turn: Turn): boolean
+  /** @throws Unavailable when too many calls are under way; whatever the call throws */
+  during<Value>(turn: Turn, call: () => Promise<Value>): Promise<Value>
+}
+
+/** Who acts. */
+export interface ActingAgents {
+  readonly agent: string
+  /** `@agent@domain` */
+  readonly address: string
+  /** The message that is being answered, if one is. */
+  readonly message?: string | undefined
+  /** By which posts go out, where several could. */
+  readonly via?: ChannelName | undefined
+  /** Of the message that is being answered. */
+  readonly chain?: AgentChain | undefined
+}
+
+export interface ActionDeps {
+  readonly store: Pick<LookupStore, 'findResponse' | 'findMessageTo' | 'findBlob'>
+  readonly platform: Pick<Platform, 'now' | 'randomBytes' | 'log'>
+  /** In the order of the gateway's list. */
+  readonly channels: readonly Channel[]
+  /** Bytes inside of parts, taken out; without it they stay where they are. */
+  storeFiles?(parts: readonly Part[]): StoredFiles
+}
+
+export interface StoredFiles {
+  readonly parts: Part[]
+  readonly blobs: readonly Blob[]
 }

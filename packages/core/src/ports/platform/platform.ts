@@ -125,3 +125,60 @@ export function bindLog(log: Log, bound: LogFields): Log {
     error: (fields, text) => log.error({ ...bound, ...fields }, text),
   }
 }
+
+/** The time an agent has, as one signal that is let go of when the turn is over. */
+interface TurnClock {
+  readonly signal: AbortSignal
+  /** Waits for `work` as long as there is time. @throws the signal's reason once the time is over */
+  limit<T>(work: Promise<T>): Promise<T>
+  /** Stops the clock: nothing of the turn is held any longer. */
+  stop(): void
+}
+
+/**
+ * Runs out after `deadlineMs` or when one of `stops` aborts. `AbortSignal.any` with `AbortSignal.timeout` would do the same, but it
+ * holds the turn and its answer until the deadline, however early the agent is done.
+ */
+export function startTurnClock(deadlineMs: number, stops: readonly AbortSignal[]): TurnClock {
+  const controller = new AbortController()
+  const waits: ((reason: unknown) => void)[] = []
+  const abort = (reason: unknown) => {
+    controller.abort(reason)
+    for (const end of waits) end(reason)
+  }
+  const onStop = ({ target }: Event) => abort((target as AbortSignal).reason)
+  const timer = setTimeout(() => abort(new DOMException('the agent took too long', 'TimeoutError')), deadlineMs)
+  for (const stop of stops) {
+    if (stop.aborted) abort(stop.reason)
+    else stop.addEventListener('abort', onStop, { once: true })
+  }
+  return {
+    signal: controller.signal,
+    limit: work =>
+      new Promise((resolve, reject) => {
+        work.then(resolve, reject)
+        waits.push(reject)
+        if (controller.signal.aborted) reject(controller.signal.reason)
+      }),
+    stop() {
+      clearTimeout(timer)
+      for (const stop of stops) stop.removeEventListener('abort', onStop)
+    },
+  }
+}
+
+/** Bytes that may be in memory at a time, of all peers together and of each owner: a caller, or a network address. */
+export interface ByteBudget {
+  /** An empty hold. */
+  hold(owner: string): ByteHold
+}
+
+export interface ByteHold {
+  /**
+   * Counts `bytes` more.
+   * @throws Rejection `rate_limited` when the owner holds too much, Unavailable when all together do
+   */
+  add(bytes: number): void
+  /** Gives everything back; may be called twice. */
+  release(): void
+}

@@ -1,5 +1,4 @@
 import type { Json } from '../../format/json.ts'
-import type { RelationKind } from './relation-kind.ts'
 
 /** Bytes kept once by their SHA-256 (lower-case hex). */
 export interface Blob {
@@ -25,3 +24,21 @@ export interface PlannedBroadcast {
   /** What all its deliveries have in common; the channel's own business. */
   readonly target: Json
 }
+
+/**
+ * The relations of a peer to an agent. `follower`: gets its posts. `pending`: asks to follow and waits for the
+ * operator. `following`: the agent follows. `blocked_by`: blocks the agent, so nothing is delivered there, and its
+ * messages are kept from the agent. `suppressed`: mail there bounces or gets complaints, so the channel sends nothing
+ * more. `correspondent`: has written with proof, so that look-alikes can be recognized.
+ */
+export const relationKinds = ['follower', 'pending', 'following', 'blocked_by', 'suppressed', 'correspondent'] as const
+
+export type RelationKind = (typeof relationKinds)[number]
+
+/** A file of a message that lay elsewhere. */
+export interface KeptFile extends Blob {
+  readonly url: string
+}
+
+/** The bytes behind an address, if they are such as are kept; undefined: they are left where they are. @throws Unavailable, Undeliverable */
+export type FetchFile = (url: string, signal: AbortSignal) => Promise<Pick<Blob, 'bytes' | 'mime'> | undefined>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { message, transportEvidence } from '../../../test/messages.ts'
-import { mergeMessages } from '../../history/merge-messages.ts'
-import { identifySpeaker } from '../../people/identify-speaker.ts'
+import { mergeMessages } from '../../history/history.ts'
+import { identifySpeaker } from '../../people/person-commands.ts'
 import type { Intake } from './intake.ts'
 
 function speakerOf(members: Partial<Intake['message']>, rest: Partial<Intake> = {}): string | undefined {

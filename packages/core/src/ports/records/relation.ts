@@ -1,7 +1,6 @@
 import type { Json } from '../../format/json.ts'
 import type { ChannelName, MessageKind } from '../../message/message.ts'
-import type { PlannedDelivery } from './planned-delivery.ts'
-import type { RelationKind } from './relation-kind.ts'
+import type { PlannedDelivery, RelationKind } from './planned-delivery.ts'
 
 export interface RelationKey {
   readonly via: ChannelName

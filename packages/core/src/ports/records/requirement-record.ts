@@ -1,9 +1,8 @@
 import type { Json } from '../../format/json.ts'
 import type { ChannelName } from '../../message/message.ts'
 import type { Policy } from '../../message/part.ts'
-import type { RequirementKind } from '../../message/policy/policy-kinds.ts'
-import type { PolicyResolution, ResolutionOutcome } from '../../message/policy/policy-resolution.ts'
-import type { RememberScope } from '../../message/policy/remember-scope.ts'
+import type { PolicyResolution, RememberScope, ResolutionOutcome } from '../../message/policy.ts'
+import type { RequirementKind } from '../../message/response.ts'
 import type { TaskIntake } from './task.ts'
 
 /** As many requirements may be open in one thread; one more, and the oldest expires. */

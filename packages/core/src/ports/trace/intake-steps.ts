@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Proof } from '../../message/proof.ts'
 import type { Platform } from '../platform/platform.ts'
 import type { RefusalClaims } from '../records/records.ts'
@@ -74,4 +75,9 @@ export function createIntakeSteps(platform: Pick<Platform, 'now'>): IntakeSteps 
 /** To a tenth: most checks take less than one. */
 function roundMs(ms: number): number {
   return Math.round(ms * 10) / 10
+}
+
+/** A public key as the record keeps it. */
+export function toProofKey(kind: ProofKey['kind'], material: string, owner?: string): ProofKey {
+  return { digest: hash('sha256', material, 'base64url'), kind, material, ...(owner !== undefined && { owner }) }
 }

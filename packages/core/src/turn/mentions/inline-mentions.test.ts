@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { AgentChain, MentionRelay, NormalizedMessage } from '../../message/message.ts'
 import type { PartialResponse } from '../../message/response.ts'
-import { nameLocalAgents } from './inline-mentions.ts'
+import { nameLocalAgents } from './mention-fanout.ts'
 
 function message(mention_relay: MentionRelay = { kind: 'inline' }, agent_chain?: AgentChain): NormalizedMessage {
   return {

@@ -1,14 +1,19 @@
-import { Rejection } from '../../format/errors.ts'
+import { Rejection, TurnAborted, Undeliverable } from '../../format/errors.ts'
 import { announceSpeaker, quoteNames } from '../../history/history.ts'
-import { isFinalHop } from '../../message/address/chain.ts'
-import { chooseMentions, defaultMaxMentions } from '../../message/address/mention.ts'
+import { checkChainGoesOn, chooseMentions, defaultMaxMentions, isFinalHop } from '../../message/address/address.ts'
 import type { NormalizedMessage } from '../../message/message.ts'
 import type { Part } from '../../message/part.ts'
+import { plainTextOf } from '../../message/part.ts'
 import type { PartialResponse } from '../../message/response.ts'
+import type { AgentContext } from '../../ports/agent/agent.ts'
 import type { AgentCallAnswer } from '../../ports/agent/agent-call.ts'
-import type { MentionFanoutLimits } from '../../ports/agent/mention-fanout-limits.ts'
+import type { MentionFanoutLimits, TurnContext } from '../../ports/agent/turn-context.ts'
 import type { Platform } from '../../ports/platform/platform.ts'
-import { startTurnClock } from '../turn-clock.ts'
+import { startTurnClock } from '../../ports/platform/platform.ts'
+import type { Turn } from '../../ports/records/work.ts'
+import { withoutRequirements } from '../../requirements/requirements.ts'
+import { noteCall } from '../notes/call-notes.ts'
+import type { TurnNotes } from '../notes/turn-notes.ts'
 
 export const defaultMentionFanoutLimits: MentionFanoutLimits = {
   maxMentions: defaultMaxMentions,
@@ -117,4 +122,98 @@ async function mapAtOnce<Item, Value>(
   }
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work))
   return values
+}
+
+/**
+ * Those an answer mentions and does not name: where a mention is what stands in the text (MN-8.1, `inline`), one last line
+ * names them, so that the platform wakes them. On the final hop nobody is woken. Pure.
+ */
+export function nameLocalAgents(
+  { recipient, recipient_capabilities: { mention_relay: relay, agent_chain } }: NormalizedMessage,
+  { mentions = [], parts = [], status }: PartialResponse,
+  maxMentions: number,
+): Part[] {
+  const isSaid = status !== 'failed' && status !== 'rejected'
+  if (relay.kind !== 'inline' || !isSaid || isFinalHop(agent_chain)) return []
+  const text = plainTextOf(parts)
+  // The sender is the platform, not one of those who read.
+  const localAgents = chooseMentions(mentions, { without: [recipient], most: maxMentions })
+  const missing = localAgents.filter(address => !isNamedIn(text, address))
+  if (missing.length === 0) return []
+  // Some readers put the texts of an answer together as they are.
+  const gap = text === '' ? '' : '\n\n'
+  return [{ kind: 'text', mime: 'text/plain', content: gap + missing.join(' ') }]
+}
+
+function isNamedIn(text: string, address: string): boolean {
+  const literal = address.replace(/[^\p{L}\p{N}@]/gu, '\\$&')
+  return new RegExp(`(?<![\\w.@/-])${literal}(?![\\w-]|[.@]\\w)`, 'i').test(text)
+}
+
+type CallDeps = Pick<TurnContext, 'callAgent' | 'presentParts' | 'waiting' | 'traceparentOf'>
+
+/**
+ * The way from a turn to other agents, one hop further: the chain goes on from the message, whatever the agent says. Each call is noted before
+ * it goes out, and what comes of it.
+ * @throws Rejection `forbidden` on the final hop; as `CallAgent`
+ */
+export async function callOtherAgent(
+  turn: Turn,
+  { callAgent, presentParts, waiting, traceparentOf }: CallDeps,
+  { signal, place, notes }: CallPlace,
+  ...[address, content, { broadcast: isBroadcast, agentKey, ...options } = {}]: Parameters<AgentContext['call']>
+): Promise<AgentCallAnswer> {
+  // Of other words it is another call.
+  const revision = turn.revision ? ` revision ${turn.revision}` : ''
+  const retryKey = `${turn.correlationId} ${turn.agent}${revision} ${place}`
+  if (!callAgent) throw new Undeliverable('Cannot call agent: there is no way to agents elsewhere')
+  const parts = typeof content === 'string' ? [{ kind: 'text', mime: 'text/markdown', content } as const] : content
+  const chain = turn.content.recipient_capabilities.agent_chain
+  checkChainGoesOn(chain)
+  const asked = withoutRequirements(parts)
+  const traced = traceparentOf && { traceparent: traceparentOf(turn) }
+  const call = () =>
+    callAgent(address, presentParts(asked), { ...options, ...traced, as: turn.agent, chain, signal, retryKey })
+  const end = await notes.beginCall(noteCall(`${place}${revision}`, address, asked, { isBroadcast, agentKey }))
+  try {
+    const answer = await (waiting ? waiting.during(turn, call) : call())
+    end.answered(answer)
+    return answer
+  } catch (error) {
+    // What is broken off is taken up again, or nobody's any more.
+    if (!(signal.reason instanceof TurnAborted)) end.failed(error)
+    throw error
+  }
+}
+
+interface CallPlace {
+  readonly signal: AbortSignal
+  readonly notes: TurnNotes
+  /** Tells the calls of a turn apart: the same for the same call when the turn is tried again. */
+  readonly place: string
+}
+
+export interface MentionFanoutDeps {
+  readonly turnContext: TurnContext
+  readonly notes: TurnNotes
+  readonly signals: readonly AbortSignal[]
+}
+
+/** What the siblings say that an answer mentions, where this gateway has to ask them; their names, where these wake them; nothing elsewhere. */
+export async function joinLocalAgents(
+  turn: Turn,
+  said: PartialResponse,
+  { turnContext, notes, signals }: MentionFanoutDeps,
+): Promise<readonly Part[]> {
+  const { callAgent, fanout: limits = defaultMentionFanoutLimits, platform } = turnContext
+  if (!callAgent || !needsMentionFanout(turn.content, said))
+    return nameLocalAgents(turn.content, said, limits.maxMentions)
+  return askLocalAgents(turn.content, said, {
+    ask: (address, parts, signal) =>
+      callOtherAgent(turn, turnContext, { signal, notes, place: `joint ${address}` }, address, parts),
+    limits,
+    // Only here: a signal made of others is held by them.
+    signal: AbortSignal.any([...signals]),
+    platform,
+  })
 }

@@ -1,11 +1,11 @@
 import type { Json } from '../../format/json.ts'
-import { parseJsonText } from '../../format/parse-json-text.ts'
+import { parseJsonText } from '../../format/json.ts'
 import type { TurnContext } from '../../ports/agent/turn-context.ts'
 import { isoTime } from '../../ports/platform/platform.ts'
 import type { TurnNote } from '../../ports/records/note.ts'
 import { formatTurnId } from '../../ports/records/note.ts'
 import type { Turn } from '../../ports/records/work.ts'
-import type { AnswerDraft } from '../plan-answer.ts'
+import type { AnswerDraft } from '../answer.ts'
 
 /**
  * The streamed part of an answer whose task was canceled: watchers have seen it, and find it again. It is no answer: no

@@ -1,13 +1,15 @@
-import { Rejection, TurnAborted } from '../../format/errors.ts'
-import type { AgentNote } from '../../ports/records/note.ts'
-import { formatTurnId } from '../../ports/records/note.ts'
+import { Rejection, TurnAborted, Unavailable, Undeliverable } from '../../format/errors.ts'
+import type { PartialResponse } from '../../message/response.ts'
+import { isStageName } from '../../message/response.ts'
+import type { AgentCallAnswer } from '../../ports/agent/agent-call.ts'
+import type { HistoryPolicy } from '../../ports/agent/history-policy.ts'
+import type { TurnContext } from '../../ports/agent/turn-context.ts'
+import { isoTime } from '../../ports/platform/platform.ts'
+import type { AgentNote, NoteBody, NoteNotice, NoteSetting, StageNotice, TurnNote } from '../../ports/records/note.ts'
+import { formatTurnId, noteTextOf } from '../../ports/records/note.ts'
 import type { Answer, Turn } from '../../ports/records/work.ts'
 import type { NotedCall } from './call-notes.ts'
-import type { NotesDeps } from './note-writer.ts'
-import { createTurnNoteWriter, tellWatchers } from './note-writer.ts'
-import type { CallEnd } from './open-calls.ts'
-import { createOpenCalls } from './open-calls.ts'
-import { createTurnStages } from './turn-stages.ts'
+import { describeCallFailure, readCallAnswer } from './call-notes.ts'
 
 /** The notes of a turn that is running. */
 export interface TurnNotes {
@@ -43,6 +45,19 @@ export async function runWithNotes(
     if (!(error instanceof TurnAborted)) await notes.abandon().catch(() => undefined)
     throw error
   }
+}
+
+/** A manager's answer in a phase is its synthesis, unless the manager has noted one itself. */
+export function noteSynthesis(
+  { agent, content: { phase_id } }: Turn,
+  said: PartialResponse | undefined,
+  { synthesizes }: HistoryPolicy,
+  notes: TurnNotes,
+): void {
+  const content = noteTextOf(said?.parts ?? [])
+  const isDone = (said?.status ?? 'completed') === 'completed' && content !== ''
+  if (!synthesizes || phase_id === undefined || !isDone || notes.has('synthesis')) return
+  notes.note({ type: 'synthesis', content, from_manager: agent, phase_id })
 }
 
 /** Allocates nothing worth mentioning for a turn in which nothing is noted. */
@@ -122,4 +137,183 @@ function pairNote({ type, call_id }: AgentNote, place: number, open: readonly st
   }
   const at = own === undefined ? 0 : open.indexOf(own)
   return { id: open[at] ?? own ?? `.note ${place}`, open: at < 0 ? open : open.toSpliced(at, 1) }
+}
+
+type NotesDeps = Pick<TurnContext, 'store' | 'platform' | 'readNote'>
+
+interface TurnNoteWriter {
+  /** `most`: the maximum of characters; default: any number. */
+  add(name: string, note: AgentNote, setting: Omit<NoteSetting, 'agent_key' | 'turn_id' | 'at'>, most?: number): void
+  keep(name: string, id: string, body: TurnNote['body']): void
+  flush(): Promise<void>
+  /** @returns what is not written yet */
+  end(): Promise<readonly TurnNote[]>
+}
+
+/** Writes notes in their order; notes that come together are one write. */
+function createTurnNoteWriter(turn: Turn, { store, platform, readNote }: NotesDeps): TurnNoteWriter {
+  let waiting: TurnNote[] = []
+  let written: Promise<void> | undefined
+  let later: ReturnType<typeof setImmediate> | undefined
+  let isEnded = false
+
+  async function writeWaiting(): Promise<void> {
+    const notes = waiting
+    waiting = []
+    if (notes.length > 0) await store.note(turn, notes)
+  }
+
+  function flush(): Promise<void> {
+    clearImmediate(later)
+    later = undefined
+    if (waiting.length > 0) written = (written ?? Promise.resolve()).then(writeWaiting)
+    // A caller that waits sees the error, at the end of the turn at the latest.
+    written?.catch(() => undefined)
+    return written ?? Promise.resolve()
+  }
+
+  function keep(name: string, id: string, body: TurnNote['body']): void {
+    if (isEnded || !readNote) return
+    waiting.push({ name, at: typeof body.at === 'string' ? body.at : isoTime(platform.now()), body })
+    tellWatchers(turn, store, { kind: 'note', id, body })
+    // An answer that follows at once is written together with it.
+    later ??= setImmediate(() => void flush())
+  }
+
+  return {
+    keep,
+    add(name, note, setting, most = Number.POSITIVE_INFINITY) {
+      if (isEnded || !readNote) return
+      const now = isoTime(platform.now())
+      const body = readNote(note, { agent_key: turn.agent, turn_id: formatTurnId(turn.message), at: now, ...setting })
+      checkSize(body, most)
+      keep(name, setting.call_id, body)
+    },
+    flush,
+    async end() {
+      isEnded = true
+      clearImmediate(later)
+      await written
+      return waiting
+    },
+  }
+}
+
+function tellWatchers(
+  { message, merged = [] }: Turn,
+  store: NotesDeps['store'],
+  notice: NoteNotice | StageNotice,
+): void {
+  for (const each of [...merged, message]) store.notify(`message:${each}`, notice)
+}
+
+function checkSize(body: TurnNote['body'], most: number): void {
+  if (JSON.stringify(body).length <= most) return
+  throw new Rejection('too_large', `Cannot note: longer than ${most} characters`)
+}
+
+/** The stages of a turn, one after the other, as its agent names them. */
+interface TurnStages {
+  /** Ends the one before it. `answer`: id of the answer it leads to. @throws Rejection malformed, too_large */
+  begin(stage: string, answer: string): void
+  end(): void
+}
+
+interface StageDeps {
+  readonly now: () => number
+  /** A place among the turn's notes. @throws Rejection too_large */
+  take(): number
+  tell(notice: StageNotice): void
+  keep(place: number, id: string, body: NoteBody): void
+}
+
+/** Kept when it is over, with the time it took. */
+function createTurnStages(turn: Turn, { now, take, tell, keep }: StageDeps): TurnStages {
+  let open:
+    | { readonly stage: string; readonly answer: string; readonly place: number; readonly from: number }
+    | undefined
+  const idOf = (place: number) => `${formatTurnId(turn.message)}.note ${place}`
+
+  function end(): void {
+    if (!open) return
+    const { stage, answer, place, from } = open
+    open = undefined
+    keep(place, idOf(place), {
+      kind: 'activity',
+      role: 'system',
+      scope: 'agent',
+      agent_key: turn.agent,
+      content: { value: { stage } },
+      turn_id: formatTurnId(turn.message),
+      stage,
+      latency_ms: Math.max(0, Math.round(now() - from)),
+      metadata: { message_id: answer },
+    })
+  }
+
+  return {
+    begin(stage, answer) {
+      if (!isStageName(stage)) {
+        throw new Rejection(
+          'malformed',
+          'Cannot begin stage: its name is no text of 1 to 64 letters, digits and "_-. "',
+        )
+      }
+      end()
+      open = { stage, answer, place: take(), from: now() }
+      tell({ kind: 'stage', id: idOf(open.place), stage })
+    },
+    end,
+  }
+}
+
+/** The end of one call; the first report counts. */
+interface CallEnd {
+  answered(answer: AgentCallAnswer): void
+  failed(error: unknown): void
+}
+
+/** The calls of a turn that have no end yet. */
+interface OpenCalls {
+  /** @throws Undeliverable when the turn has ended; LeaseLost, Unavailable */
+  begin(call: NotedCall): Promise<CallEnd>
+  /** The turn has ended: every open call has failed. */
+  end(): void
+}
+
+const afterTurn = 'Cannot call agent: the turn has ended'
+
+function createOpenCalls(turn: Turn, writer: TurnNoteWriter): OpenCalls {
+  const openCalls = new Set<CallEnd>()
+  let hasEnded = false
+
+  async function begin(call: NotedCall): Promise<CallEnd> {
+    if (hasEnded) throw new Undeliverable(afterTurn)
+    const { name, worker, task, agentKey: agent_key } = call
+    const call_id = `${formatTurnId(turn.message)}.${name}`
+    writer.add(`call ${name}`, { type: 'delegation', worker, task, agent_key }, { call_id })
+    const end: CallEnd = {
+      answered: answer => finish(readCallAnswer(answer)),
+      failed: error => finish(describeCallFailure(error)),
+    }
+    function finish({ content, error }: ReturnType<typeof readCallAnswer>): void {
+      if (!openCalls.delete(end)) return
+      writer.add(`end ${name}`, { type: 'observation', content, agent_key }, { call_id, tool: 'delegate', error })
+      if (!call.isBroadcast || error) return
+      writer.add(`told ${name}`, { type: 'global_observation', content, from_worker: worker }, { call_id })
+    }
+    openCalls.add(end)
+    await writer.flush()
+    // The turn ended during the write.
+    if (hasEnded) throw new Undeliverable(afterTurn)
+    return end
+  }
+
+  return {
+    begin,
+    end() {
+      hasEnded = true
+      for (const call of [...openCalls]) call.failed(new Unavailable('The turn ended before it answered'))
+    },
+  }
 }

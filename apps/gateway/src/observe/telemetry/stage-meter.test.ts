@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { createStageMeter, stageBounds } from './observe-store.ts'
+import type { MessageStage } from './stage.ts'
+
+const lasting = (ms: number, via = 'a2a'): MessageStage => ({
+  ...{ name: 'turn', via, correlationId: 'c', describe: () => ({ key: 'k', attributes: {} }) },
+  ...{ startAt: 1_000, endAt: 1_000 + ms },
+})
+
+test('the meter counts stages in their buckets, by stage and channel', () => {
+  const meter = createStageMeter()
+  for (const ms of [0.5, 1, 1.5, 299_000, 301_000]) meter.count(lasting(ms))
+  meter.count(lasting(40, 'email'))
+  const [calls, mails] = meter.list()
+  expect(calls).toMatchObject({ stage: 'turn', via: 'a2a', sum: expect.closeTo(600.003) })
+  expect(calls?.cumulative).toEqual([2, ...Array(stageBounds.length - 2).fill(3), 4, 5])
+  expect(mails?.cumulative.at(-1)).toBe(1)
+})
+
+test('a clock that goes back makes a stage no shorter than nothing', () => {
+  const meter = createStageMeter()
+  meter.count(lasting(-5))
+  expect(meter.list()[0]).toMatchObject({ sum: 0 })
+})

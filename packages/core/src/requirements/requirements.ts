@@ -1,0 +1,264 @@
+import type { Json } from '../format/json.ts'
+import { subjectOf } from '../message/address/access.ts'
+import type { NormalizedMessage } from '../message/message.ts'
+import type { Part, Policy } from '../message/part.ts'
+import { approvalMember } from '../message/policy.ts'
+import type { NormalizedResponse, PartialResponse, RequirementKind } from '../message/response.ts'
+import { isForOperator, isRequirementKind, operatorSubject, statusWithPolicies } from '../message/response.ts'
+import type { AgentRequirements, ConsentRequirement, ShowRequirement } from '../ports/agent/agent-requirements.ts'
+import {
+  authSchema,
+  consentSchema,
+  paymentSchema,
+  priceSchema,
+  refusalSchema,
+} from '../ports/agent/agent-requirements.ts'
+import type { TurnContext } from '../ports/agent/turn-context.ts'
+import type { Platform } from '../ports/platform/platform.ts'
+import { isoTime, randomHex } from '../ports/platform/platform.ts'
+import type { PlannedRequirement } from '../ports/records/requirement-record.ts'
+import type { Turn } from '../ports/records/work.ts'
+import type { RequirementDeps } from '../ports/requirement-store.ts'
+
+/** More in one answer is a mistake. */
+const maxRequirements = 5
+const longestMs = 30 * 86_400_000
+
+interface Settling {
+  readonly turnContext: Pick<TurnContext, 'requirements' | 'platform'>
+  readonly issued: RequirementList['issued']
+}
+
+interface SettledAnswer {
+  readonly partial: PartialResponse | undefined
+  readonly requirements: readonly PlannedRequirement[]
+}
+
+/**
+ * What an answer requires, by the gateway's own word: a state that an agent names counts only when it was issued in this turn; every other requirement gets
+ * one now. No part keeps its state: it is shown only to whom it is for.
+ * @throws Error when an address leads away from the agent's own origin (MN-7.1)
+ */
+export function settleRequirements(
+  turn: Turn,
+  partial: PartialResponse | undefined,
+  settling: Settling,
+): SettledAnswer {
+  const requirements: PlannedRequirement[] = []
+  if (!partial?.parts?.some(part => part.kind === 'policy')) return { partial, requirements }
+  const parts = partial.parts.map((part): Part => {
+    if (part.kind !== 'policy') return part
+    const settled = settlePolicy(part.policy, turn, settling)
+    if (settled.requirement) requirements.push(settled.requirement)
+    return { kind: 'policy', policy: settled.policy }
+  })
+  if (requirements.length > maxRequirements)
+    throw new Error(`an answer may have at most ${maxRequirements} requirements`)
+  // Only the sender may see the requirements that only the sender may decide.
+  const isPrivate = requirements.some(({ subject }) => subject !== operatorSubject)
+  const audience = isPrivate ? { mentions: [], visibility: 'direct' as const } : {}
+  return {
+    partial: { ...partial, ...audience, parts, status: statusWithPolicies(parts, partial.status) },
+    requirements,
+  }
+}
+
+interface SettledPolicy {
+  readonly policy: Policy
+  readonly requirement?: PlannedRequirement
+}
+
+function settlePolicy(policy: Policy, turn: Turn, { turnContext, issued }: Settling): SettledPolicy {
+  const { requirements: gateway, platform } = turnContext
+  const bare = withoutState(policy)
+  if (!gateway) return { policy: bare }
+  const own = ownUrl(policy, gateway)
+  const { kind } = policy
+  if (!isRequirementKind(kind)) return { policy: { ...bare, ...own } }
+  if (kind === 'payment_required') checkPrice(policy)
+  const known = issued.get(policy.state ?? '')
+  const id = known ?? randomHex(platform, 16)
+  const expiresAt = expiryOf(policy, known !== undefined, platform.now()) ?? platform.now() + gateway.ttlMs
+  const settled = { ...bare, ...own, requirement: id, expires_at: isoTime(expiresAt) }
+  const requirement = planRequirement(settled, { kind, id, expiresAt }, turn, gateway)
+  return { policy: settled, requirement: { ...requirement, ...whomToTell(policy) } }
+}
+
+function planRequirement(
+  policy: Policy,
+  { kind, id, expiresAt }: { readonly kind: RequirementKind; readonly id: string; readonly expiresAt: number },
+  { content }: Turn,
+  { stateOf, digestOf }: RequirementDeps,
+): PlannedRequirement {
+  const subject = isForOperator(policy) ? operatorSubject : subjectOf(content.sender)
+  return { id, digest: digestOf(stateOf(id)), kind, policy, subject, expiresAt }
+}
+
+/** By mail, besides the surface where it is shown anyway. */
+function whomToTell(policy: Policy): Pick<PlannedRequirement, 'notify'> {
+  return isForOperator(policy) && typeof policy.notify === 'string' ? { notify: policy.notify } : {}
+}
+
+/** Agents without a `context` say `expires_in`, seconds. */
+function expiryOf({ expires_at, expires_in }: Policy, isIssued: boolean, now: number): number | undefined {
+  if (isIssued) return Date.parse(String(expires_at))
+  if (typeof expires_in !== 'number' || !(expires_in >= 60)) return undefined
+  return now + Math.min(longestMs, expires_in * 1000)
+}
+
+function withoutState(policy: Policy): Policy {
+  const { state: _, requirement: __, url: ___, expires_at: ____, expires_in: _____, notify: ______, ...rest } = policy
+  return rest as Policy
+}
+
+/** The page where it is decided is made known when it is shown. */
+function ownUrl({ url, state }: Policy, gateway: RequirementDeps): { readonly url?: string } {
+  if (url === undefined || url === actionUrl(gateway, state ?? '')) return {}
+  if (new URL(url).origin === gateway.origin && !new URL(url).pathname.startsWith('/actions/')) return { url }
+  throw new Error(
+    `Cannot answer: the url of a policy part must be on ${gateway.origin}, outside of /actions/, not on ${new URL(url).origin}`,
+  )
+}
+
+function checkPrice(policy: Policy): void {
+  const [problem] = priceSchema.safeParse(policy).error?.issues ?? []
+  if (problem) throw new Error(`Cannot require payment: ${problem.path.join('.')} ${problem.message}`)
+}
+
+/** Parts that are not an answer's require nothing: what decides a requirement, or looks like it, is taken out of them. */
+export function withoutRequirements(parts: readonly Part[]): Part[] {
+  return parts.map(part => {
+    if (part.kind !== 'policy') return part
+    const { state: _, requirement: __, url, ...policy } = part.policy
+    const isAction = url === undefined || new URL(url).pathname.startsWith('/actions/')
+    return { kind: 'policy', policy: { ...policy, ...(!isAction && { url }) } as Policy }
+  })
+}
+
+/** A piece as it may be told before it is durable: what is required waits until it is. */
+export function withoutPolicies(chunk: PartialResponse): PartialResponse {
+  if (!chunk.parts?.some(part => part.kind === 'policy')) return chunk
+  return { ...chunk, parts: chunk.parts.filter(part => part.kind !== 'policy') }
+}
+
+/** A decision as the agent is given it: with the state that it named, which is nowhere stored. */
+export function withState(
+  { policy_resolution: resolution }: NormalizedMessage,
+  gateway: RequirementDeps | undefined,
+): Pick<NormalizedMessage, 'policy_resolution'> {
+  if (!gateway || resolution?.requirement === undefined) return {}
+  return { policy_resolution: { ...resolution, in_reply_to_state: gateway.stateOf(resolution.requirement) } }
+}
+
+/** Requirements of one turn that have a state, by it; nothing is stored of them yet. */
+export interface RequirementList extends AgentRequirements {
+  readonly issued: ReadonlyMap<string, string>
+}
+
+/** `gateway`: absent where no decision is possible. */
+export function createRequirementList(
+  gateway: RequirementDeps | undefined,
+  platform: Pick<Platform, 'randomBytes' | 'now'>,
+): RequirementList {
+  const issued = new Map<string, string>()
+  function issue(kind: RequirementKind, { expires_in, ...words }: ConsentRequirement) {
+    if (!gateway) throw new Error('Cannot require: nothing can be decided here')
+    const id = randomHex(platform, 16)
+    const state = gateway.stateOf(id)
+    issued.set(state, id)
+    const lasts = expires_in === undefined ? gateway.ttlMs : expires_in * 1000
+    const expires_at = isoTime(platform.now() + lasts)
+    return respond({ kind, url: actionUrl(gateway, state), ...words, state, requirement: id, expires_at })
+  }
+  return {
+    issued,
+    requireConsent: requirement => issue('consent_required', consentSchema.parse(requirement)),
+    requirePayment: requirement => issue('payment_required', paymentSchema.parse(requirement)),
+    requireAuth: requirement => issue('unauthorized', authSchema.parse(requirement)),
+    refuse: refusal => respond(refusalSchema.parse(refusal)),
+  }
+}
+
+/** Where a person decides. */
+export function actionUrl({ origin }: Pick<RequirementDeps, 'origin'>, state: string): string {
+  return `${origin}/actions/${state}`
+}
+
+function respond(policy: Policy): PartialResponse {
+  const parts: PartialResponse['parts'] = [{ kind: 'policy', policy }]
+  return { parts, status: statusWithPolicies(parts, undefined) }
+}
+
+export function createShowRequirement(gateway: Pick<RequirementDeps, 'origin' | 'stateOf'>): ShowRequirement {
+  return policy => {
+    if (typeof policy.requirement !== 'string') return policy
+    if (isForOperator(policy)) return withoutCall(policy)
+    const state = gateway.stateOf(policy.requirement)
+    return { ...policy, state, url: policy.url ?? actionUrl(gateway, state) }
+  }
+}
+
+/** A sender who waits for an operator sees only that; the operator's view is not for them. */
+function withoutCall({ data, ...policy }: Policy): Policy {
+  const { [approvalMember]: _, ...rest } = data ?? {}
+  return Object.keys(rest).length > 0 ? { ...policy, data: rest } : policy
+}
+
+/** Only for documents that go to the sender and nobody else. */
+export function showRequirements(parts: readonly Part[], show: ShowRequirement | undefined): readonly Part[] {
+  if (!show || !parts.some(part => part.kind === 'policy')) return parts
+  return parts.map(part => (part.kind === 'policy' ? { kind: 'policy', policy: show(part.policy) } : part))
+}
+
+/** In the language of whom it is for, as far as it was said in it. */
+function translatePolicies(parts: readonly Part[], locale: string | undefined): readonly Part[] {
+  if (locale === undefined || !parts.some(part => part.kind === 'policy')) return parts
+  return parts.map(part =>
+    part.kind === 'policy' ? { kind: 'policy', policy: translatePolicy(part.policy, [locale]) } : part,
+  )
+}
+
+/** By the first of these languages there is: `de-AT`, then `de`. */
+export function translatePolicy(policy: Policy, locales: readonly string[]): Policy {
+  const { message_translations: known = {} } = policy
+  const names = new Map(Object.keys(known).map(name => [name.toLowerCase(), name]))
+  for (const locale of locales.map(name => name.toLowerCase().replaceAll('_', '-'))) {
+    const name = names.get(locale) ?? names.get(locale.split('-')[0] ?? '')
+    const words = name === undefined ? undefined : known[name]
+    if (words) return { ...policy, ...(words.title !== undefined && { title: words.title }), message: words.message }
+  }
+  return policy
+}
+
+/** A response as its message's sender is to read it. */
+export function presentResponse(
+  response: NormalizedResponse,
+  { sender }: Pick<NormalizedMessage, 'sender'>,
+  show: ShowRequirement | undefined,
+): NormalizedResponse {
+  if (!response.parts.some(part => part.kind === 'policy')) return response
+  const parts = translatePolicies(showRequirements(response.parts, show), sender.profile?.locale)
+  return { ...response, parts: [...parts] }
+}
+
+/** Whether there is something in it that only its sender may decide. */
+export function hasRequirements(parts: readonly Part[]): boolean {
+  return parts.some(
+    part => part.kind === 'policy' && typeof part.policy.requirement === 'string' && !isForOperator(part.policy),
+  )
+}
+
+const actionAddress = /(\/actions\/)[\w-]{43}(?![\w-])/g
+const stateMembers: ReadonlySet<string> = new Set(['state', 'in_reply_to_state'])
+
+/** A document as others may keep it and see it: without what decides a requirement. */
+export function hideRequirements(json: Json): Json {
+  if (typeof json === 'string') return json.includes('/actions/') ? json.replace(actionAddress, '$1…') : json
+  if (Array.isArray(json)) return json.map(hideRequirements)
+  if (typeof json !== 'object' || json === null) return json
+  const members = Object.entries(json).map(([name, value]) => {
+    const isState = stateMembers.has(name) && typeof value === 'string' && /^[\w-]{43}$/.test(value)
+    return [name, isState ? '…' : hideRequirements(value ?? null)]
+  })
+  return Object.fromEntries(members)
+}
