@@ -2,7 +2,6 @@ export { pointToKept } from './actions/plan-actions.ts'
 export type { PublisherDeps } from './actions/publisher.ts'
 export { createPublisher, performActions } from './actions/publisher.ts'
 export { createSyntheticMessage } from './actions/synthetic-message.ts'
-export { decodeBase58, encodeBase58 } from './format/base58.ts'
 export type { FieldViolation, RejectionCode, RejectionOptions } from './format/errors.ts'
 export {
   ConfigError,
@@ -17,6 +16,8 @@ export { decodeEntities, escapeHtml } from './format/html-characters.ts'
 export type { Json } from './format/json.ts'
 export {
   canonicalizeJson,
+  decodeBase58,
+  encodeBase58,
   hashCanonicalJson,
   isJsonObject,
   parseIfJson,

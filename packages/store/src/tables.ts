@@ -37,7 +37,7 @@ import type { NoteTable } from './turns/note-table.ts'
 import { createNoteTable } from './turns/note-table.ts'
 import type { TurnTable } from './turns/table.ts'
 import { createTurnTable } from './turns/table.ts'
-import type { TurnOffer } from './turns/turn-offer.ts'
+import type { TurnOffer } from './turns/turn-reader.ts'
 import type { PartialAnswerTable } from './work/partial-answers.ts'
 import { createPartialAnswerTable } from './work/partial-answers.ts'
 

@@ -14,10 +14,9 @@ import type { DiffDeps } from './store/diff.ts'
 import { createDiffFinder } from './store/diff.ts'
 import { createStoreEntries } from './store/entries.ts'
 import type { TranscriptThread, TranscriptThreads } from './thread-table.ts'
-import { createTranscriptThreads, holderOf } from './thread-table.ts'
+import { createTranscriptThreads, createUsageTable, holderOf } from './thread-table.ts'
 import type { ThreadWrites } from './thread-writes.ts'
 import { createThreadWrites } from './thread-writes.ts'
-import { createUsageTable } from './usage.ts'
 
 /** A transcript that the conversations of the store can be part of. */
 export interface StoreTranscript extends TranscriptStore {

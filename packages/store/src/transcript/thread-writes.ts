@@ -6,8 +6,7 @@ import { touchedThread } from '../together/touched.ts'
 import type { TranscriptTable } from './entry-table.ts'
 import { appendMessages, firstOfEachId, placeEntries, placeNews } from './place-entries.ts'
 import type { StoreBindings } from './store/binding.ts'
-import type { ThreadExtent, TranscriptThread, TranscriptThreads } from './thread-table.ts'
-import type { UsageTable } from './usage.ts'
+import type { ThreadExtent, TranscriptThread, TranscriptThreads, UsageTable } from './thread-table.ts'
 
 /** What writes to threads, and books how much their owner has then; `most`: what they may have. Synchronous: each inside a write. */
 export interface ThreadWrites {

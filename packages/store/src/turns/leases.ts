@@ -9,7 +9,7 @@ import type { FirstMessages, ReadMessage } from '../messages/reader.ts'
 import { touchedThread } from '../together/touched.ts'
 import type { Gatherable } from './gathering.ts'
 import { createGathering } from './gathering.ts'
-import type { TurnOffer } from './turn-offer.ts'
+import type { TurnOffer } from './turn-reader.ts'
 import { appendAttempt, formatAttempt, toTurn } from './turn-reader.ts'
 
 interface DueTurn extends Gatherable {

@@ -14,7 +14,7 @@ import type { TaskTable } from '../tasks/table.ts'
 import type { TurnLeaseDeps } from '../turns/leases.ts'
 import { createTurnLeases } from '../turns/leases.ts'
 import { createNoting, createStreamedAnswers } from '../turns/note-table.ts'
-import type { TurnOffer } from '../turns/turn-offer.ts'
+import type { TurnOffer } from '../turns/turn-reader.ts'
 import type { TurnCommitDeps } from './commit.ts'
 import { createCommit } from './commit.ts'
 
