@@ -21,6 +21,74 @@ export const defaultMentionFanoutLimits: MentionFanoutLimits = {
   withinMs: 60_000,
 }
 
+export interface MentionFanoutDeps {
+  readonly turnContext: TurnContext
+  readonly notes: TurnNotes
+  readonly signals: readonly AbortSignal[]
+}
+
+/** What the siblings say that an answer mentions, where this gateway has to ask them; their names, where these wake them; nothing elsewhere. */
+export async function joinLocalAgents(
+  turn: Turn,
+  said: PartialResponse,
+  { turnContext, notes, signals }: MentionFanoutDeps,
+): Promise<readonly Part[]> {
+  const { callAgent, fanout: limits = defaultMentionFanoutLimits, platform } = turnContext
+  if (!callAgent || !needsMentionFanout(turn.content, said))
+    return nameLocalAgents(turn.content, said, limits.maxMentions)
+  return askLocalAgents(turn.content, said, {
+    ask: (address, parts, signal) =>
+      callOtherAgent(turn, turnContext, { signal, notes, place: `joint ${address}` }, address, parts),
+    limits,
+    // Only here: a signal made of others is held by them.
+    signal: AbortSignal.any([...signals]),
+    platform,
+  })
+}
+
+type CallDeps = Pick<TurnContext, 'callAgent' | 'presentParts' | 'waiting' | 'traceparentOf'>
+
+/**
+ * The way from a turn to other agents, one hop further: the chain goes on from the message, whatever the agent says. Each call is noted before
+ * it goes out, and what comes of it.
+ * @throws Rejection `forbidden` on the final hop; as `CallAgent`
+ */
+export async function callOtherAgent(
+  turn: Turn,
+  { callAgent, presentParts, waiting, traceparentOf }: CallDeps,
+  { signal, place, notes }: CallPlace,
+  ...[address, content, { broadcast: isBroadcast, agentKey, ...options } = {}]: Parameters<AgentContext['call']>
+): Promise<AgentCallAnswer> {
+  // Of other words it is another call.
+  const revision = turn.revision ? ` revision ${turn.revision}` : ''
+  const retryKey = `${turn.correlationId} ${turn.agent}${revision} ${place}`
+  if (!callAgent) throw new Undeliverable('Cannot call agent: there is no way to agents elsewhere')
+  const parts = typeof content === 'string' ? [{ kind: 'text', mime: 'text/markdown', content } as const] : content
+  const chain = turn.content.recipient_capabilities.agent_chain
+  checkChainGoesOn(chain)
+  const asked = withoutRequirements(parts)
+  const traced = traceparentOf && { traceparent: traceparentOf(turn) }
+  const call = () =>
+    callAgent(address, presentParts(asked), { ...options, ...traced, as: turn.agent, chain, signal, retryKey })
+  const end = await notes.beginCall(noteCall(`${place}${revision}`, address, asked, { isBroadcast, agentKey }))
+  try {
+    const answer = await (waiting ? waiting.during(turn, call) : call())
+    end.answered(answer)
+    return answer
+  } catch (error) {
+    // What is broken off is taken up again, or nobody's any more.
+    if (!(signal.reason instanceof TurnAborted)) end.failed(error)
+    throw error
+  }
+}
+
+interface CallPlace {
+  readonly signal: AbortSignal
+  readonly notes: TurnNotes
+  /** Tells the calls of a turn apart: the same for the same call when the turn is tried again. */
+  readonly place: string
+}
+
 export interface Joining {
   /** Asks one sibling, one hop further. @throws whatever the call throws */
   ask(address: string, parts: readonly Part[], signal: AbortSignal): Promise<AgentCallAnswer>
@@ -148,72 +216,4 @@ export function nameLocalAgents(
 function isNamedIn(text: string, address: string): boolean {
   const literal = address.replace(/[^\p{L}\p{N}@]/gu, '\\$&')
   return new RegExp(`(?<![\\w.@/-])${literal}(?![\\w-]|[.@]\\w)`, 'i').test(text)
-}
-
-type CallDeps = Pick<TurnContext, 'callAgent' | 'presentParts' | 'waiting' | 'traceparentOf'>
-
-/**
- * The way from a turn to other agents, one hop further: the chain goes on from the message, whatever the agent says. Each call is noted before
- * it goes out, and what comes of it.
- * @throws Rejection `forbidden` on the final hop; as `CallAgent`
- */
-export async function callOtherAgent(
-  turn: Turn,
-  { callAgent, presentParts, waiting, traceparentOf }: CallDeps,
-  { signal, place, notes }: CallPlace,
-  ...[address, content, { broadcast: isBroadcast, agentKey, ...options } = {}]: Parameters<AgentContext['call']>
-): Promise<AgentCallAnswer> {
-  // Of other words it is another call.
-  const revision = turn.revision ? ` revision ${turn.revision}` : ''
-  const retryKey = `${turn.correlationId} ${turn.agent}${revision} ${place}`
-  if (!callAgent) throw new Undeliverable('Cannot call agent: there is no way to agents elsewhere')
-  const parts = typeof content === 'string' ? [{ kind: 'text', mime: 'text/markdown', content } as const] : content
-  const chain = turn.content.recipient_capabilities.agent_chain
-  checkChainGoesOn(chain)
-  const asked = withoutRequirements(parts)
-  const traced = traceparentOf && { traceparent: traceparentOf(turn) }
-  const call = () =>
-    callAgent(address, presentParts(asked), { ...options, ...traced, as: turn.agent, chain, signal, retryKey })
-  const end = await notes.beginCall(noteCall(`${place}${revision}`, address, asked, { isBroadcast, agentKey }))
-  try {
-    const answer = await (waiting ? waiting.during(turn, call) : call())
-    end.answered(answer)
-    return answer
-  } catch (error) {
-    // What is broken off is taken up again, or nobody's any more.
-    if (!(signal.reason instanceof TurnAborted)) end.failed(error)
-    throw error
-  }
-}
-
-interface CallPlace {
-  readonly signal: AbortSignal
-  readonly notes: TurnNotes
-  /** Tells the calls of a turn apart: the same for the same call when the turn is tried again. */
-  readonly place: string
-}
-
-export interface MentionFanoutDeps {
-  readonly turnContext: TurnContext
-  readonly notes: TurnNotes
-  readonly signals: readonly AbortSignal[]
-}
-
-/** What the siblings say that an answer mentions, where this gateway has to ask them; their names, where these wake them; nothing elsewhere. */
-export async function joinLocalAgents(
-  turn: Turn,
-  said: PartialResponse,
-  { turnContext, notes, signals }: MentionFanoutDeps,
-): Promise<readonly Part[]> {
-  const { callAgent, fanout: limits = defaultMentionFanoutLimits, platform } = turnContext
-  if (!callAgent || !needsMentionFanout(turn.content, said))
-    return nameLocalAgents(turn.content, said, limits.maxMentions)
-  return askLocalAgents(turn.content, said, {
-    ask: (address, parts, signal) =>
-      callOtherAgent(turn, turnContext, { signal, notes, place: `joint ${address}` }, address, parts),
-    limits,
-    // Only here: a signal made of others is held by them.
-    signal: AbortSignal.any([...signals]),
-    platform,
-  })
 }
