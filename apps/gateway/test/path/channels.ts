@@ -9,8 +9,8 @@ interface PathChannel {
 }
 
 export const pathChannels: readonly PathChannel[] = [
-  { channel: 'activitypub', title: 'ActivityPub', maxFiles: 231 },
-  { channel: 'a2a', title: 'A2A', maxFiles: 164 },
-  { channel: 'email', title: 'Email', maxFiles: 209 },
-  { channel: 'web', title: 'Web', maxFiles: 162 },
+  { channel: 'activitypub', title: 'ActivityPub', maxFiles: 93 },
+  { channel: 'a2a', title: 'A2A', maxFiles: 76 },
+  { channel: 'email', title: 'Email', maxFiles: 90 },
+  { channel: 'web', title: 'Web', maxFiles: 78 },
 ]
