@@ -62,8 +62,10 @@ export {
 } from './message/address/address.ts'
 export type { IdentityEvidence } from './message/address/identity.ts'
 export { identityEvidenceSchema } from './message/address/identity.ts'
-export type { AgentAction, AgentPost, Reaction, Visibility } from './message/agent-action.ts'
-export { agentActionSchema, visibilities } from './message/agent-action.ts'
+export type { AgentAction, AgentPost, Reaction } from './message/agent-action.ts'
+export { agentActionSchema } from './message/agent-action.ts'
+export type { RememberScope, Visibility } from './message/choices.ts'
+export { rememberScopes, visibilities } from './message/choices.ts'
 export type { LoopLimits, StopFlag } from './message/loop-limits.ts'
 export { agentFlag, defaultLoopLimits, hopFlag, loopFlag, stopFlags } from './message/loop-limits.ts'
 export type {
@@ -97,20 +99,8 @@ export type {
   ToolCallPart,
 } from './message/part.ts'
 export { partSchema, plainTextOf, policySchema } from './message/part.ts'
-export type {
-  ApprovalAction,
-  PolicyResolution,
-  RememberScope,
-  ResolutionOutcome,
-} from './message/policy.ts'
-export {
-  describeApproval,
-  readApproval,
-  refusedCall,
-  refusedForGood,
-  rememberScopes,
-  resolutionOutcomes,
-} from './message/policy.ts'
+export type { ApprovalAction, PolicyResolution, ResolutionOutcome } from './message/policy.ts'
+export { describeApproval, readApproval, refusedCall, refusedForGood, resolutionOutcomes } from './message/policy.ts'
 export type { Proof } from './message/proof.ts'
 export type {
   NormalizedResponse,

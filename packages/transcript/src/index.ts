@@ -14,8 +14,8 @@ export {
   textOfContent,
   transcriptEntrySchema,
 } from './entry/entry.ts'
-export type { FormatName } from './entry/kind.ts'
-export { formatNames, isChatVisible, scopeOfKind } from './entry/kind.ts'
+export type { ExchangeFormat, FormatName } from './entry/kind.ts'
+export { exchangeFormats, formatNames, isChatVisible, scopeOfKind } from './entry/kind.ts'
 export { identifyEntry, nameEntry, nameNative, numberEntries, splitMessages } from './entry/place-entries.ts'
 export type { OrphanFinding } from './envelope/build.ts'
 export {
@@ -53,8 +53,7 @@ export {
 export type { Session, SessionPrincipal, SessionStore } from './envelope/sessions/session.ts'
 export { checkSessionOwner } from './envelope/sessions/session.ts'
 export { claimRun, createSessionStore, screenExternalMessage } from './envelope/sessions/session-store.ts'
-export type { ExchangeFormat } from './exchange/thread.ts'
-export { codecs, exchangeFormats, exportThread, importThread } from './exchange/thread.ts'
+export { codecs, exportThread, importThread } from './exchange/thread.ts'
 export type { JsonMap } from './json/difference.ts'
 export { copyJson, diffJson, hashContent, isJsonDifference, patchJson } from './json/difference.ts'
 export { formatUuidOf } from './json/uuid.ts'

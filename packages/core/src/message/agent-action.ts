@@ -1,11 +1,7 @@
 import { z } from 'zod'
+import { visibilities } from './choices.ts'
 import { channelNameSchema } from './message.ts'
 import { partSchema } from './part.ts'
-
-/** Who may read a post, from all to few. */
-export const visibilities = ['public', 'unlisted', 'followers', 'direct'] as const
-
-export type Visibility = (typeof visibilities)[number]
 
 /** A post of its own, to those who follow the agent. */
 const agentPostSchema = z.object({

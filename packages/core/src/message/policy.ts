@@ -1,9 +1,6 @@
 import { z } from 'zod'
+import { rememberScopes } from './choices.ts'
 import type { Policy } from './part.ts'
-
-/** How far a decision on a call can count: for calls of this tool in the same conversation, or in all with this agent. */
-export const rememberScopes = ['conversation', 'always'] as const
-export type RememberScope = (typeof rememberScopes)[number]
 
 export const resolutionOutcomes = ['granted', 'declined'] as const
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { agentActionSchema, visibilities } from './agent-action.ts'
+import { agentActionSchema } from './agent-action.ts'
+import { visibilities } from './choices.ts'
 import type { Part, Policy } from './part.ts'
 import { partSchema, traceSchema } from './part.ts'
 import { tokenUsageSchema } from './token-usage.ts'

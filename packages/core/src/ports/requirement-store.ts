@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { rememberScopes } from '../message/choices.ts'
 import type { Sender } from '../message/message.ts'
 import type { PolicyResolution, ResolutionOutcome } from '../message/policy.ts'
-import { rememberScopes } from '../message/policy.ts'
 import { approvers } from '../message/response.ts'
 import type { Page } from './records/page.ts'
 import type {

@@ -1,5 +1,5 @@
 import type { Json } from '../format/json.ts'
-import type { RememberScope } from '../message/policy.ts'
+import type { RememberScope } from '../message/choices.ts'
 import type { RequirementRecord, Resolved } from '../ports/records/requirement-record.ts'
 
 /** A call as whoever has to allow it sees it: whole. */

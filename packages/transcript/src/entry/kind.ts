@@ -35,6 +35,10 @@ export const entryRoles = ['user', 'assistant', 'tool', 'system', 'developer', '
 export const entryScopes = ['conversation', 'agent', 'global'] as const
 export const formatNames = ['envelope', 'agui', 'store', 'swarm', 'normalized'] as const
 
+/** The five dialects, and the entries themselves (`jsonl`: one a line). */
+export const exchangeFormats = [...formatNames, 'jsonl'] as const
+export type ExchangeFormat = (typeof exchangeFormats)[number]
+
 export type EntryKind = (typeof entryKinds)[number]
 export type EntryRole = (typeof entryRoles)[number]
 export type TranscriptScope = (typeof entryScopes)[number]

@@ -6,8 +6,7 @@ import type { Codec, CodecFinding } from '../codec/dialect.ts'
 import { findOrphanEntries } from '../codec/tool-entry.ts'
 import type { EntryBody, TranscriptEntry } from '../entry/entry.ts'
 import { entryBodySchema } from '../entry/entry.ts'
-import type { FormatName } from '../entry/kind.ts'
-import { formatNames } from '../entry/kind.ts'
+import type { ExchangeFormat, FormatName } from '../entry/kind.ts'
 import { splitMessages } from '../entry/place-entries.ts'
 import { envelopeCodec } from '../envelope/codec.ts'
 import type { JsonMap } from '../json/difference.ts'
@@ -183,10 +182,6 @@ export const codecs: Readonly<Record<FormatName, Codec<JsonMap>>> = {
   swarm: swarmCodec,
   normalized: normalizedCodec,
 }
-
-/** The five dialects, and the entries themselves (`jsonl`: one a line). */
-export const exchangeFormats = [...formatNames, 'jsonl'] as const
-export type ExchangeFormat = (typeof exchangeFormats)[number]
 
 /** Ids for entries of an import. */
 interface ImportIds {

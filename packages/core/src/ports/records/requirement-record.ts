@@ -1,7 +1,8 @@
 import type { Json } from '../../format/json.ts'
+import type { RememberScope } from '../../message/choices.ts'
 import type { ChannelName } from '../../message/message.ts'
 import type { Policy } from '../../message/part.ts'
-import type { PolicyResolution, RememberScope, ResolutionOutcome } from '../../message/policy.ts'
+import type { PolicyResolution, ResolutionOutcome } from '../../message/policy.ts'
 import type { RequirementKind } from '../../message/response.ts'
 import type { TaskIntake } from './task.ts'
 
