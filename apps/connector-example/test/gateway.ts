@@ -1,9 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { MessageRecord, MessageSummary } from '@postern/core'
+import { findFreePort } from '@postern/testing/free-port'
 import { parseConfig } from 'postern/config'
 import type { Gateway } from 'postern/gateway'
 import { openGateway } from 'postern/gateway'
@@ -41,14 +40,6 @@ export interface ChatOptions extends Partial<Pick<ConnectorConfig, 'credentials'
   readonly connectors?: readonly string[]
   /** Which of the two is asked for keys at `mallory.test`. */
   readonly now?: () => number
-}
-
-const findFreePort = async (): Promise<number> => {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise(resolve => server.close(resolve))
-  return port
 }
 
 /** A gateway and a chat room, in this process, over real sockets. */

@@ -11,9 +11,9 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
+import { findFreePort } from './free-port.ts'
 
 export interface Cluster {
   readonly port: number
@@ -59,7 +59,7 @@ export async function createCluster({ programs, settings = [], initdb = [] }: Cl
   const as = { cwd: directory, ...user, env: { PATH: process.env.PATH, LD_LIBRARY_PATH: process.env.LD_LIBRARY_PATH } }
   const basics = ['-U', 'postern', '-E', 'UTF8', '--auth=scram-sha-256', `--pwfile=${passwordFile}`, '--locale=C']
   execFileSync(join(programs, 'initdb'), ['-D', data, ...basics, ...initdb], { ...as, stdio: 'pipe' })
-  const port = await findPort()
+  const port = await findFreePort()
   const url = `postgres://postern:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`
   let server: ChildProcess | undefined
 
@@ -104,15 +104,6 @@ function findUser(): { readonly uid: number; readonly gid: number } | undefined 
     }
   }
   throw new Error('there is no user to run a server as')
-}
-
-async function findPort(): Promise<number> {
-  const socket = createServer().listen(0, '127.0.0.1')
-  await once(socket, 'listening')
-  const { port } = socket.address() as { readonly port: number }
-  socket.close()
-  await once(socket, 'close')
-  return port
 }
 
 function untilReady(server: ChildProcess): Promise<void> {

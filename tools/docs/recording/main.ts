@@ -2,12 +2,11 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { findFreePort } from '@postern/testing/free-port'
 import type { TerminalLine } from './render.ts'
 import { renderRecording } from './render.ts'
 
@@ -17,14 +16,6 @@ const run = promisify(execFile)
 
 /** Pauses of a person, ms. */
 const pauses = { beforeAnswer: 500, line: 60, afterAnswer: 1_800 }
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
-}
 
 /** What others need not see: ports of this run, and secrets. */
 function tidy(text: string, ports: Readonly<Record<string, number>>): string {

@@ -2,12 +2,12 @@ import { hash, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { findFreePort } from '@postern/testing/free-port'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseConfig } from '../../src/config/read-config.ts'
 import type { Gateway } from '../../src/gateway.ts'
 import { openGateway } from '../../src/gateway.ts'
 import { createLog } from '../../src/observe/log.ts'
-import { findFreePort } from '../setup/gateway-process.ts'
 
 const apiKey = 'the-key-of-the-tests'
 const data = mkdtempSync(join(tmpdir(), 'postern-storm-'))

@@ -8,11 +8,12 @@ import type { Simulation } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
 import { openSqliteStore } from '@postern/store'
 import { silentLog, sketchedChannels } from '@postern/testing'
+import { findFreePort } from '@postern/testing/free-port'
 import { isLongRun } from '@postern/testing/scale'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { describeTestConfig, operatorToken } from '../setup/gateway.ts'
 import type { GatewayProcess } from '../setup/gateway-process.ts'
-import { createGatewayProcess, findFreePort } from '../setup/gateway-process.ts'
+import { createGatewayProcess } from '../setup/gateway-process.ts'
 
 const followers = 1_000
 const hosts = Array.from({ length: 40 }, (_, at) => `f${at}.test`)

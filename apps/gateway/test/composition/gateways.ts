@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import type { MessageRecord } from '@postern/core'
 import type { Simulation } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
+import { findFreePort } from '@postern/testing/free-port'
 import { parseConfig } from '../../src/config/read-config.ts'
 import { publishKeys } from '../../src/dev/simulation.ts'
 import type { Gateway } from '../../src/gateway.ts'
 import { openGateway } from '../../src/gateway.ts'
 import { createLog } from '../../src/observe/log.ts'
-import { findFreePort } from '../setup/gateway-process.ts'
 
 type Tree = Readonly<Record<string, unknown>>
 

@@ -1,8 +1,9 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { findFreePort } from '@postern/testing/free-port'
 import { expect, onTestFinished, test } from 'vitest'
-import { createGatewayProcess, findFreePort } from '../setup/gateway-process.ts'
+import { createGatewayProcess } from '../setup/gateway-process.ts'
 
 const forgetful = `export async function handle(message) {
   Promise.reject(new Error('nobody looks'))

@@ -4,11 +4,12 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, w
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { findFreePort } from '@postern/testing/free-port'
 import { CannotRun, hasCommand } from '../peers/debian.ts'
 import { runCommand, tryCommand } from '../peers/run-command.ts'
 import type { ExamStep } from '../peers/run-steps.ts'
 import { printLine, runSteps } from '../peers/run-steps.ts'
-import { findFreePort, untilListening } from '../setup/gateway-process.ts'
+import { untilListening } from '../setup/gateway-process.ts'
 import { copyContext, listStages, readInstructions } from './image.ts'
 
 // `npm run test:deploy`: what of deploy/ needs no container: lint, systemd's own checks, and the steps of the image in a plain folder. Caddy, nginx

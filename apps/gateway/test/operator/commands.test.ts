@@ -1,6 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { findFreePort } from '@postern/testing/free-port'
 import { expect, test } from 'vitest'
 import { CommandError } from '../../src/commands/client.ts'
 import { printDoctor } from '../../src/commands/doctor/view.ts'
@@ -12,7 +13,6 @@ import { findRunFile, writeRunFile } from '../../src/platform/run-file.ts'
 import { formatBanner } from '../../src/running/banner.ts'
 import { openOperatorClient } from '../../src/running/operator-client.ts'
 import { runDev } from '../../src/running/run.ts'
-import { findFreePort } from '../setup/gateway-process.ts'
 
 /** A configuration whose data directory says that a gateway runs here, which is gone. */
 async function leaveDeadGateway() {

@@ -2,11 +2,12 @@ import { hash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { findFreePort } from '@postern/testing/free-port'
 import type { EventReader } from '../operator/read-events.ts'
 import { openEvents } from '../operator/read-events.ts'
 import { operatorToken } from '../setup/gateway.ts'
 import type { GatewayProcess } from '../setup/gateway-process.ts'
-import { createGatewayProcess, findFreePort } from '../setup/gateway-process.ts'
+import { createGatewayProcess } from '../setup/gateway-process.ts'
 
 const apiKey = 'the-key-of-the-tests'
 

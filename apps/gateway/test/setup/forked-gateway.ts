@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Simulation } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
+import { findFreePort } from '@postern/testing/free-port'
 import { describeTestConfig, gatewayOrigin, testIntakeSecret } from './gateway.ts'
-import { findFreePort, untilListening } from './gateway-process.ts'
+import { untilListening } from './gateway-process.ts'
 
 const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
 

@@ -1,8 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 
 const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
@@ -62,14 +60,4 @@ export function untilListening(child: ChildProcess): Promise<void> {
     child.stderr?.on('data', read)
     child.once('exit', code => reject(new Error(`the gateway ended with ${code}: ${printed}`)))
   })
-}
-
-/** A port that is free now; for a process that must come back on the same one. */
-export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Simulation } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
+import { findFreePort } from '@postern/testing/free-port'
 import { describeTestConfig, gatewayOrigin, testIntakeSecret } from './gateway.ts'
 import type { GatewayProcess } from './gateway-process.ts'
-import { createGatewayProcess, findFreePort } from './gateway-process.ts'
+import { createGatewayProcess } from './gateway-process.ts'
 
 /** A gateway in a process of its own, to be killed and started again at the same ports, and the world around it. */
 export interface KilledGateway {

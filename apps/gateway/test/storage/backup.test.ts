@@ -3,11 +3,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { findFreePort } from '@postern/testing/free-port'
 import { expect, onTestFinished, test } from 'vitest'
 import { tryCommand } from '../peers/run-command.ts'
 import { operatorToken } from '../setup/gateway.ts'
 import type { GatewayProcess } from '../setup/gateway-process.ts'
-import { createGatewayProcess, findFreePort } from '../setup/gateway-process.ts'
+import { createGatewayProcess } from '../setup/gateway-process.ts'
 
 const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
 const apiKey = 'the-key-of-the-tests'

@@ -1,7 +1,7 @@
+import { findFreePort } from '@postern/testing/free-port'
 import { expect, onTestFinished, test } from 'vitest'
 import { openForkedGateway } from '../setup/forked-gateway.ts'
 import { openTestGateway } from '../setup/gateway.ts'
-import { findFreePort } from '../setup/gateway-process.ts'
 import { openCollector } from './collector.ts'
 
 test('a dead collector changes nothing for messages, and does not hold up the end', async () => {

@@ -43,15 +43,16 @@ async function compare(drawn: SignedCase): Promise<readonly string[]> {
 }
 
 test('random mail, signed at random and damaged at random, gets the verdict that mailauth gives', async () => {
-  const seen = new Set<string>()
   await fc.assert(
-    fc.asyncProperty(signedCase, async drawn => {
-      for (const verdict of await compare(drawn)) seen.add(verdict)
-    }),
+    fc.asyncProperty(signedCase, async drawn => void (await compare(drawn))),
     { numRuns: 1000 },
   )
-  // Otherwise the draws would say nothing about good mail, or about bad.
-  expect([...seen]).toEqual(
+}, 60_000)
+
+// Otherwise the draws would say nothing about good mail, or about bad. With this seed the rarest of them comes 7 times.
+test('the draws of random mail bring every verdict', () => {
+  const verdicts = fc.sample(signedCase, { seed: 1, numRuns: 1000 }).flatMap(drawn => tryOurs(drawn) ?? [])
+  expect(verdicts.map(({ verdict }) => verdict)).toEqual(
     expect.arrayContaining(['pass', 'fail', 'malformed', 'no_key', 'weak', 'undersized', 'dns_trouble', 'expired']),
   )
 }, 60_000)
