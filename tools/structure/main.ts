@@ -6,6 +6,7 @@ import { findDuplicateNames, findStarExports, findUnusedNames } from './exported
 import { findCycles, findLargeFolders, findLayerFaults } from './folders.ts'
 import layers from './layers.json' with { type: 'json' }
 import { findLongFunctions } from './long-functions.ts'
+import { findImportedPrograms } from './programs.ts'
 import { findProtocolNames } from './protocol-names.ts'
 import { readSourceFiles } from './source-files.ts'
 import { findPrivateWords, findSubjectFaults, findTitleFaults } from './wording.ts'
@@ -32,6 +33,7 @@ const rules: readonly (readonly [string, readonly string[]])[] = [
   ['Exports that name nothing', findStarExports(files)],
   ['Names that several files export', findDuplicateNames(files)],
   ['Exports that nobody uses', findUnusedNames(files, texts)],
+  ['Programs that others import', findImportedPrograms(files)],
   ['Folders with too many files', findLargeFolders(paths)],
   ['Functions that are too long', findLongFunctions(files)],
   ['Channels that are known by name', findProtocolNames(files)],

@@ -13,6 +13,8 @@ export interface SourceFile {
 interface FileImport {
   /** As written. */
   readonly specifier: string
+  /** Whether the file runs when the importing one is loaded. */
+  readonly isRun: boolean
   /** Path of the file that a relative specifier names. */
   readonly target?: string
 }
@@ -30,11 +32,14 @@ export function readSourceFiles(root: string, paths: readonly string[]): readonl
 /** Code here is formatted by one program, so each import and export begins its line. */
 export function parseSourceFile(path: string, text: string): SourceFile {
   const code = text.replace(commentPattern, '')
-  const specifiers = [...code.matchAll(importPattern)].map(([, from, dynamic]) => from ?? dynamic ?? '')
+  const imports = [...code.matchAll(importPattern)].map(([statement, from, dynamic = '']) => ({
+    specifier: from ?? dynamic,
+    isRun: from !== undefined && !/^(?:import|export) type\s/.test(statement),
+  }))
   return {
     path,
     text,
-    imports: specifiers.map(specifier => ({ specifier, ...findTarget(path, specifier) })),
+    imports: imports.map(each => ({ ...each, ...findTarget(path, each.specifier) })),
     exports: [...new Set([...code.matchAll(exportPattern)].map(([, name]) => name ?? ''))],
   }
 }

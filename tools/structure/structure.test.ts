@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { findDuplicateNames, findStarExports, findUnusedNames } from './exported-names.ts'
 import { findCycles, findLargeFolders, findLayerFaults } from './folders.ts'
 import { findLongFunctions } from './long-functions.ts'
+import { findImportedPrograms } from './programs.ts'
 import { findProtocolNames } from './protocol-names.ts'
 import { parseSourceFile } from './source-files.ts'
 import { findPrivateWords, findSubjectFaults, findTitleFaults } from './wording.ts'
@@ -37,6 +38,23 @@ describe('circles of imports', () => {
     })
     expect(findCycles(files)).toEqual([])
   })
+})
+
+test('a file that does something at its beginning exports nothing but types to others', () => {
+  const programs = ['await serve(3)\n', 'process.exitCode = 1\n', 'run.all()\n'].map((deed, at) => [
+    `p/program-${at}.ts`,
+    `export const a = () => {\n  call()\n}\n${deed}`,
+  ])
+  const files = parse({
+    ...Object.fromEntries(programs),
+    'p/quiet.ts': 'export const b = make()\nif (parentPort) serve()\n',
+    'p/user.ts': [0, 1, 2].map(at => `import { a${at} } from './program-${at}.ts'\n`).join(''),
+    'p/types.ts': "import type { A } from './program-0.ts'\nimport { b } from './quiet.ts'\n",
+    'p/late.ts': "const a = () => import('./program-0.ts')\n",
+  })
+  expect(findImportedPrograms(files)).toEqual(
+    [0, 1, 2].map(at => `p/user.ts imports p/program-${at}.ts, which does something when it is loaded`),
+  )
 })
 
 describe('the order of folders', () => {

@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { jobs, parseOptions } from './options.ts'
 
@@ -49,3 +51,10 @@ test.each([
 ])('parseOptions() refuses %j', (argv, message) => {
   expect(() => parseOptions(argv)).toThrow(new TypeError(message))
 })
+
+test('a bench prints its help and ends', () => {
+  const main = fileURLToPath(new URL('./main.ts', import.meta.url))
+  const { status, stdout } = spawnSync(process.execPath, [main, '--help'], { encoding: 'utf8', timeout: 30_000 })
+  expect(stdout).toContain('--only <job>')
+  expect(status).toBe(0)
+}, 60_000)

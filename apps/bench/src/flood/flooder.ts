@@ -1,10 +1,9 @@
-import { hash, randomBytes } from 'node:crypto'
 import { constants, setPriority } from 'node:os'
-import { addressAgent, formatCreateNote } from '../activitypub/traffic.ts'
-import { formatRequest, paceServer } from '../http/load.ts'
-import { gatewayHost } from '../ours/open.ts'
+import { paceServer } from '../http/load.ts'
 import { serveMeasured } from '../servers/child.ts'
 import { openSite } from '../servers/site.ts'
+import type { FloodKind } from './requests.ts'
+import { forge } from './requests.ts'
 
 /** `ready` makes the requests, `go` sends them. */
 export type FloodOrder =
@@ -46,44 +45,3 @@ await serveMeasured(async () => {
     },
   }
 })
-
-/** Hosts of the forgers; they exist, but none of their people does. */
-export const forgedHosts: readonly string[] = Array.from({ length: 50 }, (_, index) => `forged-${index}.test`)
-
-const agent = 'silent'
-const path = `/agents/${agent}/inbox`
-let serial = 0
-
-export type FloodKind = 'unsigned' | 'forged'
-
-/** A post like any other, only without a proof. */
-function makeUnsigned(): Uint8Array {
-  const { body, headers } = makePost()
-  return formatRequest(path, headers, body)
-}
-
-/** All that can be checked without a key is right: time, digest, coverage, whose key it says to be. Each names another key. */
-function makeForged(): Uint8Array {
-  const { body, headers, actorId } = makePost()
-  const names = '(request-target) host date digest content-type'
-  const value = randomBytes(256).toString('base64')
-  const signature = `keyId="${actorId}#main-key",algorithm="rsa-sha256",headers="${names}",signature="${value}"`
-  return formatRequest(path, { ...headers, signature }, body)
-}
-
-export const forge: Readonly<Record<FloodKind, () => Uint8Array>> = { unsigned: makeUnsigned, forged: makeForged }
-
-function makePost() {
-  const number = serial++
-  const host = forgedHosts[number % forgedHosts.length] ?? ''
-  const actorId = `https://${host}/users/nobody-${process.pid}-${number}`
-  const body = Buffer.from(formatCreateNote({ host, actorId }, addressAgent(agent), String(number)))
-  const headers = {
-    host: gatewayHost,
-    date: new Date().toUTCString(),
-    digest: `SHA-256=${hash('sha256', body, 'base64')}`,
-    'content-type': 'application/activity+json',
-    'user-agent': 'flood (bench)',
-  }
-  return { actorId, body, headers }
-}

@@ -6,8 +6,9 @@ import { paceServer, saturateServer } from '../http/load.ts'
 import { describeBenchGateway } from '../ours/open.ts'
 import type { ServerProcess } from '../servers/process.ts'
 import { startServer } from '../servers/process.ts'
-import type { Flooded, FloodKind, FloodOrder } from './flooder.ts'
-import { forgedHosts } from './flooder.ts'
+import type { Flooded, FloodOrder } from './flooder.ts'
+import type { FloodKind } from './requests.ts'
+import { forgedHosts } from './requests.ts'
 
 const title = 'Flood'
 const connections = 24
