@@ -33,7 +33,7 @@ export function describeEnvironment(): string {
     ),
     'Commands that ask a gateway take the token from `POSTERN_OPERATOR_TOKEN`.',
     '## Of the configuration',
-    'The [configuration](configuration.md) says what each key means.',
+    'The [configuration](configuration.md) says what each key means. Put commas between the values of a list.',
     formatMarkdownTable(['variable', 'key', 'type'], rows),
   ])
 }

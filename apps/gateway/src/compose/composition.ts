@@ -6,6 +6,7 @@ import { watchOverdue } from '@postern/requirements'
 import type { Hono } from 'hono'
 import { createTokenCheck } from '../commands/operator-token.ts'
 import { findScopes } from '../config/channel-slices.ts'
+import { hasRole } from '../config/own-schema.ts'
 import { toListenError } from '../http/server.ts'
 import type { TokenMeter } from '../observe/metrics.ts'
 import type { Telemetry } from '../observe/telemetry/open-telemetry.ts'
@@ -15,7 +16,7 @@ import { noteLookups } from '../replay/lookups.ts'
 import type { PausedAgents } from '../work/paused-agents.ts'
 import { openPausedAgents } from '../work/paused-agents.ts'
 import type { Work } from '../work/work.ts'
-import { openLinkCodes, startWork } from '../work/work.ts'
+import { noWork, openLinkCodes, startWork } from '../work/work.ts'
 import type { AppOptions } from './create-app.ts'
 import { createApp } from './create-app.ts'
 import type { Foundation } from './foundation.ts'
@@ -82,10 +83,15 @@ export async function compose(foundation: Foundation, deps: CompositionDeps): Pr
 
 /** What is open stands in `sockets`, also when a later one cannot be opened. @throws ConfigError */
 export async function openChannelSockets({ foundation }: Composition, sockets: ChannelSocket[]): Promise<void> {
-  for (const channel of foundation.channels) {
+  for (const channel of listTaking(foundation)) {
     const listening = await openSocket(channel)
     if (listening) sockets.push({ channel, listening })
   }
+}
+
+/** The channels that take messages here. */
+export function listTaking({ config, channels }: Pick<Foundation, 'config' | 'channels'>): readonly Channel<Hono>[] {
+  return hasRole(config, 'ingress') ? channels : []
 }
 
 /** @throws ConfigError */
@@ -97,14 +103,15 @@ export async function openSocket(channel: Channel<Hono>, former?: Listening): Pr
   }
 }
 
-/** Starts the worker, and the watch over requirements that nobody decides. */
+/** Starts the worker, and the watch over requirements that nobody decides; neither without the role. */
 export function startComposition(
   composition: Composition,
   sockets: readonly ChannelSocket[],
   { meter, telemetry }: Pick<CompositionDeps, 'meter' | 'telemetry'>,
 ): StartedComposition {
   const { foundation, platform, people, paused } = composition
-  const { store, decisions } = foundation
+  const { store, decisions, config } = foundation
+  if (!hasRole(config, 'worker')) return { ...composition, sockets, work: noWork, endWatch: async () => undefined }
   const work = startWork({
     ...foundation,
     platform,

@@ -19,6 +19,7 @@ import { createStatusRoutes } from '../commands/status/route.ts'
 import { createSharedRoutes } from '../commands/swarm-usage/route.ts'
 import { createTranscriptRoutes, createViewRoutes } from '../commands/transcript/route.ts'
 import { createWhyRoutes } from '../commands/why/route.ts'
+import { hasRole } from '../config/own-schema.ts'
 import type { Config } from '../config/schema.ts'
 import { createConsoleChatRoutes } from '../console/chat-routes.ts'
 import { createConsoleFiles } from '../console/files.ts'
@@ -104,6 +105,7 @@ export function createApp(foundation: Foundation, options: AppOptions): Hono {
     unknownProxies,
     store: foundation.store,
     now,
+    takesMessages: hasRole(config, 'ingress'),
     isReady,
   })
   return app

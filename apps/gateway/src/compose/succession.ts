@@ -5,6 +5,7 @@ import type { ChannelSocket, Composition, CompositionDeps, StartedComposition } 
 import {
   closeChannels,
   compose,
+  listTaking,
   openChannelSockets,
   openSocket,
   releaseChannels,
@@ -171,7 +172,7 @@ async function takeOverSockets(next: Composition, former: StartedComposition): P
   }
   const sockets: ChannelSocket[] = []
   try {
-    for (const channel of next.foundation.channels) {
+    for (const channel of listTaking(next.foundation)) {
       const { name } = channel.descriptor
       const before = former.sockets.find(socket => socket.channel.descriptor.name === name)
       const open = () => openSocket(channel, before?.listening)

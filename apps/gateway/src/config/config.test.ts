@@ -170,6 +170,18 @@ describe('findUnsafeSettings()', () => {
     expect(findUnsafeSettings(parseConfig({ ...smallest, ...change, dev: true }))).toEqual([])
   })
 
+  test.each([
+    ['sqlite', ['ingress'], ['roles']],
+    ['sqlite', ['worker', 'worker'], ['roles']],
+    ['sqlite', ['worker', 'ingress'], []],
+    ['postgres://user@db.example/postern', ['ingress'], []],
+  ])('of the store %s, the roles %j have the faults %j, in dev mode too', (store, roles, keys) => {
+    for (const dev of [false, true]) {
+      const config = parseConfig({ ...smallest, store, roles, dev })
+      expect(findUnsafeSettings(config).map(fault => fault.key)).toEqual(keys)
+    }
+  })
+
   test('takes a private network of the operator that is not this machine', () => {
     expect(
       findUnsafeSettings(parseConfig({ ...smallest, network: { allow_private: ['http://10.0.0.5:8080'] } })),
@@ -196,6 +208,12 @@ describe('overlayEnvironment()', () => {
     const overlaid = overlayEnvironment(file, { POSTERN_LISTEN_PORT: '9000', POSTERN_DEV: 'true', HOME: '/x' })
     expect(overlaid).toEqual({ listen: { host: '127.0.0.1', port: 9000 }, dev: true })
     expect(file.listen.port).toBe(1)
+  })
+
+  test('reads a list of texts at its commas', () => {
+    const tree = overlayEnvironment({ roles: ['ingress'] }, { POSTERN_ROLES: 'worker, ingress' })
+    expect(tree).toEqual({ roles: ['worker', 'ingress'] })
+    expect(() => parseConfig({ ...smallest, ...overlayEnvironment({}, { POSTERN_ROLES: 'workr' }) })).toThrow()
   })
 
   test.each([

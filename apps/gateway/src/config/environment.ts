@@ -6,21 +6,26 @@ type Tree = Record<string, unknown>
 
 interface JsonSchema {
   readonly type?: string
+  readonly items?: JsonSchema
   readonly properties?: Readonly<Record<string, JsonSchema>>
 }
 
-/** `POSTERN_LISTEN_PORT` → `listen.port`: every plain value of the schema has one variable. */
+/** `POSTERN_LISTEN_PORT` → `listen.port`: every plain value of the schema has one variable, and every list of texts. */
 export function listVariables(): ReadonlyMap<string, { readonly path: readonly string[]; readonly type: string }> {
   const schema = z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }) as JsonSchema
   const variables = new Map<string, { path: readonly string[]; type: string }>()
   const visit = (node: JsonSchema, path: readonly string[]): void => {
-    if (node.type && ['string', 'number', 'integer', 'boolean'].includes(node.type)) {
-      variables.set(`POSTERN_${path.join('_').toUpperCase()}`, { path, type: node.type })
-    }
+    const type = variableTypeOf(node)
+    if (type) variables.set(`POSTERN_${path.join('_').toUpperCase()}`, { path, type })
     for (const [name, child] of Object.entries(node.properties ?? {})) visit(child, [...path, name])
   }
   visit(schema, [])
   return variables
+}
+
+function variableTypeOf({ type = '', items }: JsonSchema): string | undefined {
+  if (type === 'array' && items?.type === 'string') return 'list'
+  return ['string', 'number', 'integer', 'boolean'].includes(type) ? type : undefined
 }
 
 /** Lays the `POSTERN_*` variables over what the file says. `named`: variables that the file itself leaves values to. @throws ConfigError */
@@ -49,6 +54,7 @@ const outsideConfig = new Set(['POSTERN_CONFIG', 'POSTERN_URL'])
 
 function readValue(name: string, text: string, type: string): unknown {
   if (type === 'string') return text
+  if (type === 'list') return text.split(',').map(each => each.trim())
   if (type === 'boolean' && /^(true|false)$/.test(text)) return text === 'true'
   if (type !== 'boolean' && text.trim() !== '' && Number.isFinite(Number(text))) return Number(text)
   throw new ConfigError(name, `"${text}" is not of type ${type}`, `Give a value of type ${type}.`)

@@ -55,6 +55,16 @@ export const productionLimits = {
   per_agent: 3_000,
 } as const
 
+/** A role of a gateway among several at one database. */
+type GatewayRole = (typeof gatewayRoles)[number]
+
+const gatewayRoles = ['ingress', 'worker'] as const
+
+/** Whether a gateway of this configuration has a role. */
+export function hasRole({ roles }: { readonly roles: readonly GatewayRole[] }, role: GatewayRole): boolean {
+  return roles.includes(role)
+}
+
 const networkConfigSchema = z.strictObject({
   /** Resolvers for SPF, DKIM, DMARC and MX; default: the system's, in dev mode the simulation's. */
   dns: z.array(z.string().regex(/^(\d+\.\d+\.\d+\.\d+|\[[0-9a-f:]+\])(:\d+)?$/i, 'must be "address:port"')).optional(),
@@ -95,6 +105,11 @@ export const ownShape = {
   data: z.string().default('.postern'),
   /** `sqlite` is the embedded store; `postgres://user:password@host:5432/database` is PostgreSQL, for several gateways. */
   store: z.string().default('sqlite'),
+  /** What this gateway does where several share PostgreSQL: `ingress` takes messages in, `worker` answers and delivers; default: both. */
+  roles: z
+    .array(z.enum(gatewayRoles))
+    .min(1)
+    .default([...gatewayRoles]),
   /** Bearer token of the operator's API: `start` requires it with 16 characters or more, and dev mode makes one up. */
   operator_token: z.string().min(1, 'must not be empty').optional(),
   /** Dev mode, the only mode that allows `network.loopback` and private addresses of this machine. */

@@ -7,7 +7,7 @@ import { createServer } from './server.ts'
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** A server whose limit of requests per address is used up. */
-function openFullServer() {
+function openFullServer({ takesMessages = true } = {}) {
   const takeAddress = () => {
     throw new Rejection('rate_limited', 'Cannot take request: too many', { retryAfter: 1 })
   }
@@ -23,6 +23,9 @@ function openFullServer() {
     log,
     trustedProxies: { isTrusted: () => false },
     unknownProxies: { notice() {} },
+    takesMessages,
+    store: { refuse() {} },
+    now: Date.now,
     isReady: async () => true,
   }
   return createServer(parts as unknown as Parameters<typeof createServer>[0])
@@ -42,4 +45,7 @@ test.each([
   ['POST', '/operator/api/messages', 200],
 ])('createServer() counts %s %s or not: %s', async (method, path, status) => {
   expect((await openFullServer().request(path, { method })).status).toBe(status)
+  // Where this gateway takes no messages, whatever counts is sent elsewhere.
+  const other = await openFullServer({ takesMessages: false }).request(path, { method })
+  expect([other.status, other.headers.get('retry-after')]).toEqual(status === 429 ? [503, '5'] : [status, null])
 })

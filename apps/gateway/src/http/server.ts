@@ -3,7 +3,7 @@ import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { ByteBudget, Channel, IntakeStore, Listening, Log } from '@postern/core'
-import { ConfigError, Rejection } from '@postern/core'
+import { ConfigError, Rejection, Unavailable } from '@postern/core'
 import { countBodyIn, networkOf, toProblem } from '@postern/http'
 import type { Context, HonoRequest } from 'hono'
 import { Hono } from 'hono'
@@ -29,6 +29,8 @@ interface ServerDeps {
   readonly unknownProxies: Pick<UnknownProxies, 'notice'>
   readonly store: Pick<IntakeStore, 'refuse'>
   readonly now: () => number
+  /** False: strangers are sent to other gateways. */
+  readonly takesMessages: boolean
   isReady(): Promise<boolean>
 }
 
@@ -51,7 +53,10 @@ export function createServer(parts: ServerDeps): Hono {
     const clientAddress = addressOf(context)
     unknownProxies.notice(context.env, context.req.raw.headers)
     context.env = { ...(context.env as object | undefined), clientAddress }
-    if (isCounted(context.req, channels) && !isOwnVisit(context.env)) limits.takeAddress(clientAddress)
+    if (isCounted(context.req, channels) && !isOwnVisit(context.env)) {
+      if (!parts.takesMessages) throw new Unavailable('Cannot take message: this gateway only works', { retryAfter: 5 })
+      limits.takeAddress(clientAddress)
+    }
     if (context.req.method === 'GET') return next()
     const hold = bodies.hold(networkOf(clientAddress))
     countBodyIn(context.req.raw, hold)

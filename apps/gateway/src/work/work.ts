@@ -50,6 +50,14 @@ export interface Work extends Pick<Worker, 'untilTurnsEnd'> {
   stop(graceMs: number): Promise<void>
 }
 
+/** Of a gateway that only takes messages in. */
+export const noWork: Work = {
+  untilTurnsEnd: async () => undefined,
+  restartAgents() {},
+  listLeftAlone: () => [],
+  stop: async () => undefined,
+}
+
 /**
  * How much runs at once. A host that hangs holds each of its eight deliveries for as long as a try may take, and strangers make up
  * as many hosts as they like: there is room for sixty of them beside everybody else.

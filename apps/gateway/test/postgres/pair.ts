@@ -41,10 +41,14 @@ export interface Pair {
   close(): Promise<void>
 }
 
-/** Two gateways of one gateway, each a process with ports and a folder of its own, at one database. */
-export async function openPair(store: string, agents: Readonly<Record<string, unknown>>): Promise<Pair> {
+/** Two gateways of one gateway, each a process with ports and a folder of its own, at one database. `own`: settings of each. */
+export async function openPair(
+  store: string,
+  agents: Readonly<Record<string, unknown>>,
+  own: readonly [object, object] = [{}, {}],
+): Promise<Pair> {
   const directory = mkdtempSync(join(tmpdir(), 'postern-pair-'))
-  const open = async (name: string): Promise<PairedGateway> => {
+  const open = async (name: string, settings: object): Promise<PairedGateway> => {
     const port = await findFreePort()
     const configPath = join(directory, `${name}.json`)
     const config = {
@@ -57,11 +61,12 @@ export async function openPair(store: string, agents: Readonly<Record<string, un
       a2a: { auth: { api_keys: [{ name: 'tester', sha256: hash('sha256', apiKey) }] } },
       limits: { per_host: 100_000, per_identity: 100_000, per_agent: 100_000 },
       log: { level: 'error' },
+      ...settings,
     }
     writeFileSync(configPath, JSON.stringify(config))
     return { ...createGatewayProcess(configPath), ...connect(`http://127.0.0.1:${port}`) }
   }
-  const gateways = [await open('one'), await open('two')] as const
+  const gateways = [await open('one', own[0]), await open('two', own[1])] as const
   await Promise.all(gateways.map(gateway => gateway.start()))
   return {
     gateways,

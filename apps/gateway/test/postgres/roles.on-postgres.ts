@@ -1,0 +1,58 @@
+import { join } from 'node:path'
+import type { MessageSummary } from '@postern/core'
+import type { Cluster } from '@postern/testing/postgres-cluster'
+import { createCluster } from '@postern/testing/postgres-cluster'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { untilAllAnswered } from './load.ts'
+import type { Pair } from './pair.ts'
+import { openPair } from './pair.ts'
+
+const stubborn = { use: join(import.meta.dirname, '../agents/waiting/stubborn.ts') }
+
+let cluster: Cluster
+let pair: Pair
+beforeAll(async () => {
+  cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })
+  await cluster.start()
+  pair = await openPair(cluster.url, { stubborn }, [{ roles: ['ingress'] }, { roles: ['worker'] }])
+}, 60_000)
+afterAll(async () => {
+  await pair.close()
+  await cluster.remove()
+})
+
+test('a caller of the gateway that takes messages in gets the answer of the one that works', async () => {
+  const [ingress] = pair.gateways
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, at) => ingress.send({ id: `call-${at}`, text: `hello ${at}` })),
+  )
+  for (const [at, { status, text }] of answers.entries()) {
+    expect(status, text).toBe(200)
+    expect(text).toContain(`heard hello ${at}`)
+  }
+}, 60_000)
+
+test('the gateway that works sends callers elsewhere, and shows documents', async () => {
+  const [, worker] = pair.gateways
+  const refused = await worker.send({ id: 'refused', text: 'hello' })
+  expect(refused).toMatchObject({ status: 503, retryAfter: '5' })
+  expect(refused.text).toContain('this gateway only works')
+  expect((await worker.look('/.well-known/agent-card.json')).status).toBe(200)
+  expect((await worker.look('/readyz')).status).toBe(200)
+})
+
+test('the gateway that takes messages in keeps them while no other one works, and answers none itself', async () => {
+  const [ingress, worker] = pair.gateways
+  await worker.kill()
+  for (let at = 0; at < 10; at += 1) {
+    const { status, text } = await ingress.send({ id: `kept-${at}`, text: 'hello', isDetached: true })
+    expect(status, text).toBe(200)
+  }
+  await new Promise(resolve => setTimeout(resolve, 3_000))
+  const { items } = await ingress.ask<{ items: readonly MessageSummary[] }>('/messages?limit=50')
+  expect(items.filter(({ id }) => id.startsWith('kept-')).map(({ state }) => state)).toEqual(
+    Array.from({ length: 10 }, () => 'received'),
+  )
+  await worker.start()
+  await untilAllAnswered(ingress, 30)
+}, 90_000)
