@@ -38,7 +38,8 @@ export function probeFanout(options: ProbeOptions): Promise<readonly Figure[]> {
     senders: earlier ? pairWithEarlier(peers.slice(0, 1), earlier) : peers,
     sink: new URL('./sink.ts', import.meta.url),
     setup: { count: inboxes },
-    warmUps: 2,
+    // Ours and Fedify reach their pace only then.
+    warmUps: 5,
     rounds: earlier ? rounds : Math.min(rounds, maxRounds),
     count: inboxes,
     nextOrder: () => ({ serial: String(serial++) }),
