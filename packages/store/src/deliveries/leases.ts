@@ -1,12 +1,18 @@
 import type { Delivery, DeliveryAttempt, DeliveryRecord, Json, Settlement, WorkStore } from '@postern/core'
-import type { Batch } from '../engine/batch.ts'
-import { moveTotal, noteChange } from '../engine/batch.ts'
-import type { Database } from '../engine/database.ts'
-import { formatJson, parseJson, prepareQuery, readTogether, rowLocksOf } from '../engine/database.ts'
+import type { Batch, Database } from '../engine/database.ts'
+import {
+  formatJson,
+  moveTotal,
+  noteChange,
+  parseJson,
+  prepareQuery,
+  readTogether,
+  rowLocksOf,
+} from '../engine/database.ts'
 import { refuseLostLease, takeShares } from '../engine/lease.ts'
 import type { StoreContext } from '../engine/store-context.ts'
-import type { ReadMessage, StoredMessage } from '../messages/reader.ts'
 import type { ResponseTable } from '../messages/responses.ts'
+import type { ReadMessage, StoredMessage } from '../messages/table.ts'
 import { touchedDelivery, touchedDestination } from '../together/touched.ts'
 import type { DeliveryTable } from './table.ts'
 

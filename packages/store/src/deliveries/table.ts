@@ -1,10 +1,8 @@
 import type { ChannelName, DeliveryRecord, PlannedDelivery } from '@postern/core'
 import { findDestinationHost } from '@postern/core'
-import type { Batch } from '../engine/batch.ts'
-import { addToTotal, moveTotal, noteChange } from '../engine/batch.ts'
-import type { Database } from '../engine/database.ts'
-import { formatJson, prepareQuery } from '../engine/database.ts'
-import type { RelationTable } from '../peers/relations.ts'
+import type { Batch, Database } from '../engine/database.ts'
+import { addToTotal, formatJson, moveTotal, noteChange, prepareQuery } from '../engine/database.ts'
+import type { RelationTable } from '../peers/senders.ts'
 
 export interface NewDelivery {
   readonly message: number

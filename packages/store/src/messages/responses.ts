@@ -13,8 +13,8 @@ import type { StoredEntryDraft } from '../conversations/entries.ts'
 import { erased } from '../conversations/entries.ts'
 import type { Database } from '../engine/database.ts'
 import { formatJson, parseJson, prepareInsert, prepareQuery } from '../engine/database.ts'
-import { prepareAgentTotal } from '../peers/relations.ts'
-import type { ReadMessage } from './reader.ts'
+import { prepareAgentTotal } from '../peers/senders.ts'
+import type { ReadMessage } from './table.ts'
 
 /** A response, and what rendering it takes beside the message's target. */
 interface StoredResponse {

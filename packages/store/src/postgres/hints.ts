@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { SettledTask, TaskRecord } from '@postern/core'
 import { parseJsonText } from '@postern/core'
-import type { Batch, Notice } from '../engine/batch.ts'
-import { listNotices } from '../engine/batch.ts'
+import type { Batch, Notice } from '../engine/database.ts'
+import { listNotices } from '../engine/database.ts'
 import { toSettledTask } from '../tasks/record.ts'
 
 export interface Hints {

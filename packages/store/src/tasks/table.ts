@@ -1,8 +1,14 @@
 import type { TaskIntake, TaskState } from '@postern/core'
-import type { Batch } from '../engine/batch.ts'
-import { addTask, addTaskBytes, mostAtOnce } from '../engine/batch.ts'
-import type { Database } from '../engine/database.ts'
-import { prepareCheck, prepareInsert, prepareQuery, rowLocksOf } from '../engine/database.ts'
+import type { Batch, Database } from '../engine/database.ts'
+import {
+  addTask,
+  addTaskBytes,
+  mostAtOnce,
+  prepareCheck,
+  prepareInsert,
+  prepareQuery,
+  rowLocksOf,
+} from '../engine/database.ts'
 import { endTaskTotal } from '../engine/task-bytes.ts'
 
 export interface TaskTable {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { EntryBody, OwnerQuota, ThreadAlias, ThreadKey, TranscriptEntry, WriteRequest } from '@postern/transcript'
 import { splitMessages } from '@postern/transcript'
-import type { Batch } from '../engine/batch.ts'
+import type { Batch } from '../engine/database.ts'
 import { touchedThread } from '../together/touched.ts'
 import type { TranscriptTable } from './entry-table.ts'
 import { appendMessages, firstOfEachId, placeEntries, placeNews } from './place-entries.ts'

@@ -1,10 +1,8 @@
 import type { MessageState, TurnAborted } from '@postern/core'
 import { maxAborts } from '@postern/core'
-import type { Batch } from '../engine/batch.ts'
-import { addToTotal, moveTotal, moveTotals, noteChange } from '../engine/batch.ts'
-import type { Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
-import type { QueuePosition } from '../messages/insert.ts'
+import type { Batch, Database } from '../engine/database.ts'
+import { addToTotal, moveTotal, moveTotals, noteChange, prepareQuery } from '../engine/database.ts'
+import type { QueuePosition } from '../messages/table.ts'
 
 interface NewTurn {
   readonly message: number

@@ -1,11 +1,9 @@
 import type { LeaseRequest, Turn, TurnAttempt, TurnTaker, WorkStore } from '@postern/core'
 import { mergeMessages } from '@postern/core'
-import type { Batch } from '../engine/batch.ts'
-import type { Database, Ownership } from '../engine/database.ts'
+import type { Batch, Database, Ownership } from '../engine/database.ts'
 import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
-import type { MessageDraft } from '../messages/insert.ts'
-import type { NotedMessage, ReadMessage, StoredMessage } from '../messages/reader.ts'
-import { isSmall, toStoredFirst } from '../messages/reader.ts'
+import type { MessageDraft, NotedMessage, ReadMessage, StoredMessage } from '../messages/table.ts'
+import { isSmall, toStoredFirst } from '../messages/table.ts'
 import type { QueuedTurn } from './table.ts'
 
 interface TurnReaderDeps {

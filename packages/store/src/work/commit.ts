@@ -10,10 +10,8 @@ import type {
   WorkStore,
 } from '@postern/core'
 import type { NewDelivery } from '../deliveries/table.ts'
-import type { Batch } from '../engine/batch.ts'
-import { moveTotals, noteChange } from '../engine/batch.ts'
-import type { Database } from '../engine/database.ts'
-import { formatJson, prepareQuery } from '../engine/database.ts'
+import type { Batch, Database } from '../engine/database.ts'
+import { formatJson, moveTotals, noteChange, prepareQuery } from '../engine/database.ts'
 import { refuseLostLease } from '../engine/lease.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { PartialAnswerPosition } from '../messages/responses.ts'

@@ -1,7 +1,7 @@
 import type { ChannelName, IntakeTrace, MessageState, TaskState, WhyRecord } from '@postern/core'
 import type { Database } from '../../engine/database.ts'
 import { parseJson, prepareQuery } from '../../engine/database.ts'
-import type { StoredEnvelope } from '../../messages/reader.ts'
+import type { StoredEnvelope } from '../../messages/table.ts'
 import { readAttempts } from '../../turns/turn-reader.ts'
 
 interface MessageRow {
