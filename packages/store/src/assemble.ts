@@ -36,8 +36,8 @@ import type { StoreTranscript } from './transcript/open.ts'
 import { createSqliteTranscript } from './transcript/open.ts'
 import type { OwnedRecordStore } from './transcript/records/store.ts'
 import { createRecordStore } from './transcript/records/store.ts'
-import type { TurnOffer } from './turns/turn-reader.ts'
-import { createTurnOffer } from './turns/turn-reader.ts'
+import type { TurnOffer } from './turns/queue.ts'
+import { createTurnOffer } from './turns/queue.ts'
 import { createWorkStore } from './work/store.ts'
 
 /** The store, and the conversations as dialects read and write them, in one place. */

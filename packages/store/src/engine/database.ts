@@ -11,7 +11,7 @@ import type {
   Turn,
   WorkKind,
 } from '@postern/core'
-import { parseJsonText } from '@postern/core'
+import { LeaseLost, parseJsonText } from '@postern/core'
 
 export type SqlValue = null | number | string | Uint8Array
 
@@ -88,6 +88,11 @@ export function prepareInsert(db: Database, sql: string, id = 'id'): (...values:
     if (!row) throw new Error('nothing was inserted')
     return row.id
   }
+}
+
+/** @throws LeaseLost when the statement that compared the token changed nothing */
+export function refuseLostLease(changes: number, work: string): void {
+  if (changes === 0) throw new LeaseLost(`the lease of ${work} is held by somebody else or its work is over`)
 }
 
 /** Readings of many things of one kind: where the database is far, they share the ways to it. */

@@ -1,6 +1,6 @@
 import type { BlobTable } from '../blobs/table.ts'
 import type { EntryTable } from '../conversations/entries.ts'
-import type { DeliveryTable, OpenDelivery } from '../deliveries/table.ts'
+import type { DeliveryTable, OpenDelivery } from '../deliveries/queue.ts'
 import type { Batch, Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { NoteTable } from '../turns/note-table.ts'

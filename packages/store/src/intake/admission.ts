@@ -4,7 +4,7 @@ import { digestBlob } from '../blobs/table.ts'
 import type { EntryTable, StoredEntryScope } from '../conversations/entries.ts'
 import type { PlacedThread, ThreadTable } from '../conversations/threads.ts'
 import { nameScopeOf, viaOf } from '../conversations/threads.ts'
-import type { NewDelivery } from '../deliveries/table.ts'
+import type { NewDelivery } from '../deliveries/queue.ts'
 import type { Batch, Database } from '../engine/database.ts'
 import { addTaskBytes, addToTotal, noteChange, prepareQuery, readTogether } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
@@ -18,8 +18,7 @@ import type { RequirementTable } from '../requirements/table.ts'
 import type { TaskTable } from '../tasks/table.ts'
 import type { WatchTable } from '../tasks/watches.ts'
 import { touchedThread } from '../together/touched.ts'
-import type { QueuedTurn } from '../turns/table.ts'
-import type { TurnOffer } from '../turns/turn-reader.ts'
+import type { QueuedTurn, TurnOffer } from '../turns/queue.ts'
 import type { EditTable, EffectDeps, OpenWords } from './effects.ts'
 import { createEffects } from './effects.ts'
 import type { BudgetTable, Found, QuotaTable } from './look-up.ts'
@@ -138,14 +137,6 @@ function createNewAdmission(
   const keep = createMessageKeeping(db, tables)
   const findExcess = createExcessFinder(db, tables)
 
-  function findEdited(intake: Intake): OpenWords | undefined {
-    return intake.message.kind === 'edit' ? tables.edits.findOpen(intake) : undefined
-  }
-
-  function applyEdit(batch: Batch, words: OpenWords | undefined, draft: MessageDraft, at: number): void {
-    if (words) tables.edits.apply(batch, words, draft, at)
-  }
-
   /** Why a message that may have a turn gets none. What changes a message that waits is read in its place. */
   function findHindrance(intake: Intake, { wantsTurn, words, place, at }: TurnWish): string | undefined {
     if (words) return 'edit_applied'
@@ -178,7 +169,7 @@ function createNewAdmission(
     const { task } = wish
     const place = takePlace(batch, tables.threads, { intake, thread: found.thread })
     const { thread } = place
-    const words = wantsTurn ? findEdited(intake) : undefined
+    const words = wantsTurn ? findEdited(tables.edits, intake) : undefined
     const flag = objection ?? findHindrance(intake, { wantsTurn, place, words, at })
     const isTurn = wantsTurn && flag === undefined
     const message = keep(batch, addFlag(draft, flag), { ...place, task, scope: scopeOf(intake, isTurn), at })
@@ -186,12 +177,17 @@ function createNewAdmission(
     if (isTurn) queueTurn(batch, draft, { ...wish, message, place, now: at })
     else addToTotal(batch, 'messages.ignored')
     noteChange(batch, 'message', message)
-    countStopped(batch, [flag, ...(intake.flags ?? [])])
-    applyEdit(batch, words, draft, at)
+    countStopped(batch, [flag, ...draft.flags])
+    if (words) tables.edits.apply(batch, words, draft, at)
     if (objection === 'deleted') tables.forget(batch, message, at)
     else takeEffect(batch, intake, { message, thread, agent: intake.agent, channel: viaOf(intake), now: at })
     return { outcome: 'accepted', message, task: keyOf(intake.task, task) }
   }
+}
+
+/** The words of a message that waits, which this one changes. */
+function findEdited(edits: EditTable, intake: Intake): OpenWords | undefined {
+  return intake.message.kind === 'edit' ? edits.findOpen(intake) : undefined
 }
 
 /** Nobody else knows of a thread that begins. */

@@ -14,7 +14,7 @@ import type { Database, Query } from '../engine/database.ts'
 import { parseJson, prepareQuery } from '../engine/database.ts'
 import type { ResponseTable } from '../messages/responses.ts'
 import type { ReadMessage, StoredEnvelope } from '../messages/table.ts'
-import { readAttempts } from '../turns/turn-reader.ts'
+import { readAttempts } from '../turns/queue.ts'
 import type { DeliveryList } from './delivery-list.ts'
 
 interface SummaryRow {

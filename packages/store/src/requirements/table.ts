@@ -25,6 +25,7 @@ const mostForgotten = 50
 
 /** The requirements of agents. Synchronous: inside a write. */
 export interface RequirementTable {
+  /** One at least. */
   issue(requirements: readonly PlannedRequirement[], place: PartialAnswerPosition): void
   find(key: { readonly digest: string } | { readonly id: string }, now: number): RequirementRecord | undefined
   /** Newest first. */
@@ -159,7 +160,6 @@ function createIssue(db: Database): RequirementTable['issue'] {
     for (const { id, digest, kind, subject, policy, expiresAt } of requirements) {
       insert.run(id, digest, agent, channel, thread, message, kind, subject, formatJson(policy), now, expiresAt)
     }
-    if (requirements.length === 0) return
     expireOldest.run(thread)
     forget.run(now - remembranceMs)
   }

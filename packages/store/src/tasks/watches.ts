@@ -1,6 +1,6 @@
 import type { Json, TaskState, TaskStore, TaskWatch, WatchTarget } from '@postern/core'
 import { maxWatches } from '@postern/core'
-import type { DeliveryTable, NewDelivery } from '../deliveries/table.ts'
+import type { DeliveryTable, NewDelivery } from '../deliveries/queue.ts'
 import type { Batch, Database } from '../engine/database.ts'
 import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'

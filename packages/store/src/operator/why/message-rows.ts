@@ -2,7 +2,7 @@ import type { ChannelName, IntakeTrace, MessageState, TaskState, WhyRecord } fro
 import type { Database } from '../../engine/database.ts'
 import { parseJson, prepareQuery } from '../../engine/database.ts'
 import type { StoredEnvelope } from '../../messages/table.ts'
-import { readAttempts } from '../../turns/turn-reader.ts'
+import { readAttempts } from '../../turns/queue.ts'
 
 interface MessageRow {
   readonly number: number
