@@ -62,7 +62,7 @@ export function createAdmission(
     async admit(intake, correlationId) {
       const { bytes } = intake.raw
       const rawBlob = bytes.byteLength > inlineLimit ? await digestBlob(bytes) : undefined
-      const proofKeys = tables.proofKeys.choose(intake.proofKeys ?? [], now())
+      const proofKeys = intake.proofKeys?.length ? tables.proofKeys.choose(intake.proofKeys, now()) : []
       const draft = draftIntake(intake, correlationId, { rawBlob, proofKeys })
       const storeDraft = () =>
         write(batch => admitDraft(batch, draft), {
@@ -71,7 +71,7 @@ export function createAdmission(
         })
       const admitted = await (draft.blobs.length > 0 ? files.hold(draft.blobs, storeDraft) : storeDraft())
       if (typeof admitted === 'string') throw refuseIntake(admitted)
-      if (admitted.outcome === 'accepted') tables.proofKeys.noteStored(proofKeys, now())
+      if (admitted.outcome === 'accepted' && proofKeys.length > 0) tables.proofKeys.noteStored(proofKeys, now())
       return admitted
     },
     admitNew: (batch, draft) => admitFound(batch, draft, lookUp(draft)),
@@ -172,8 +172,8 @@ function createNewAdmission(
     const words = wantsTurn ? findEdited(tables.edits, intake) : undefined
     const flag = objection ?? findHindrance(intake, { wantsTurn, place, words, at })
     const isTurn = wantsTurn && flag === undefined
-    const message = keep(batch, addFlag(draft, flag), { ...place, task, scope: scopeOf(intake, isTurn), at })
-    tables.proofKeys.keep(draft.proofKeys, found.keyUses, at)
+    const scope = scopeOf(intake, isTurn)
+    const message = keep(batch, addFlag(draft, flag), { ...place, task, scope, at, keyUses: found.keyUses })
     if (isTurn) queueTurn(batch, draft, { ...wish, message, place, now: at })
     else addToTotal(batch, 'messages.ignored')
     noteChange(batch, 'message', message)
@@ -213,8 +213,11 @@ function continueTask(
   return row
 }
 
-/** Writes a message, its bytes and its names. */
-function createMessageKeeping(db: Database, { blobs, threads }: Pick<AdmissionDeps, 'blobs' | 'threads'>) {
+/** Writes a message, its bytes, its names and the keys that proved it. */
+function createMessageKeeping(
+  db: Database,
+  { blobs, threads, proofKeys }: Pick<AdmissionDeps, 'blobs' | 'threads' | 'proofKeys'>,
+) {
   const insertMessage = createMessageInserter(db)
   return (batch: Batch, draft: MessageDraft, place: MessagePlace): number => {
     const { intake } = draft
@@ -223,6 +226,7 @@ function createMessageKeeping(db: Database, { blobs, threads }: Pick<AdmissionDe
     if (intake.task && place.task !== undefined) addTaskBytes(batch, intake.task.owner, sizeOf(draft) + blobBytes)
     const naming = { message, id: intake.message.id, aliases: intake.aliases }
     threads.addNames(place, nameScopeOf(intake), naming)
+    if (draft.proofKeys.length > 0) proofKeys.keep(draft.proofKeys, place.keyUses, place.at)
     return message
   }
 }
@@ -273,6 +277,7 @@ interface MessagePlace extends PlacedThread {
   readonly at: number
   readonly task: number | undefined
   readonly scope: StoredEntryScope
+  readonly keyUses: Found['keyUses']
 }
 
 interface TurnWish {
