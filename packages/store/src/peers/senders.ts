@@ -138,6 +138,43 @@ export function createWithdrawalTable(db: Database, ownership: Ownership): Withd
   }
 }
 
+interface AuthoredRow {
+  readonly number: number
+  readonly id: string
+  readonly agent: string
+  readonly kind: MessageKind | null
+  readonly key: string
+  readonly scope: string
+  readonly target: string
+  readonly kept: number
+}
+
+/** Finds what is stored of an author's object, which they may take back. */
+export function createAuthoredFinder(db: Database): WithdrawalStore['findAuthored'] {
+  const find = prepareQuery<AuthoredRow>(
+    db,
+    `SELECT m.seq AS number, m.native_id AS id, m.agent, json_extract(m.envelope, '$.kind') AS kind, t.key, t.scope, m.target,
+       NOT EXISTS (SELECT 1 FROM turns WHERE message = m.seq) AS kept
+     FROM messages m JOIN threads t ON t.id = m.thread_id
+     WHERE m.forgotten_at IS NULL AND m.principal = ? AND m.object = ? AND m.channel IN (?) LIMIT 1000`,
+  )
+  return async (via, { author, object }) =>
+    find.all(author, object, via).map(
+      ({ number, id, agent, kind, key, scope, target, kept }): KnownMessage => ({
+        author,
+        object,
+        agent,
+        message: number,
+        id,
+        kind: kind ?? 'message',
+        thread_id: key,
+        scope,
+        target: parseJson(target),
+        isKept: kept === 1,
+      }),
+    )
+}
+
 /** Public keys that proved messages. Synchronous: inside a write. */
 export interface ProofKeyTable {
   /** Those that were not seen lately. Asked before a write: what is known may change while it runs, and it may run twice. */
@@ -154,11 +191,11 @@ export interface ProofKeyTable {
 }
 
 /** So many are kept, the longest unused go first: whoever makes up actors makes up keys. */
-const keptInAll = 20_000
+const keptKeys = 20_000
 /** The use of a key is written again after so long. */
 const noteUseMs = 12 * 3_600_000
 /** A key that was there is not looked for again for so long; of so many keys. */
-const [knownMs, maxKnown] = [3_600_000, 5_000]
+const [knownMs, mostKnownKeys] = [3_600_000, 5_000]
 
 interface KeyRow extends Omit<ProofKey, 'owner'> {
   readonly owner: string | null
@@ -187,13 +224,13 @@ export function createProofKeyTable(db: Database): ProofKeyTable {
     // Its place among the others is that of its last use.
     if (usedAt !== undefined) remove.run(digest)
     insert.run(digest, kind, material, owner ?? null, now)
-    prune.run(keptInAll)
+    prune.run(keptKeys)
   }
 
   return {
     choose: (keys, now) => keys.filter(({ digest }) => (known.get(digest) ?? 0) <= now - knownMs),
     noteStored(keys, now) {
-      if (known.size >= maxKnown) known.clear()
+      if (known.size >= mostKnownKeys) known.clear()
       for (const { digest } of keys) known.set(digest, now)
     },
     findUse: ({ digest }) => findUse.get(digest)?.used_at,
@@ -210,42 +247,6 @@ export function createProofKeyTable(db: Database): ProofKeyTable {
       prepareQuery(db, 'DELETE FROM proof_keys WHERE owner IN (SELECT value FROM json_each(?))').run(formatJson(owners))
     },
   }
-}
-
-interface AuthoredRow {
-  readonly number: number
-  readonly id: string
-  readonly agent: string
-  readonly kind: MessageKind | null
-  readonly key: string
-  readonly scope: string
-  readonly target: string
-  readonly kept: number
-}
-
-export function createAuthoredFinder(db: Database): WithdrawalStore['findAuthored'] {
-  const find = prepareQuery<AuthoredRow>(
-    db,
-    `SELECT m.seq AS number, m.native_id AS id, m.agent, json_extract(m.envelope, '$.kind') AS kind, t.key, t.scope, m.target,
-       NOT EXISTS (SELECT 1 FROM turns WHERE message = m.seq) AS kept
-     FROM messages m JOIN threads t ON t.id = m.thread_id
-     WHERE m.forgotten_at IS NULL AND m.principal = ? AND m.object = ? AND m.channel IN (?) LIMIT 1000`,
-  )
-  return async (via, { author, object }) =>
-    find.all(author, object, via).map(
-      ({ number, id, agent, kind, key, scope, target, kept }): KnownMessage => ({
-        author,
-        object,
-        agent,
-        message: number,
-        id,
-        kind: kind ?? 'message',
-        thread_id: key,
-        scope,
-        target: parseJson(target),
-        isKept: kept === 1,
-      }),
-    )
 }
 
 /** More of them are no longer rare. */
