@@ -3,8 +3,7 @@ import type { ByteStore, KeptFile, ObjectStore, Part, StoredObject, WorkStore } 
 import { leastObjectBytes, pointToKept, Rejection } from '@postern/core'
 import type { EntryTable } from '../conversations/entries.ts'
 import type { Database } from '../engine/database.ts'
-import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
-import { refuseLostLease } from '../engine/lease.ts'
+import { formatJson, parseJson, prepareQuery, refuseLostLease } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { BlobTable } from './table.ts'
 

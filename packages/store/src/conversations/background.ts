@@ -1,12 +1,11 @@
 import type { BackgroundEntry, ChannelName, Turn, Withdrawal, WorkStore } from '@postern/core'
 import { beginningOf } from '@postern/core'
 import type { Database } from '../engine/database.ts'
-import { formatJson, prepareQuery } from '../engine/database.ts'
-import { refuseLostLease } from '../engine/lease.ts'
+import { formatJson, prepareQuery, refuseLostLease } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
+import type { WithdrawalTable } from '../peers/senders.ts'
 import type { EntryTable, StoredEntryDraft } from './entries.ts'
 import type { ThreadTable } from './threads.ts'
-import type { WithdrawalTable } from './withdrawal-table.ts'
 
 interface Draft {
   readonly added: BackgroundEntry

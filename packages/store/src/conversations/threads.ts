@@ -1,6 +1,6 @@
-import type { ChannelName, Intake } from '@postern/core'
+import type { ChannelName, Intake, LookupStore } from '@postern/core'
 import type { Database, Query } from '../engine/database.ts'
-import { prepareInsert, prepareQuery } from '../engine/database.ts'
+import { parseJson, prepareInsert, prepareQuery } from '../engine/database.ts'
 
 /** Names mean something within one agent, one channel and one scope; outside of it they are unknown. */
 interface NameScope {
@@ -166,4 +166,19 @@ export function viaOf({ message, thread }: Pick<Intake, 'message' | 'thread'>): 
 
 export function nameScopeOf({ agent, message, thread }: Intake): NameScope {
   return { agent, channel: message.received_via, scope: thread.scope }
+}
+
+/** Finds a message by a name of its thread's. */
+export function createMessageLookup(db: Database): Pick<LookupStore, 'findMessageTo'> {
+  const find = prepareQuery<{ message: number; channel: ChannelName; target: string }>(
+    db,
+    `SELECT m.seq AS message, m.channel, m.target FROM thread_aliases n JOIN messages m ON m.seq = n.message AND m.native_id = n.name AND m.kind = 'message'
+     WHERE n.name = ? AND n.agent = ? AND m.forgotten_at IS NULL ORDER BY m.seq DESC LIMIT 1`,
+  )
+  return {
+    async findMessageTo(agent, id) {
+      const row = find.get(id, agent)
+      return row && { message: row.message, via: row.channel, target: parseJson(row.target) }
+    },
+  }
 }

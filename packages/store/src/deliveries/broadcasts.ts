@@ -1,9 +1,8 @@
-import type { Broadcast, ChannelName, PlannedDelivery, RelationKind, WorkStore } from '@postern/core'
+import type { Broadcast, ChannelName, Planned, PlannedDelivery, RelationKind, WorkStore } from '@postern/core'
 import type { Database } from '../engine/database.ts'
-import { parseJson, prepareQuery, readTogether } from '../engine/database.ts'
-import { refuseLostLease } from '../engine/lease.ts'
+import { formatJson, parseJson, prepareQuery, readTogether, refuseLostLease } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
-import type { DeliveryTable } from './table.ts'
+import type { DeliveryTable, NewDelivery } from './queue.ts'
 
 interface BroadcastRow {
   readonly id: number
@@ -99,4 +98,18 @@ function dedupe(planned: readonly PlannedDelivery[]): readonly PlannedDelivery[]
 
 function toBroadcast({ channel: via, target, after_id: after, until_id: until, ...row }: BroadcastRow): Broadcast {
   return { ...row, via, target: parseJson(target), after, until }
+}
+
+/** To be called inside a write. */
+export function createBroadcastStarter(db: Database) {
+  const insert = prepareQuery(
+    db,
+    `INSERT INTO broadcasts (message, response_seq, thread_id, agent, channel, relation, target, until_id, due_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT coalesce(max(id), 0) FROM relations
+       WHERE agent = ?4 AND channel = ?5 AND relation = ?6), ?8)`,
+  )
+  return (
+    { relation, target }: NonNullable<Planned['broadcasts']>[number],
+    { message, response, thread, agent, channel, now }: NewDelivery,
+  ) => insert.run(message, response ?? null, thread, agent, channel, relation, formatJson(target), now)
 }

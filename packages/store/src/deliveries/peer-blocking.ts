@@ -1,9 +1,8 @@
 import type { ChannelName } from '@postern/core'
-import type { Batch } from '../engine/batch.ts'
-import type { Database } from '../engine/database.ts'
+import type { Batch, Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { TurnTable } from '../turns/table.ts'
-import type { DeliveryTable, OpenDelivery } from './table.ts'
+import type { DeliveryTable, OpenDelivery } from './queue.ts'
 
 interface PeerBlocking {
   /** Nothing that waits goes to this peer any more, from one agent or, without one, from anybody. */

@@ -1,5 +1,17 @@
 import { DatabaseSync } from 'node:sqlite'
-import { parseJsonText } from '@postern/core'
+import type {
+  ChangeKind,
+  ChannelName,
+  DeliveryRecord,
+  Intake,
+  Log,
+  MessageState,
+  NoticeStore,
+  StopFlag,
+  Turn,
+  WorkKind,
+} from '@postern/core'
+import { LeaseLost, parseJsonText } from '@postern/core'
 
 export type SqlValue = null | number | string | Uint8Array
 
@@ -78,6 +90,11 @@ export function prepareInsert(db: Database, sql: string, id = 'id'): (...values:
   }
 }
 
+/** @throws LeaseLost when the statement that compared the token changed nothing */
+export function refuseLostLease(changes: number, work: string): void {
+  if (changes === 0) throw new LeaseLost(`the lease of ${work} is held by somebody else or its work is over`)
+}
+
 /** Readings of many things of one kind: where the database is far, they share the ways to it. */
 export function readTogether<Readings extends readonly (() => unknown)[]>(
   db: Database,
@@ -95,38 +112,205 @@ export function formatJson(value: unknown): string {
   return JSON.stringify(value ?? null)
 }
 
-/** More of them are no longer rare. */
-const most = 100_000
-
-/** What most messages ask for and few find (a block, a withdrawal): who asks for what was never there is answered without a statement. */
-interface RareKeys {
-  /** To be called when it is written. */
-  note(parts: readonly string[]): void
-  /** False: it is not there. True: only the table knows. */
-  mayHave(parts: readonly string[]): boolean
-}
-
 /** Whether this process alone writes the database: only then may it remember what is there. */
 export interface Ownership {
   readonly isAlone: boolean
 }
 
-/**
- * Keys are only added, so that a transaction that is undone cannot make them wrong.
- * @param sql selects all of them, a column for each part
- */
-export function loadRareKeys(db: Database, sql: string, { isAlone }: Ownership): RareKeys {
-  if (!isAlone) return { note() {}, mayHave: () => true }
-  const rows = prepareQuery<Record<string, string>>(db, `${sql} LIMIT ${most}`).all()
-  const keys = new Set(rows.map(row => keyOf(Object.values(row))))
+/** Operations of one transaction at most. */
+export const mostAtOnce = 256
+
+export type CounterName =
+  | `messages.${MessageState}`
+  | `deliveries.${DeliveryRecord['state']}`
+  | `stopped.${StopFlag}`
+  | 'refusals'
+
+export interface Notice {
+  readonly topic: string
+  readonly payload: unknown
+}
+
+interface TaskTotal {
+  readonly bytes: number
+  readonly tasks: number
+}
+
+/** A message that has begun its thread: what its rows have of it, and the bytes it came in. */
+export interface FirstMessage {
+  readonly agent: string
+  readonly channel: ChannelName
+  readonly thread_id: number
+  readonly key: string
+  readonly envelope: string
+  readonly content: string
+  readonly flags: string | null
+  readonly target: string
+  readonly correlation_id: string
+  readonly owner: string | null
+  readonly native_id: string | null
+  readonly raw: Intake['raw']
+}
+
+/** What one transaction leaves behind beside its rows: totals to book before it ends, notices to give after it. */
+export interface Batch {
+  readonly totals: Map<CounterName, number>
+  /** What came to the tasks of an owner and went from them, bytes, and how many tasks are new. */
+  readonly taskTotals: Map<string, TaskTotal>
+  readonly notices: Notice[]
+  /** What may be taken up once it is durable. */
+  readonly readyWork: Set<WorkKind>
+  /** What an operator sees change: numbers of each kind. */
+  readonly changes: Map<ChangeKind, Set<number>>
+  /**
+   * Messages that have got a turn, by number, with their rows if these are at hand. All operations of a transaction share them, so that a lease finds
+   * what was admitted before it.
+   */
+  readonly firstMessages: Map<number, FirstMessage | undefined>
+  /** Turns that were leased: slots are kept for them. */
+  readonly leasedTurns: Turn[]
+  /** Those of them that came with their lease: they begin once it is durable. */
+  readonly newTurns: Turn[]
+  /** Digests whose files nothing refers to once it is durable. */
+  readonly droppedFiles: string[]
+  /** Whether other operations run beside this one, here or at other gateways: what it has read may not be so any more when it writes. */
+  readonly hasCompany: boolean
+  /**
+   * To be called before it is read: from here on no other operation, here or at another gateway, touches what `name` names. An operation reserves
+   * one name, so that no two can wait for each other; where they do, the transaction is undone and each runs on its own.
+   */
+  reserve(name: string): void
+  /** The operation needs to run alone after all. To be called before it changes anything. */
+  standAlone(): void
+  /**
+   * What has to be so when the transaction ends, whatever other gateways have written meanwhile: checks by a name, each behind a lock of its name.
+   * An engine where nobody else writes does not look.
+   */
+  readonly checks: Map<string, () => void>
+}
+
+/** What an operation says of itself to those that run beside it; where none does, it matters to nobody. */
+type Company = Pick<Batch, 'hasCompany' | 'reserve' | 'standAlone'>
+
+const nobody: Company = { hasCompany: false, reserve() {}, standAlone() {} }
+
+export function createBatch(
+  { hasCompany, reserve, standAlone }: Company = nobody,
+  firstMessages: Batch['firstMessages'] = new Map(),
+): Batch {
+  const rows = { totals: new Map(), taskTotals: new Map(), droppedFiles: [], checks: new Map() }
   return {
-    note(parts) {
-      if (keys.size < most) keys.add(keyOf(parts))
-    },
-    mayHave: parts => keys.size >= most || keys.has(keyOf(parts)),
+    ...rows,
+    firstMessages,
+    notices: [],
+    readyWork: new Set(),
+    changes: new Map(),
+    leasedTurns: [],
+    newTurns: [],
+    hasCompany,
+    reserve,
+    standAlone,
   }
 }
 
-function keyOf(parts: readonly string[]): string {
-  return parts.join('\n')
+/** Adds what an operation leaves behind to what its transaction does. */
+export function mergeBatch(
+  batch: Batch,
+  { totals, taskTotals, notices, readyWork, changes, droppedFiles, checks }: Batch,
+): void {
+  for (const [name, check] of checks) batch.checks.set(name, check)
+  for (const [name, by] of totals) addToTotal(batch, name, by)
+  for (const [owner, total] of taskTotals) addTaskTotal(batch, owner, total)
+  for (const kind of readyWork) batch.readyWork.add(kind)
+  for (const [kind, numbers] of changes) for (const number of numbers) noteChange(batch, kind, number)
+  batch.notices.push(...notices)
+  batch.droppedFiles.push(...droppedFiles)
+}
+
+/** An operator sees another record of this kind and number from now on. */
+export function noteChange({ changes }: Batch, kind: ChangeKind, number: number): void {
+  const numbers = changes.get(kind)
+  if (numbers) numbers.add(number)
+  else changes.set(kind, new Set([number]))
+}
+
+/** All that is told once a transaction is durable: work that is ready, and changes, once each. */
+export function listNotices({
+  notices,
+  readyWork,
+  changes,
+}: Pick<Batch, 'notices' | 'readyWork' | 'changes'>): readonly Notice[] {
+  const changed = Object.fromEntries([...changes].map(([kind, numbers]) => [kind, [...numbers]]))
+  return [
+    ...notices,
+    ...(readyWork.size > 0 ? [{ topic: 'work', payload: [...readyWork] }] : []),
+    ...(changes.size > 0 ? [{ topic: 'changes', payload: changed }] : []),
+  ]
+}
+
+export function addToTotal({ totals }: Batch, name: CounterName, by = 1): void {
+  totals.set(name, (totals.get(name) ?? 0) + by)
+}
+
+export function addTaskBytes(batch: Batch, owner: string, by: number): void {
+  addTaskTotal(batch, owner, { bytes: by, tasks: 0 })
+}
+
+export function addTask(batch: Batch, owner: string): void {
+  addTaskTotal(batch, owner, { bytes: 0, tasks: 1 })
+}
+
+function addTaskTotal({ taskTotals }: Batch, owner: string, { bytes, tasks }: TaskTotal): void {
+  const sum = taskTotals.get(owner)
+  taskTotals.set(owner, { bytes: (sum?.bytes ?? 0) + bytes, tasks: (sum?.tasks ?? 0) + tasks })
+}
+
+/** Totals in the order in which all transactions write them. */
+export function sortByName<Total>(totals: ReadonlyMap<string, Total>): readonly (readonly [string, Total])[] {
+  return totals.size > 1 ? [...totals].sort(([one], [other]) => (one < other ? -1 : 1)) : [...totals]
+}
+
+export function moveTotal(batch: Batch, from: CounterName, to: CounterName): void {
+  if (from === to) return
+  addToTotal(batch, from, -1)
+  addToTotal(batch, to)
+}
+
+export function moveTotals(batch: Batch, count: number, [from, to]: readonly [CounterName, CounterName]): void {
+  addToTotal(batch, from, -count)
+  addToTotal(batch, to, count)
+}
+
+type Listener = (payload: unknown) => void
+
+/** Hints within this process: synchronous, and a listener that throws harms nobody else. */
+export function createNotices(log: Log): NoticeStore {
+  const topics = new Map<string, Set<Listener>>()
+
+  function forget(topic: string, listener: Listener): void {
+    const listeners = topics.get(topic)
+    listeners?.delete(listener)
+    if (listeners?.size === 0) topics.delete(topic)
+  }
+
+  return {
+    notify(topic, payload) {
+      for (const listener of [...(topics.get(topic) ?? [])]) callListener(listener, payload, log)
+    },
+    listen(topic, listener) {
+      // One function may listen twice; each listening ends on its own.
+      const own: Listener = payload => listener(payload)
+      const listeners = topics.get(topic) ?? new Set()
+      topics.set(topic, listeners.add(own))
+      return () => forget(topic, own)
+    },
+  }
+}
+
+function callListener(listener: Listener, payload: unknown, log: Log): void {
+  try {
+    listener(payload)
+  } catch (error) {
+    log.error({ err: error }, 'a listener failed')
+  }
 }

@@ -1,7 +1,5 @@
-import type { Batch } from './batch.ts'
-import { sortByName } from './batch.ts'
-import type { Database } from './database.ts'
-import { prepareQuery } from './database.ts'
+import type { Batch, Database } from './database.ts'
+import { prepareQuery, sortByName } from './database.ts'
 import { endZeroTotals } from './totals/zero-totals.ts'
 
 /** How much was said in the tasks of each owner, and how many there are, as running totals: looking one up reads no task. */

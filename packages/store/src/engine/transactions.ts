@@ -1,6 +1,5 @@
 import type { Touching } from '../together/waves.ts'
-import type { Batch } from './batch.ts'
-import type { Database } from './database.ts'
+import type { Batch, Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 
 /** One of those that share a transaction has failed, and it alone; the others may try without it. */

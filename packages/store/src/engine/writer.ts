@@ -1,10 +1,10 @@
+import { closeSync, fdatasync, openSync } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Unavailable } from '@postern/core'
 import type { Touching } from '../together/waves.ts'
-import type { Batch, CounterName } from './batch.ts'
-import { createBatch, mostAtOnce, sortByName } from './batch.ts'
-import type { Database } from './database.ts'
-import { prepareQuery } from './database.ts'
+import type { Batch, CounterName, Database } from './database.ts'
+import { createBatch, mostAtOnce, prepareQuery, sortByName } from './database.ts'
 import { createLockPatience, lockRetryMs } from './lock-patience.ts'
 import { toStoreError } from './sqlite-errors.ts'
 import { createTaskBytes } from './task-bytes.ts'
@@ -287,4 +287,57 @@ function toLostWrite(cause: unknown): Unavailable {
 
 function unwrap(error: unknown): unknown {
   return error instanceof OperationFailed ? error.cause : error
+}
+
+interface LogSync extends DurabilityPoint {
+  /** Once nothing is waited for. */
+  close(): void
+}
+
+/** As `fs.fdatasync`. */
+export type SyncFile = (file: number, done: (error: Error | null) => void) => void
+
+type Reached = Parameters<DurabilityPoint['reach']>[0]
+
+/**
+ * Waits for the disk beside the event loop: `synchronous=NORMAL` writes a commit to the log and leaves it to the kernel, `fdatasync` of the log makes it
+ * last (SQLite, "Write-Ahead Logging" §2.2 and §4). One wait at a time; it covers all that was committed before it began. The log is a file of its own,
+ * so that to open and close it here lets go of none of SQLite's locks.
+ */
+export function openLogSync(path: string, syncFile: SyncFile = fdatasync): LogSync {
+  const file = openSync(`${path}-wal`, 'r+')
+  let isRunning = false
+  let waiting: Reached[] = []
+
+  function start(): void {
+    const covered = waiting
+    waiting = []
+    isRunning = true
+    syncFile(file, error => {
+      isRunning = false
+      if (waiting.length > 0) start()
+      for (const tell of covered) tell(error ?? undefined)
+    })
+  }
+
+  return {
+    reach(tell) {
+      waiting.push(tell)
+      if (!isRunning) start()
+    },
+    close: () => closeSync(file),
+  }
+}
+
+/** From here on no commit waits for the disk by itself. What the disk did not take cannot be told from what it took: nothing is written any more. */
+export function syncBeside(db: DatabaseSync, { reach, close }: LogSync, onFailure: (error: unknown) => void): LogSync {
+  db.exec('PRAGMA synchronous = NORMAL')
+  return {
+    reach: tell =>
+      reach(error => {
+        if (error) onFailure(error)
+        tell(error)
+      }),
+    close,
+  }
 }

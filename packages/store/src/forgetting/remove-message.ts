@@ -1,7 +1,6 @@
 import type { BlobTable } from '../blobs/table.ts'
 import type { ChannelFacts } from '../channels/facts.ts'
-import type { Batch } from '../engine/batch.ts'
-import type { Database } from '../engine/database.ts'
+import type { Batch, Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import { createRowRemoval } from '../messages/row-removal.ts'
 import type { TaskTable } from '../tasks/table.ts'

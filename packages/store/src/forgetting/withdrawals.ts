@@ -1,13 +1,13 @@
-import type { ChannelName, KnownMessage, MessageKind, Withdrawal, WithdrawalStore } from '@postern/core'
+import type { ChannelName, Withdrawal, WithdrawalStore } from '@postern/core'
 import { createBackgroundForgetting } from '../conversations/background.ts'
 import type { EntryTable } from '../conversations/entries.ts'
-import type { WithdrawalTable } from '../conversations/withdrawal-table.ts'
 import type { PeerBlockingDeps } from '../deliveries/peer-blocking.ts'
 import { createPeerBlocking } from '../deliveries/peer-blocking.ts'
 import type { Database } from '../engine/database.ts'
-import { parseJson, prepareQuery } from '../engine/database.ts'
+import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
-import type { RelationTable } from '../peers/relations.ts'
+import type { RelationTable, WithdrawalTable } from '../peers/senders.ts'
+import { createAuthoredFinder } from '../peers/senders.ts'
 import type { LookupTable } from '../replay/lookups.ts'
 import type { ForgetMessage } from './forget.ts'
 
@@ -75,40 +75,4 @@ function createNextFinder(db: Database): Find {
     withdrawal.kind === 'forget'
       ? ofObject.all(withdrawal.author, withdrawal.object, via)
       : ofPeer.all(withdrawal.peer, via)
-}
-
-interface AuthoredRow {
-  readonly number: number
-  readonly id: string
-  readonly agent: string
-  readonly kind: MessageKind | null
-  readonly key: string
-  readonly scope: string
-  readonly target: string
-  readonly kept: number
-}
-
-function createAuthoredFinder(db: Database): WithdrawalStore['findAuthored'] {
-  const find = prepareQuery<AuthoredRow>(
-    db,
-    `SELECT m.seq AS number, m.native_id AS id, m.agent, json_extract(m.envelope, '$.kind') AS kind, t.key, t.scope, m.target,
-       NOT EXISTS (SELECT 1 FROM turns WHERE message = m.seq) AS kept
-     FROM messages m JOIN threads t ON t.id = m.thread_id
-     WHERE m.forgotten_at IS NULL AND m.principal = ? AND m.object = ? AND m.channel IN (?) LIMIT 1000`,
-  )
-  return async (via, { author, object }) =>
-    find.all(author, object, via).map(
-      ({ number, id, agent, kind, key, scope, target, kept }): KnownMessage => ({
-        author,
-        object,
-        agent,
-        message: number,
-        id,
-        kind: kind ?? 'message',
-        thread_id: key,
-        scope,
-        target: parseJson(target),
-        isKept: kept === 1,
-      }),
-    )
 }

@@ -1,35 +1,30 @@
 import type { Admitted, Decision, Intake, IntakeStore, RelationStore, TaskKey } from '@postern/core'
-import { loopFlag } from '@postern/core'
 import type { BlobTable } from '../blobs/table.ts'
 import { digestBlob } from '../blobs/table.ts'
 import type { EntryTable, StoredEntryScope } from '../conversations/entries.ts'
 import type { PlacedThread, ThreadTable } from '../conversations/threads.ts'
 import { nameScopeOf, viaOf } from '../conversations/threads.ts'
-import type { WithdrawalTable } from '../conversations/withdrawal-table.ts'
-import type { NewDelivery } from '../deliveries/table.ts'
-import type { Batch } from '../engine/batch.ts'
-import { addTaskBytes, addToTotal, noteChange } from '../engine/batch.ts'
-import type { Database } from '../engine/database.ts'
-import { prepareQuery, readTogether } from '../engine/database.ts'
+import type { NewDelivery } from '../deliveries/queue.ts'
+import type { Batch, Database } from '../engine/database.ts'
+import { addTaskBytes, addToTotal, noteChange, prepareQuery, readTogether } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { ForgetMessage } from '../forgetting/forget.ts'
-import type { AdmitNew, IntakeRefusal, MessageDraft } from '../messages/insert.ts'
-import { addFlag, createMessageInserter, draftIntake, refuseIntake, sizeOf } from '../messages/insert.ts'
-import type { ProofKeyTable } from '../messages/proof-keys.ts'
-import type { ReadMessage } from '../messages/reader.ts'
-import { noteFirst, readTaskKey } from '../messages/reader.ts'
-import type { BudgetTable, QuotaTable } from '../peers/turn-limits.ts'
-import { countStopped, createLoopFinder } from '../peers/turn-limits.ts'
+import type { AdmitNew, IntakeRefusal } from '../messages/refusals.ts'
+import { refuseIntake } from '../messages/refusals.ts'
+import type { MessageDraft, ReadMessage } from '../messages/table.ts'
+import { addFlag, createMessageInserter, draftIntake, noteFirst, sizeOf } from '../messages/table.ts'
+import type { ProofKeyTable, RelationTable, WithdrawalTable } from '../peers/senders.ts'
 import type { RequirementTable } from '../requirements/table.ts'
 import type { TaskTable } from '../tasks/table.ts'
 import type { WatchTable } from '../tasks/watches.ts'
 import { touchedThread } from '../together/touched.ts'
-import type { QueuedTurn } from '../turns/table.ts'
-import type { TurnOffer } from '../turns/turn-reader.ts'
+import type { QueuedTurn, TurnOffer } from '../turns/queue.ts'
 import type { EditTable, EffectDeps, OpenWords } from './effects.ts'
-import { createEffects, digestWords } from './effects.ts'
-import type { Found } from './look-up.ts'
-import { createLookUp, listTouched } from './look-up.ts'
+import { createEffects } from './effects.ts'
+import type { BudgetTable, Found, QuotaTable } from './look-up.ts'
+import { countStopped, createExcessFinder, createFirstFinder, createLookUp, digestWords } from './look-up.ts'
+import type { EndedRelation } from './touched.ts'
+import { listTouched } from './touched.ts'
 
 /** Larger raw bytes live among the blobs. */
 const inlineLimit = 65_536
@@ -67,16 +62,16 @@ export function createAdmission(
     async admit(intake, correlationId) {
       const { bytes } = intake.raw
       const rawBlob = bytes.byteLength > inlineLimit ? await digestBlob(bytes) : undefined
-      const proofKeys = tables.proofKeys.choose(intake.proofKeys ?? [], now())
+      const proofKeys = intake.proofKeys?.length ? tables.proofKeys.choose(intake.proofKeys, now()) : []
       const draft = draftIntake(intake, correlationId, { rawBlob, proofKeys })
-      const admitted = await files.hold(draft.blobs, () =>
+      const storeDraft = () =>
         write(batch => admitDraft(batch, draft), {
           size: draft.entry.content.length,
           touches: () => listTouched(draft),
-        }),
-      )
+        })
+      const admitted = await (draft.blobs.length > 0 ? files.hold(draft.blobs, storeDraft) : storeDraft())
       if (typeof admitted === 'string') throw refuseIntake(admitted)
-      if (admitted.outcome === 'accepted') tables.proofKeys.noteStored(proofKeys, now())
+      if (admitted.outcome === 'accepted' && proofKeys.length > 0) tables.proofKeys.noteStored(proofKeys, now())
       return admitted
     },
     admitNew: (batch, draft) => admitFound(batch, draft, lookUp(draft)),
@@ -174,20 +169,25 @@ function createNewAdmission(
     const { task } = wish
     const place = takePlace(batch, tables.threads, { intake, thread: found.thread })
     const { thread } = place
-    const words = wantsTurn ? tables.edits.findOpen(intake) : undefined
+    const words = wantsTurn ? findEdited(tables.edits, intake) : undefined
     const flag = objection ?? findHindrance(intake, { wantsTurn, place, words, at })
     const isTurn = wantsTurn && flag === undefined
-    const message = keep(batch, addFlag(draft, flag), { ...place, task, scope: scopeOf(intake, isTurn), at })
-    tables.proofKeys.keep(draft.proofKeys, found.keyUses, at)
+    const scope = scopeOf(intake, isTurn)
+    const message = keep(batch, addFlag(draft, flag), { ...place, task, scope, at, keyUses: found.keyUses })
     if (isTurn) queueTurn(batch, draft, { ...wish, message, place, now: at })
     else addToTotal(batch, 'messages.ignored')
     noteChange(batch, 'message', message)
-    countStopped(batch, [flag, ...(intake.flags ?? [])])
-    tables.edits.apply(batch, words, draft, at)
+    countStopped(batch, [flag, ...draft.flags])
+    if (words) tables.edits.apply(batch, words, draft, at)
     if (objection === 'deleted') tables.forget(batch, message, at)
     else takeEffect(batch, intake, { message, thread, agent: intake.agent, channel: viaOf(intake), now: at })
     return { outcome: 'accepted', message, task: keyOf(intake.task, task) }
   }
+}
+
+/** The words of a message that waits, which this one changes. */
+function findEdited(edits: EditTable, intake: Intake): OpenWords | undefined {
+  return intake.message.kind === 'edit' ? edits.findOpen(intake) : undefined
 }
 
 /** Nobody else knows of a thread that begins. */
@@ -213,38 +213,21 @@ function continueTask(
   return row
 }
 
-/** Writes a message, its bytes and its names. */
-function createMessageKeeping(db: Database, { blobs, threads }: Pick<AdmissionDeps, 'blobs' | 'threads'>) {
+/** Writes a message, its bytes, its names and the keys that proved it. */
+function createMessageKeeping(
+  db: Database,
+  { blobs, threads, proofKeys }: Pick<AdmissionDeps, 'blobs' | 'threads' | 'proofKeys'>,
+) {
   const insertMessage = createMessageInserter(db)
   return (batch: Batch, draft: MessageDraft, place: MessagePlace): number => {
     const { intake } = draft
     const message = insertMessage(draft, place)
-    const blobBytes = blobs.keepAll(draft.blobs, message)
+    const blobBytes = draft.blobs.length > 0 ? blobs.keepAll(draft.blobs, message) : 0
     if (intake.task && place.task !== undefined) addTaskBytes(batch, intake.task.owner, sizeOf(draft) + blobBytes)
     const naming = { message, id: intake.message.id, aliases: intake.aliases }
     threads.addNames(place, nameScopeOf(intake), naming)
+    if (draft.proofKeys.length > 0) proofKeys.keep(draft.proofKeys, place.keyUses, place.at)
     return message
-  }
-}
-
-/** Finds the flag of the quota or budget that a message exceeds; otherwise takes all of them. */
-function createExcessFinder(db: Database, { budgets: counted, quotas }: Pick<AdmissionDeps, 'budgets' | 'quotas'>) {
-  const goesRound = createLoopFinder(db)
-  return (intake: Intake, { thread, key }: PlacedThread, now: number): string | undefined => {
-    const { quota, budgets = [], message, task, authorship } = intake
-    if (task) return undefined
-    const place = { via: message.received_via, thread, now }
-    const exceeded = counted.findExceeded(budgets, place)
-    if (exceeded) return exceeded.flag
-    const begins = key !== undefined
-    if (goesRound(intake, { thread, begins }, now)) return loopFlag
-    if (
-      quota !== undefined &&
-      !quotas.take({ thread, begins, author: authorship?.author ?? message.sender.address }, quota, now)
-    )
-      return loopFlag
-    counted.take(budgets, place)
-    return undefined
   }
 }
 
@@ -254,8 +237,20 @@ function createEffectTaking(db: Database, tables: EffectDeps): TakeEffect {
   const applyEffect = createEffects(db, tables)
   return (batch, { deliveries = [], effects = [] }, cause) => {
     tables.deliveries.queue(batch, deliveries, { ...cause, response: undefined })
-    for (const effect of effects) applyEffect(batch, effect, cause)
+    for (const effect of effects) {
+      // What an ordinary message does.
+      if (effect.kind === 'unrelate') endRelation(tables.relations, effect, cause)
+      else applyEffect(batch, effect, cause)
+    }
   }
+}
+
+function endRelation(
+  relations: RelationTable,
+  { relation, peer }: EndedRelation,
+  { agent, channel: via }: Cause,
+): void {
+  relations.unrelate({ agent, via, relation, peer })
 }
 
 /** Of a task that there is a row of. */
@@ -282,6 +277,7 @@ interface MessagePlace extends PlacedThread {
   readonly at: number
   readonly task: number | undefined
   readonly scope: StoredEntryScope
+  readonly keyUses: Found['keyUses']
 }
 
 interface TurnWish {
@@ -308,22 +304,4 @@ interface NewTurn extends PlannedTurn {
   readonly message: number
   readonly place: PlacedThread
   readonly now: number
-}
-
-interface First {
-  readonly number: number
-  readonly fingerprint: string | null
-  readonly task: TaskKey | undefined
-}
-
-function createFirstFinder(db: Database): (intake: Intake) => First | undefined {
-  const find = prepareQuery<Omit<First, 'task'> & { owner: string | null; native_id: string | null }>(
-    db,
-    `SELECT m.seq AS number, m.fingerprint, k.owner, k.native_id FROM messages m LEFT JOIN tasks k ON k.id = m.task_id
-     WHERE m.duplicate_key = ? AND m.agent = ? AND m.channel IN (?)`,
-  )
-  return intake => {
-    const row = find.get(intake.duplicateKey, intake.agent, viaOf(intake))
-    return row && { number: row.number, fingerprint: row.fingerprint, task: readTaskKey(row) }
-  }
 }

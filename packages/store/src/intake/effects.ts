@@ -1,25 +1,25 @@
-import { hash } from 'node:crypto'
 import type { Bounce, ChannelName, Intake, RelationEffect } from '@postern/core'
 import { maxAborts } from '@postern/core'
 import type { BlobTable } from '../blobs/table.ts'
 import type { EntryTable } from '../conversations/entries.ts'
 import type { PeerBlockingDeps } from '../deliveries/peer-blocking.ts'
 import { createPeerBlocking } from '../deliveries/peer-blocking.ts'
-import type { Batch } from '../engine/batch.ts'
-import { moveTotal, noteChange } from '../engine/batch.ts'
-import type { Database } from '../engine/database.ts'
-import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
-import type { MessageDraft } from '../messages/insert.ts'
+import type { Batch, Database } from '../engine/database.ts'
+import { formatJson, moveTotal, noteChange, parseJson, prepareQuery } from '../engine/database.ts'
 import type { ResponseTable } from '../messages/responses.ts'
-import type { RelationTable } from '../peers/relations.ts'
+import type { MessageDraft } from '../messages/table.ts'
+import type { RelationTable } from '../peers/senders.ts'
 import type { OpenTurn, TurnTable } from '../turns/table.ts'
+import { digestWords } from './look-up.ts'
 
-type Kind = RelationEffect['kind']
+/** What more than an ordinary message does. */
+type RareEffect = Exclude<RelationEffect, { kind: 'unrelate' }>
+type Kind = RareEffect['kind']
 type Effects = {
-  readonly [K in Kind]: (batch: Batch, effect: Extract<RelationEffect, { kind: K }>, at: EffectPlace) => void
+  readonly [K in Kind]: (batch: Batch, effect: Extract<RareEffect, { kind: K }>, at: EffectPlace) => void
 }
 
-type ApplyEffect = (batch: Batch, effect: RelationEffect, at: EffectPlace) => void
+type ApplyEffect = (batch: Batch, effect: RareEffect, at: EffectPlace) => void
 
 export interface EffectDeps extends PeerBlockingDeps {
   readonly relations: RelationTable
@@ -43,7 +43,6 @@ export function createEffects(db: Database, tables: EffectDeps): ApplyEffect {
       peerBlocking.stopDeliveries(batch, { ...place, peer }, 'the recipient has blocked this agent', now)
       peerBlocking.cancelTurns(batch, { ...place, peer }, now)
     },
-    unrelate: (_, { relation, peer }, { agent, channel: via }) => relations.unrelate({ agent, via, relation, peer }),
     bounced: createBouncing(db, relations),
     reopen: (_, { author, object }, { agent, channel }) => void reopen.run(author, object, channel, agent),
   }
@@ -65,10 +64,10 @@ export interface OpenWords extends OpenTurn {
 
 /** Edits that reach a message before its answer does. Synchronous: inside a write. */
 export interface EditTable {
-  /** The newest message of this authorship that waits for its answer; undefined when its turn has been broken off often enough. */
+  /** Of an edit: the newest message of its authorship that waits for its answer; undefined when its turn has been broken off often enough. */
   findOpen(intake: Intake): OpenWords | undefined
-  /** Puts the words of an edit in the place of the message's own, if there is one. */
-  apply(batch: Batch, words: OpenWords | undefined, draft: MessageDraft, now: number): void
+  /** Puts the words of an edit in the place of the message's own. */
+  apply(batch: Batch, words: OpenWords, draft: MessageDraft, now: number): void
 }
 
 interface FoundWords extends OpenWords {
@@ -97,12 +96,11 @@ export function createEditTable(db: Database, { entries, blobs, turns, responses
   )
   return {
     findOpen(intake) {
-      const words = intake.message.kind === 'edit' ? digestWords(intake) : undefined
+      const words = digestWords(intake)
       const found = words === undefined ? undefined : newestOf(find.all(words))
       return found && (found.lease_owner === null || found.abort_count < maxAborts) ? found : undefined
     },
     apply(batch, words, draft, now) {
-      if (!words) return
       const { raw } = draft.intake
       const { message } = words
       entries.reword(message, draft.entry.content)
@@ -118,12 +116,6 @@ export function createEditTable(db: Database, { entries, blobs, turns, responses
       if (words.speaker !== null && speaker !== words.speaker) turns.setApart(batch, words, { speaker, now })
     },
   }
-}
-
-/** Whose words, and of what, for one agent. */
-export function digestWords({ agent, authorship, message: { received_via: via } }: Intake): string | undefined {
-  if (!authorship) return undefined
-  return hash('sha256', JSON.stringify([agent, via, authorship.author, authorship.object]), 'base64')
 }
 
 function newestOf(found: readonly FoundWords[]): FoundWords | undefined {

@@ -1,10 +1,8 @@
 import type { DeliveryRecord, MessageState } from '@postern/core'
 import type { BlobTable } from '../blobs/table.ts'
 import { createEntryRemoval } from '../conversations/entry-removal.ts'
-import type { Batch } from '../engine/batch.ts'
-import { addToTotal } from '../engine/batch.ts'
-import type { Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import type { Batch, Database } from '../engine/database.ts'
+import { addToTotal, prepareQuery } from '../engine/database.ts'
 
 interface RemovedResponse {
   readonly seq: number

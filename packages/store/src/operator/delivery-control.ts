@@ -1,8 +1,7 @@
 import type { OperatorStore } from '@postern/core'
-import type { DeliveryTable, OpenDelivery } from '../deliveries/table.ts'
-import type { Batch } from '../engine/batch.ts'
-import { moveTotal, noteChange } from '../engine/batch.ts'
-import { prepareQuery } from '../engine/database.ts'
+import type { DeliveryTable, OpenDelivery } from '../deliveries/queue.ts'
+import type { Batch } from '../engine/database.ts'
+import { moveTotal, noteChange, prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 
 type Control = (batch: Batch, row: OpenDelivery) => boolean

@@ -8,9 +8,8 @@ import type {
   TraceStore,
 } from '@postern/core'
 import { isoTime } from '@postern/core'
-import { createAttemptReader } from '../deliveries/leases.ts'
 import type { Database } from '../engine/database.ts'
-import { parseJson, prepareQuery } from '../engine/database.ts'
+import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
 
 interface DeliveryRow {
   readonly number: number
@@ -83,5 +82,39 @@ function toRecord(row: DeliveryRow, attempts: readonly DeliveryAttempt[] = []): 
     attempt_log: attempts,
     message_id: row.message_id,
     wire: row.wire === null ? null : parseJson<Json>(row.wire),
+  }
+}
+
+interface AttemptRow extends Pick<DeliveryAttempt, 'attempt' | 'at' | 'ms' | 'outcome'> {
+  readonly delivery: number
+  readonly status: number | null
+  readonly reply_line: string | null
+  readonly error: string | null
+  readonly next_at: number | null
+}
+
+/** The attempts of these deliveries, oldest first, by the number of the delivery. */
+type ReadDeliveryAttempts = (deliveries: readonly number[]) => ReadonlyMap<number, readonly DeliveryAttempt[]>
+
+function createAttemptReader(db: Database): ReadDeliveryAttempts {
+  const list = prepareQuery<AttemptRow>(
+    db,
+    `SELECT delivery, attempt, at, ms, outcome, status, reply_line, error, next_at FROM delivery_attempts
+     WHERE delivery IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) ORDER BY delivery, attempt`,
+  )
+  return deliveries => {
+    const rows = deliveries.length === 0 ? [] : list.all(formatJson(deliveries))
+    const grouped = Map.groupBy(rows, row => row.delivery)
+    return new Map([...grouped].map(([delivery, its]) => [delivery, its.map(toAttempt)]))
+  }
+}
+
+function toAttempt({ delivery: _, status, reply_line, error, next_at, ...row }: AttemptRow): DeliveryAttempt {
+  return {
+    ...row,
+    ...(status !== null && { status }),
+    ...(reply_line !== null && { reply_line }),
+    ...(error !== null && { error }),
+    ...(next_at !== null && { next_at }),
   }
 }

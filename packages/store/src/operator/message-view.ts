@@ -12,9 +12,9 @@ import { plainTextOf } from '@postern/core'
 import { formatBoundedParts } from '../conversations/entries.ts'
 import type { Database, Query } from '../engine/database.ts'
 import { parseJson, prepareQuery } from '../engine/database.ts'
-import type { ReadMessage, StoredEnvelope } from '../messages/reader.ts'
 import type { ResponseTable } from '../messages/responses.ts'
-import { readAttempts } from '../turns/turn-reader.ts'
+import type { ReadMessage, StoredEnvelope } from '../messages/table.ts'
+import { readAttempts } from '../turns/queue.ts'
 import type { DeliveryList } from './delivery-list.ts'
 
 interface SummaryRow {

@@ -1,7 +1,6 @@
 import type { ChannelName, IntakeStore, OperatorStore, Refusal, RefusalPage } from '@postern/core'
-import type { Batch } from '../engine/batch.ts'
-import { addToTotal, noteChange } from '../engine/batch.ts'
-import { prepareInsert, prepareQuery } from '../engine/database.ts'
+import type { Batch } from '../engine/database.ts'
+import { addToTotal, noteChange, prepareInsert, prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 
 export interface Refusals extends Pick<IntakeStore, 'refuse'>, Pick<OperatorStore, 'listRefusals'> {

@@ -1,7 +1,6 @@
 import type { Forgetting, Forgotten, PeopleStore, PersonAddress } from '@postern/core'
 import type { ChannelFacts } from '../channels/facts.ts'
-import type { Batch } from '../engine/batch.ts'
-import type { Database } from '../engine/database.ts'
+import type { Batch, Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { RemoveMessage } from '../forgetting/remove-message.ts'

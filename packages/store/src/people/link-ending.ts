@@ -1,4 +1,4 @@
-import type { Batch } from '../engine/batch.ts'
+import type { Batch } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { RemoveMessage } from '../forgetting/remove-message.ts'

@@ -1,5 +1,4 @@
-import type { Batch } from '../engine/batch.ts'
-import type { Database } from '../engine/database.ts'
+import type { Batch, Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { RemoveMessage } from '../forgetting/remove-message.ts'
 

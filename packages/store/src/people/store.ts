@@ -1,7 +1,6 @@
 import type { Json, PeopleStore, PersonLink } from '@postern/core'
 import { parseJsonText } from '@postern/core'
-import type { Batch } from '../engine/batch.ts'
-import type { Database } from '../engine/database.ts'
+import type { Batch, Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { RemoveMessageDeps } from '../forgetting/remove-message.ts'

@@ -1,6 +1,7 @@
 import type { ChannelName, Person, PersonAddress } from '@postern/core'
 import type { Database, Ownership } from '../engine/database.ts'
-import { loadRareKeys, prepareQuery } from '../engine/database.ts'
+import { prepareQuery } from '../engine/database.ts'
+import { loadRareKeys } from '../peers/senders.ts'
 
 /** As the tables hold an address: channel, space, `@local@domain`. */
 export function formatPersonKey({ via, address }: PersonAddress): string {

@@ -1,6 +1,5 @@
-import type { Batch } from '../engine/batch.ts'
-import { createBatch, mergeBatch } from '../engine/batch.ts'
-import type { Database, SqlValue } from '../engine/database.ts'
+import type { Batch, Database, SqlValue } from '../engine/database.ts'
+import { createBatch, mergeBatch } from '../engine/database.ts'
 import type { Share, Transactions } from '../engine/transactions.ts'
 import { OperationFailed } from '../engine/transactions.ts'
 import { createLockstep } from '../together/lockstep.ts'

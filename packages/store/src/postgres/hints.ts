@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { SettledTask, TaskRecord } from '@postern/core'
 import { parseJsonText } from '@postern/core'
-import type { Batch, Notice } from '../engine/batch.ts'
-import { listNotices } from '../engine/batch.ts'
-import { toSettledTask } from '../tasks/record.ts'
+import type { Batch, Notice } from '../engine/database.ts'
+import { listNotices } from '../engine/database.ts'
+import { toSettledTask } from '../tasks/table.ts'
 
 export interface Hints {
   /** As payloads of NOTIFY, of which none may be longer than 8 000 bytes. */

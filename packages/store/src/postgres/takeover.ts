@@ -1,7 +1,6 @@
 import { workKinds } from '@postern/core'
-import type { Batch } from '../engine/batch.ts'
-import { createBatch } from '../engine/batch.ts'
-import { prepareQuery } from '../engine/database.ts'
+import type { Batch } from '../engine/database.ts'
+import { createBatch, prepareQuery } from '../engine/database.ts'
 import type { PostgresDatabase } from './database.ts'
 
 /** Work of somebody who is gone is due at once. @returns nothing for one who is there after all, or was taken over by another */

@@ -2,8 +2,8 @@ import type { OverdueStore } from '@postern/core'
 import { decideByTimeout, operatorSubject, sayOverdue } from '@postern/core'
 import { formatJson, prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
-import type { AdmitNew } from '../messages/insert.ts'
-import { draftIntake } from '../messages/insert.ts'
+import type { AdmitNew } from '../messages/refusals.ts'
+import { draftIntake } from '../messages/table.ts'
 import type { PlanResolution, RequirementTable } from './table.ts'
 
 interface OverdueStoreDeps {

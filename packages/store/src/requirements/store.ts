@@ -1,9 +1,10 @@
 import type { RequirementDecision, RequirementRecord, RequirementStore, Resolved } from '@postern/core'
-import type { Batch } from '../engine/batch.ts'
-import { noteChange } from '../engine/batch.ts'
+import type { Batch } from '../engine/database.ts'
+import { noteChange } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
-import type { AdmitNew, MessageDraft } from '../messages/insert.ts'
-import { draftIntake } from '../messages/insert.ts'
+import type { AdmitNew } from '../messages/refusals.ts'
+import type { MessageDraft } from '../messages/table.ts'
+import { draftIntake } from '../messages/table.ts'
 import type { PlanResolution, RequirementTable } from './table.ts'
 
 interface Decided {

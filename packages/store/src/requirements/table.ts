@@ -13,8 +13,8 @@ import type { ThreadTable } from '../conversations/threads.ts'
 import type { Database } from '../engine/database.ts'
 import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
-import type { ReadMessage } from '../messages/reader.ts'
 import type { PartialAnswerPosition } from '../messages/responses.ts'
+import type { ReadMessage } from '../messages/table.ts'
 import type { RememberedTable } from './remembered-decisions.ts'
 import { createRememberedTable } from './remembered-decisions.ts'
 
@@ -25,6 +25,7 @@ const mostForgotten = 50
 
 /** The requirements of agents. Synchronous: inside a write. */
 export interface RequirementTable {
+  /** One at least. */
   issue(requirements: readonly PlannedRequirement[], place: PartialAnswerPosition): void
   find(key: { readonly digest: string } | { readonly id: string }, now: number): RequirementRecord | undefined
   /** Newest first. */
@@ -159,7 +160,6 @@ function createIssue(db: Database): RequirementTable['issue'] {
     for (const { id, digest, kind, subject, policy, expiresAt } of requirements) {
       insert.run(id, digest, agent, channel, thread, message, kind, subject, formatJson(policy), now, expiresAt)
     }
-    if (requirements.length === 0) return
     expireOldest.run(thread)
     forget.run(now - remembranceMs)
   }

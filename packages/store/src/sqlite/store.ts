@@ -1,14 +1,14 @@
-import { closeSync, fdatasync, openSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { ByteStore, Log } from '@postern/core'
 import type { GatewayStore } from '../assemble.ts'
 import { assembleStore } from '../assemble.ts'
 import { createFileNeed } from '../blobs/table.ts'
 import type { StoredChannel } from '../channels/facts.ts'
-import { createNotices, listNotices } from '../engine/batch.ts'
 import { createBlobFiles, noBlobFiles } from '../engine/blob-files.ts'
-import type { DurabilityPoint } from '../engine/transactions.ts'
+import { createNotices, listNotices } from '../engine/database.ts'
 import { createSqliteTransactions } from '../engine/transactions.ts'
+import type { SyncFile } from '../engine/writer.ts'
+import { openLogSync, syncBeside } from '../engine/writer.ts'
 import { endAllLeases } from '../work/store.ts'
 import { watchPages } from './file-check.ts'
 import { noOpenFile, watchOpenFile } from './file-watch.ts'
@@ -93,19 +93,6 @@ function openUnlocked(
   })
 }
 
-/** From here on no commit waits for the disk by itself. What the disk did not take cannot be told from what it took: nothing is written any more. */
-function syncBeside(db: DatabaseSync, { reach, close }: LogSync, onFailure: (error: unknown) => void): LogSync {
-  db.exec('PRAGMA synchronous = NORMAL')
-  return {
-    reach: tell =>
-      reach(error => {
-        if (error) onFailure(error)
-        tell(error)
-      }),
-    close,
-  }
-}
-
 /** What only a gateway does, which has the file for itself. @throws ConfigError */
 function takeUp(db: DatabaseSync, path: string, now: number): void {
   try {
@@ -114,45 +101,5 @@ function takeUp(db: DatabaseSync, path: string, now: number): void {
   } catch (error) {
     db.close()
     throw toOpenError(error, path)
-  }
-}
-
-interface LogSync extends DurabilityPoint {
-  /** Once nothing is waited for. */
-  close(): void
-}
-
-/** As `fs.fdatasync`. */
-export type SyncFile = (file: number, done: (error: Error | null) => void) => void
-
-type Reached = Parameters<DurabilityPoint['reach']>[0]
-
-/**
- * Waits for the disk beside the event loop: `synchronous=NORMAL` writes a commit to the log and leaves it to the kernel, `fdatasync` of the log makes it
- * last (SQLite, "Write-Ahead Logging" §2.2 and §4). One wait at a time; it covers all that was committed before it began. The log is a file of its own,
- * so that to open and close it here lets go of none of SQLite's locks.
- */
-export function openLogSync(path: string, syncFile: SyncFile = fdatasync): LogSync {
-  const file = openSync(`${path}-wal`, 'r+')
-  let isRunning = false
-  let waiting: Reached[] = []
-
-  function start(): void {
-    const covered = waiting
-    waiting = []
-    isRunning = true
-    syncFile(file, error => {
-      isRunning = false
-      if (waiting.length > 0) start()
-      for (const tell of covered) tell(error ?? undefined)
-    })
-  }
-
-  return {
-    reach(tell) {
-      waiting.push(tell)
-      if (!isRunning) start()
-    },
-    close: () => closeSync(file),
   }
 }

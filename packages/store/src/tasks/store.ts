@@ -1,17 +1,14 @@
 import type { TaskFilter, TaskRecord, TaskStore } from '@postern/core'
-import type { NewDelivery } from '../deliveries/table.ts'
-import type { Database } from '../engine/database.ts'
+import type { NewDelivery } from '../deliveries/queue.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
-import type { ResponseRow, ResponseTable } from '../messages/responses.ts'
-import { readResponse, responseColumns } from '../messages/responses.ts'
+import type { ResponseTable } from '../messages/responses.ts'
 import type { OpenTurn, TurnTable } from '../turns/table.ts'
 import { openTurnColumns } from '../turns/table.ts'
 import type { ExpiryDeps } from './expiry.ts'
 import { createTaskExpiry } from './expiry.ts'
-import { createTaskRecorder, maxEntryBytes } from './record.ts'
 import type { TaskRow } from './table.ts'
-import { taskColumns as columns } from './table.ts'
+import { taskColumns as columns, createTaskLookup, createTaskRecorder, maxEntryBytes } from './table.ts'
 import type { WatchTable } from './watches.ts'
 import { createWatchStore } from './watches.ts'
 
@@ -26,7 +23,6 @@ interface TaskStoreDeps extends ExpiryDeps {
 
 export function createTaskStore(context: StoreContext, tables: TaskStoreDeps): TaskStore {
   const { db } = context
-  const find = createTaskLookup(db)
   const list = prepareQuery<TaskRow>(
     db,
     `SELECT ${columns} FROM tasks WHERE ${matches} AND (updated_at, native_id) < (?6, ?7)
@@ -51,10 +47,7 @@ export function createTaskStore(context: StoreContext, tables: TaskStoreDeps): T
   }
 
   return {
-    async findTask({ owner, id }) {
-      const found = find(owner, id)
-      return found && toRecord(found.row, found.response)
-    },
+    findTask: createTaskLookup(db, toRecord),
     async listTasks(filter) {
       const wanted = filterValues(filter)
       const { updatedAt, id } = filter.after ?? { updatedAt: Number.MAX_SAFE_INTEGER, id: '' }
@@ -65,21 +58,6 @@ export function createTaskStore(context: StoreContext, tables: TaskStoreDeps): T
     cancelTask: createCancel(context, tables),
     ...createTaskExpiry(context, tables),
     ...createWatchStore(context, tables.watches),
-  }
-}
-
-type Answered = { readonly [Column in keyof ResponseRow]: ResponseRow[Column] | null }
-
-/** A task and its last answer, in one question. */
-function createTaskLookup(db: Database) {
-  const find = prepareQuery<TaskRow & Answered>(
-    db,
-    `SELECT ${columns}, ${responseColumns} FROM tasks LEFT JOIN messages r ON r.seq = tasks.response_seq AND r.kind = 'response'
-     WHERE tasks.owner = ? AND tasks.native_id = ?`,
-  )
-  return (owner: string, id: string) => {
-    const row = find.get(owner, id)
-    return row && { row, response: row.seq === null ? undefined : readResponse(row as ResponseRow).response }
   }
 }
 

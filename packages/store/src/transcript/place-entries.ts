@@ -1,8 +1,7 @@
 import type { EntryBody, TranscriptEntry } from '@postern/transcript'
 import { identifyEntry, isChatVisible, nameEntry, textOfContent } from '@postern/transcript'
 import type { TranscriptTable } from './entry-table.ts'
-import type { ThreadNews } from './store/binding.ts'
-import type { ThreadExtent, TranscriptThread } from './thread-table.ts'
+import type { ThreadExtent, ThreadNews, TranscriptThread } from './thread-table.ts'
 
 /** Ids of their writers may repeat in a session's list; our own do not. */
 export function firstOfEachId(entries: readonly EntryBody[]): readonly EntryBody[] {

@@ -1,9 +1,7 @@
 import type { MessageState } from '@postern/core'
 import { mergeBounds } from '@postern/core'
-import type { Batch } from '../engine/batch.ts'
-import { moveTotal } from '../engine/batch.ts'
-import type { Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import type { Batch, Database } from '../engine/database.ts'
+import { moveTotal, prepareQuery } from '../engine/database.ts'
 
 /** A turn that is due, as far as it matters with what it is put together. */
 export interface Gatherable {

@@ -1,16 +1,23 @@
 import type { LeaseRequest, MessageState, Turn, WorkStore } from '@postern/core'
-import type { Batch } from '../engine/batch.ts'
-import { moveTotal, moveTotals, noteChange } from '../engine/batch.ts'
-import type { Database } from '../engine/database.ts'
-import { formatJson, prepareCheck, prepareQuery, readTogether, rowLocksOf } from '../engine/database.ts'
-import { refuseLostLease, takeShares } from '../engine/lease.ts'
+import type { Batch, Database } from '../engine/database.ts'
+import {
+  formatJson,
+  moveTotal,
+  moveTotals,
+  noteChange,
+  prepareCheck,
+  prepareQuery,
+  readTogether,
+  refuseLostLease,
+  rowLocksOf,
+} from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
-import type { FirstMessages, ReadMessage } from '../messages/reader.ts'
+import type { FirstMessages, ReadMessage } from '../messages/table.ts'
 import { touchedThread } from '../together/touched.ts'
 import type { Gatherable } from './gathering.ts'
 import { createGathering } from './gathering.ts'
-import type { TurnOffer } from './turn-reader.ts'
-import { appendAttempt, formatAttempt, toTurn } from './turn-reader.ts'
+import type { TurnOffer } from './queue.ts'
+import { appendAttempt, formatAttempt, takeShares, toTurn } from './queue.ts'
 
 interface DueTurn extends Gatherable {
   readonly agent: string

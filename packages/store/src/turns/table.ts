@@ -1,33 +1,12 @@
 import type { MessageState, TurnAborted } from '@postern/core'
 import { maxAborts } from '@postern/core'
-import type { Batch } from '../engine/batch.ts'
-import { addToTotal, moveTotal, moveTotals, noteChange } from '../engine/batch.ts'
-import type { Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
-import type { QueuePosition } from '../messages/insert.ts'
-
-interface NewTurn {
-  readonly message: number
-  readonly agent: string
-  readonly thread: number
-  readonly task: number | undefined
-  readonly now: number
-}
-
-/** A turn in its line. */
-export interface QueuedTurn extends NewTurn {
-  readonly lane?: QueuePosition | undefined
-  /** Digest of its authorship: who may change it. */
-  readonly words?: string | undefined
-  /** Its lease, if it begins at once. It is the first turn of its thread then. */
-  readonly lease?: { readonly holder: string; readonly until: number } | undefined
-}
+import type { Batch, Database } from '../engine/database.ts'
+import { moveTotal, moveTotals, noteChange, prepareQuery } from '../engine/database.ts'
+import type { Interrupt, TurnQueue } from './queue.ts'
+import { createTurnQueue } from './queue.ts'
 
 /** The order of turns within a thread: the first open one is ready, the others wait for it. */
-export interface TurnTable {
-  queue(batch: Batch, turn: QueuedTurn): void
-  /** Of an occasion, on which the agent has spoken already. */
-  noteAnswered(batch: Batch, turn: NewTurn): void
+export interface TurnTable extends TurnQueue {
   /** To be called when a turn has ended: the next of its thread becomes ready. */
   promoteNext(batch: Batch, thread: number, now: number): void
   readonly cancel: CancelTurn
@@ -97,53 +76,6 @@ export function createTurnTable(db: Database): TurnTable {
   }
 }
 
-interface TurnQueueDeps extends Pick<TurnTable, 'promoteNext'> {
-  readonly interrupt: Interrupt
-}
-
-function createTurnQueue(
-  db: Database,
-  { interrupt, promoteNext }: TurnQueueDeps,
-): Pick<TurnTable, 'queue' | 'noteAnswered'> {
-  const insert = prepareQuery(
-    db,
-    `INSERT INTO turns (message, thread_id, task_id, agent, state, mode, speaker, ready_at, abort_count, authorship, due_at)
-     VALUES (?1, ?2, ?3, ?5, 'received', ?6, ?7, ?8, ?9, ?10,
-       CASE WHEN EXISTS (SELECT 1 FROM turns WHERE thread_id = ?2 AND ended_at IS NULL) THEN NULL ELSE coalesce(CAST(?8 AS INTEGER), ?4) END)`,
-  )
-  const insertLeased = prepareQuery(
-    db,
-    `INSERT INTO turns (message, thread_id, task_id, agent, state, authorship, due_at, lease_owner, lease_token, attempt, crash_count)
-     VALUES (?, ?, ?, ?, 'working', ?, ?, ?, 1, 1, 1)`,
-  )
-  const insertAnswered = prepareQuery(
-    db,
-    "INSERT INTO turns (message, thread_id, agent, state, ended_at) VALUES (?, ?, ?, 'answered', ?)",
-  )
-  return {
-    queue(batch, { message, agent, thread, task, now, lane, words, lease }) {
-      if (lease) {
-        insertLeased.run(message, thread, task ?? null, agent, words ?? null, lease.until, lease.holder)
-        addToTotal(batch, 'messages.working')
-        noteChange(batch, 'turn', message)
-        return
-      }
-      const broken =
-        lane?.mode === 'interrupt' ? interrupt(batch, { thread, task, speaker: lane.speaker }, now) : undefined
-      const readyAt = lane?.windowMs ? now + lane.windowMs : null
-      const place = [lane?.mode ?? null, lane?.speaker ?? null, readyAt, broken?.aborts ?? 0, words ?? null] as const
-      insert.run(message, thread, task ?? null, now, agent, ...place)
-      addToTotal(batch, 'messages.received')
-      batch.readyWork.add('turns')
-      if (broken) promoteNext(batch, thread, now)
-    },
-    noteAnswered(batch, { message, agent, thread, now }) {
-      insertAnswered.run(message, thread, agent, now)
-      addToTotal(batch, 'messages.answered')
-    },
-  }
-}
-
 function createPromotion(db: Database): TurnTable['promoteNext'] {
   const promote = prepareQuery(
     db,
@@ -195,19 +127,10 @@ export const openTurnColumns = 'message, thread_id, state, merged_into'
 /** Ends an open turn, whoever holds it; the next of its thread is still to be promoted. */
 type CancelTurn = (batch: Batch, turn: OpenTurn, now: number, reason?: EndingReason) => void
 
-interface Line {
-  readonly thread: number
-  readonly task: number | undefined
-  readonly speaker: string
-}
-
 interface Interruptible extends OpenTurn {
   readonly lease_owner: string | null
   readonly abort_count: number
 }
-
-/** Ends the open turns of a speaker for their newer message; undefined when there was none. One that has been broken off often enough runs on. */
-type Interrupt = (batch: Batch, line: Line, now: number) => { readonly aborts: number } | undefined
 
 function createInterruption(db: Database, cancel: CancelTurn): Interrupt {
   // There are two at most: each newer one ends those that wait.

@@ -1,29 +1,20 @@
 import type { PlannedAction } from '@postern/core'
 import type { ThreadTable } from '../conversations/threads.ts'
 import { nameScopeOf } from '../conversations/threads.ts'
-import type { NewDelivery } from '../deliveries/table.ts'
-import type { Batch } from '../engine/batch.ts'
-import { noteChange } from '../engine/batch.ts'
-import type { Database } from '../engine/database.ts'
-import type { MessageDraft } from '../messages/insert.ts'
-import { createMessageInserter, draftIntake } from '../messages/insert.ts'
-import type { ReadMessage } from '../messages/reader.ts'
+import type { NewDelivery } from '../deliveries/queue.ts'
+import type { Batch, Database } from '../engine/database.ts'
+import { noteChange } from '../engine/database.ts'
 import type { ResponsePlace, ResponseTable } from '../messages/responses.ts'
+import type { MessageDraft, ReadMessage } from '../messages/table.ts'
+import { createMessageInserter, draftIntake } from '../messages/table.ts'
 import type { TurnTable } from '../turns/table.ts'
-import type { PartialAnswerDraft, PartialAnswerTable } from './partial-answers.ts'
-import { draftPartialAnswer } from './partial-answers.ts'
+import type { ActionDraft, ActionWriting, PartialAnswerTable } from './commit.ts'
+import { draftPartialAnswer } from './commit.ts'
 
 type Kind = PlannedAction['kind']
 type ActionOf<K extends Kind> = Extract<PlannedAction, { kind: K }>
 
-/** An act as its columns, made before the transaction. */
-export interface ActionDraft {
-  readonly act: PlannedAction
-  /** Of a post. */
-  readonly partialAnswer: PartialAnswerDraft | undefined
-}
-
-export function draftAction(act: PlannedAction): ActionDraft {
+function draftAction(act: PlannedAction): ActionDraft {
   return { act, partialAnswer: act.kind === 'post' ? draftPartialAnswer(act.answer, act.answer.response) : undefined }
 }
 
@@ -43,10 +34,7 @@ export interface ActionWriterDeps {
   readonly readMessage: ReadMessage
 }
 
-/** Makes an act durable, inside a write. What it speaks of may be gone by now: then nothing happens. */
-export type WriteAction = (batch: Batch, draft: ActionDraft, correlationId: string, now: number) => void
-
-export function createActionWriter(db: Database, tables: ActionWriterDeps): WriteAction {
+export function createActionWriting(db: Database, tables: ActionWriterDeps): ActionWriting {
   const admitSyntheticMessage = createSyntheticAdmission(db, tables)
   const findStanding = (id: string) => {
     const place = tables.responses.findPlace(id)
@@ -92,8 +80,11 @@ export function createActionWriter(db: Database, tables: ActionWriterDeps): Writ
       tables.partialAnswers.send(batch, planned, { message, response: undefined, thread, agent, channel: via, now })
     },
   }
-  return (batch, draft, correlationId, now) =>
-    writers[draft.act.kind](batch, draft.act as never, draft, { correlationId, now })
+  return {
+    draft: draftAction,
+    write: (batch, draft, correlationId, now) =>
+      writers[draft.act.kind](batch, draft.act as never, draft, { correlationId, now }),
+  }
 }
 
 /** Writes the message that an act answers, which nobody has sent: it has been answered already. */

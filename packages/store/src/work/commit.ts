@@ -3,32 +3,34 @@ import type {
   Blob,
   Json,
   MessageState,
+  NormalizedResponse,
+  Planned,
   PlannedAction,
   TaskRecord,
   TaskState,
   Turn,
   WorkStore,
 } from '@postern/core'
-import type { NewDelivery } from '../deliveries/table.ts'
-import type { Batch } from '../engine/batch.ts'
-import { moveTotals, noteChange } from '../engine/batch.ts'
-import type { Database } from '../engine/database.ts'
-import { formatJson, prepareQuery } from '../engine/database.ts'
-import { refuseLostLease } from '../engine/lease.ts'
+import type { ThreadTable } from '../conversations/threads.ts'
+import { createBroadcastStarter } from '../deliveries/broadcasts.ts'
+import type { NewDelivery } from '../deliveries/queue.ts'
+import type { Batch, Database } from '../engine/database.ts'
+import { addTaskBytes, formatJson, moveTotals, noteChange, prepareQuery, refuseLostLease } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
-import type { PartialAnswerPosition } from '../messages/responses.ts'
+import type { PartialAnswerPosition, ResponseDraft } from '../messages/responses.ts'
+import { draftResponse } from '../messages/responses.ts'
 import type { RequirementTable } from '../requirements/table.ts'
-import { createTaskRecorder } from '../tasks/record.ts'
 import type { TaskTable } from '../tasks/table.ts'
+import { createTaskRecorder } from '../tasks/table.ts'
 import type { WatchTable } from '../tasks/watches.ts'
 import { touchedBytes, touchedDestination, touchedTask, touchedThread } from '../together/touched.ts'
 import type { NoteDraft, NoteTable } from '../turns/note-table.ts'
 import { draftNote } from '../turns/note-table.ts'
-import { appendAttempt, formatAttempt } from '../turns/turn-reader.ts'
-import type { ActionDraft, ActionWriterDeps, WriteAction } from './actions.ts'
-import { createActionWriter, draftAction } from './actions.ts'
-import type { PartialAnswerDraft } from './partial-answers.ts'
-import { draftPartialAnswer } from './partial-answers.ts'
+import { appendAttempt, formatAttempt } from '../turns/queue.ts'
+import type { TurnTable } from '../turns/table.ts'
+import { createPersonalWriter } from './personal-state.ts'
+import type { Rewording, RewordingDeps } from './rewording.ts'
+import { createRewording } from './rewording.ts'
 
 /** An answer as its columns, made before the transaction. */
 interface Draft {
@@ -41,6 +43,20 @@ interface Draft {
   readonly agentState: string | undefined
   /** How the attempt went. */
   readonly attempt: string
+}
+
+/** An act as its columns, made before the transaction. */
+export interface ActionDraft {
+  readonly act: PlannedAction
+  /** Of a post. */
+  readonly partialAnswer: PartialAnswerDraft | undefined
+}
+
+/** What agents do beside answering. */
+export interface ActionWriting {
+  draft(act: PlannedAction): ActionDraft
+  /** Makes an act durable, inside a write. What it speaks of may be gone by now: then nothing happens. */
+  write(batch: Batch, draft: ActionDraft, correlationId: string, now: number): void
 }
 
 interface TurnRow {
@@ -58,7 +74,9 @@ interface EndedTurn extends EndedRow {
   readonly merged: readonly { readonly message: number }[]
 }
 
-export interface TurnCommitDeps extends ActionWriterDeps {
+export interface TurnCommitDeps {
+  readonly turns: TurnTable
+  readonly partialAnswers: PartialAnswerTable
   readonly notes: NoteTable
   readonly requirements: RequirementTable
   readonly tasks: TaskTable
@@ -68,13 +86,18 @@ export interface TurnCommitDeps extends ActionWriterDeps {
 export function createCommit(
   { db, write, now, files }: StoreContext,
   tables: TurnCommitDeps,
+  actions: ActionWriting,
 ): Pick<WorkStore, 'commit' | 'say' | 'act'> {
   const findHeld = prepareQuery<TurnRow>(
     db,
     'SELECT thread_id, task_id FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
-  const writeAct = createActionWriter(db, tables)
-  const commitDraft = createDraftCommit({ db, now }, tables, writeAct)
+  const commitDraft = createDraftCommit({ db, now }, tables, actions.write)
+
+  /** Large bytes are on the disk before a row names them. */
+  function writeWith<T>(blobs: readonly Blob[], writeRows: () => Promise<T>): Promise<T> {
+    return blobs.length > 0 ? files.hold(blobs, writeRows) : writeRows()
+  }
 
   function sayDraft(batch: Batch, turn: Turn, draft: PartialAnswerDraft): number {
     const row = findHeld.get(turn.message, turn.token)
@@ -85,25 +108,25 @@ export function createCommit(
 
   return {
     async commit(turn, answer) {
-      const draft = draftAnswer(answer, turn.content.recipient)
-      const committed = await files.hold(blobsOf(answer), () =>
+      const draft = draftAnswer(answer, turn.content.recipient, actions)
+      const committed = await writeWith(blobsOf(answer), () =>
         write(batch => commitDraft(batch, turn, draft), { touches: () => listCommitted(turn, answer) }),
       )
       refuseLostLease(committed, `turn ${turn.message}`)
     },
     async say(turn, answer) {
       const draft = draftPartialAnswer(answer, answer.response)
-      const said = await files.hold(blobsOf(answer), () =>
+      const said = await writeWith(blobsOf(answer), () =>
         write(batch => sayDraft(batch, turn, draft), { touches: () => listCommitted(turn, answer) }),
       )
       refuseLostLease(said, `turn ${turn.message}`)
     },
     async act(acts, correlationId) {
-      const drafts = acts.map(draftAction)
+      const drafts = acts.map(actions.draft)
       const writeAll = (batch: Batch) => {
-        for (const draft of drafts) writeAct(batch, draft, correlationId, now())
+        for (const draft of drafts) actions.write(batch, draft, correlationId, now())
       }
-      await files.hold(acts.flatMap(blobsOfAction), () => write(writeAll))
+      await writeWith(acts.flatMap(blobsOfAction), () => write(writeAll))
     },
   }
 }
@@ -114,7 +137,7 @@ type CommitDraft = (batch: Batch, turn: Turn, draft: Draft) => number
 function createDraftCommit(
   { db, now }: Pick<StoreContext, 'db' | 'now'>,
   tables: TurnCommitDeps,
-  writeAct: WriteAction,
+  writeAct: ActionWriting['write'],
 ): CommitDraft {
   const endTurn = createTurnEnding(db)
   const writeState = prepareQuery(
@@ -129,19 +152,26 @@ function createDraftCommit(
     const ended = endTurn(turn, draft, at)
     if (!ended) return 0
     const place = placeOf(turn, ended, at)
-    tables.notes.keep(batch, draft.notes, place)
-    if (draft.answer.noted !== undefined) tables.notes.dropBeyond(batch, draft.answer.noted, place)
-    const response = tables.partialAnswers.say(batch, draft.said, draft.answer, place)
-    tables.requirements.issue(draft.answer.requirements ?? [], place)
-    if (draft.answer.requirements?.length) noteChange(batch, 'requirement', place.message)
+    const { answer } = draft
+    keepNotes(tables.notes, batch, draft, place)
+    const response = tables.partialAnswers.say(batch, draft.said, answer, place)
+    if (answer.requirements?.length) {
+      tables.requirements.issue(answer.requirements, place)
+      noteChange(batch, 'requirement', place.message)
+    }
     if (draft.agentState !== undefined) writeState.run(place.thread, turn.agent, draft.agentState)
-    writePersonal(turn, place.thread, draft.answer)
+    if (answer.personState || answer.isGatewayReply) writePersonal(turn, place.thread, answer)
     for (const act of draft.acts) writeAct(batch, act, turn.correlationId, at)
     const task = finishTask(batch, draft, { ...place, response })
     if (ended.is_awaited) tables.turns.promoteNext(batch, place.thread, at)
     tellSettled(batch, turn, { state: draft.state, merged: ended.merged, task })
     return 1
   }
+}
+
+function keepNotes(table: NoteTable, batch: Batch, { notes, answer }: Draft, place: PartialAnswerPosition): void {
+  if (notes.length > 0) table.keep(batch, notes, place)
+  if (answer.noted !== undefined) table.dropBeyond(batch, answer.noted, place)
 }
 
 /** Ends a turn that is still held, and those that are answered together with it. */
@@ -208,14 +238,14 @@ function listCommitted({ agent, thread, task }: Turn, answer: Answer): readonly 
   ]
 }
 
-function draftAnswer(answer: Answer, address: string): Draft {
+function draftAnswer(answer: Answer, address: string, actions: Pick<ActionWriting, 'draft'>): Draft {
   const { response, state, acts = [], notes = [] } = answer
   return {
     state: stateAfter(answer),
     taskState: response?.status ?? (answer.error === undefined ? 'completed' : 'failed'),
     answer,
     said: response && draftPartialAnswer(answer, response),
-    acts: acts.map(draftAction),
+    acts: acts.map(actions.draft),
     notes: notes.map(note => draftNote(note, address)),
     agentState: formatState(state),
     attempt: formatAttempt(answer.attempt),
@@ -240,23 +270,82 @@ function stateAfter({ response, error }: Answer): MessageState {
   return error === undefined ? 'ignored' : 'failed'
 }
 
-/** What of an answer is about the person and not about the conversation. Synchronous: inside the write that commits it. */
-function createPersonalWriter(
-  db: Database,
-): (turn: Turn, thread: number, answer: Pick<Answer, 'personState' | 'isGatewayReply'>) => void {
-  // Who is another person meanwhile has lost what was shared.
-  const writeState = prepareQuery(
-    db,
-    `INSERT INTO person_states (agent, person, state) SELECT ?1, ?2, ?3
-       WHERE EXISTS (SELECT 1 FROM person_links WHERE agent = ?1 AND (asker = ?2 OR target = ?2))
-     ON CONFLICT (agent, person) DO UPDATE SET state = excluded.state`,
-  )
-  const setAside = prepareQuery(
-    db,
-    "UPDATE messages SET scope = 'gateway_reply' WHERE thread_id = ? AND coalesce(answers, seq) = ? AND scope = 'conversation'",
-  )
-  return ({ agent, message }, thread, { personState, isGatewayReply }) => {
-    if (personState) writeState.run(agent, personState.person, formatJson(personState.state))
-    if (isGatewayReply) setAside.run(thread, message)
+/** A response as its columns, made before the transaction. */
+interface PartialAnswerDraft {
+  readonly answer: Answer
+  readonly response: ResponseDraft
+}
+
+/** What agents say, revise and take back, with all it sets out on its way. Synchronous: inside a write. */
+export interface PartialAnswerTable extends Rewording {
+  /** @returns the response's seq, if there is one */
+  say(
+    batch: Batch,
+    draft: PartialAnswerDraft | undefined,
+    answer: Answer,
+    place: PartialAnswerPosition,
+  ): number | undefined
+  send(batch: Batch, planned: Planned, cause: NewDelivery): void
+}
+
+interface PartialAnswerDeps extends RewordingDeps {
+  readonly threads: ThreadTable
+}
+
+export function createPartialAnswerTable(db: Database, tables: PartialAnswerDeps): PartialAnswerTable {
+  const { responses, deliveries } = tables
+  const broadcast = createBroadcastStarter(db)
+  const rewording = createRewording(db, tables)
+
+  /** What the same turn said meanwhile gives way to this; a crash may have kept it from being said. */
+  function insertOrReword(
+    batch: Batch,
+    draft: PartialAnswerDraft,
+    given: number | undefined,
+    place: PartialAnswerPosition,
+  ): number {
+    const { response, blobs: newBlobs = [] } = draft.answer
+    if (given === undefined || !response) return insertResponse(batch, draft, place, tables)
+    rewording.reword(batch, { seq: given, message: place.message }, { response, blobs: newBlobs }, place.now)
+    return given
   }
+
+  const table: PartialAnswerTable = {
+    say(batch, draft, answer, place) {
+      const given = answer.isRevision ? responses.findGiven(place.message) : undefined
+      // Taken back while its turn went on: it stays so.
+      if (given && given.retracted_at !== null) return given.seq
+      const response = draft && insertOrReword(batch, draft, given?.seq, place)
+      table.send(batch, answer, { ...place, response })
+      return response
+    },
+    ...rewording,
+    send(batch, planned, cause) {
+      deliveries.queue(batch, planned.deliveries, cause)
+      for (const each of planned.broadcasts ?? []) {
+        broadcast(each, cause)
+        batch.readyWork.add('broadcasts')
+      }
+    },
+  }
+  return table
+}
+
+function insertResponse(
+  batch: Batch,
+  { answer, response }: PartialAnswerDraft,
+  place: PartialAnswerPosition,
+  { responses, blobs, threads }: Pick<PartialAnswerDeps, 'responses' | 'blobs' | 'threads'>,
+): number {
+  const { message, thread, owner } = place
+  const seq = responses.insert(place, response)
+  const { blobs: newBlobs = [], aliases = [] } = answer
+  const blobBytes = newBlobs.length > 0 ? blobs.keepAll(newBlobs, message) : 0
+  if (owner !== undefined) addTaskBytes(batch, owner, Buffer.byteLength(response.content) + blobBytes)
+  threads.addAnswerNames(thread, { message, id: response.id, aliases })
+  return seq
+}
+
+export function draftPartialAnswer(answer: Answer, response: NormalizedResponse): PartialAnswerDraft {
+  return { answer, response: draftResponse(response, answer) }
 }

@@ -4,9 +4,8 @@ import type { BlobTable } from '../blobs/table.ts'
 import type { BackgroundDeps } from '../conversations/background.ts'
 import { createBackgroundStore } from '../conversations/background.ts'
 import { createBroadcasts } from '../deliveries/broadcasts.ts'
-import type { DeliveryLeaseDeps } from '../deliveries/leases.ts'
-import { createDeliveryLeases, createSettle } from '../deliveries/leases.ts'
-import type { DeliveryTable } from '../deliveries/table.ts'
+import type { DeliveryLeaseDeps, DeliveryTable } from '../deliveries/queue.ts'
+import { createDeliveryLeases, createSettle } from '../deliveries/queue.ts'
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
@@ -14,12 +13,14 @@ import type { TaskTable } from '../tasks/table.ts'
 import type { TurnLeaseDeps } from '../turns/leases.ts'
 import { createTurnLeases } from '../turns/leases.ts'
 import { createNoting, createStreamedAnswers } from '../turns/note-table.ts'
-import type { TurnOffer } from '../turns/turn-reader.ts'
+import type { TurnOffer } from '../turns/queue.ts'
+import type { ActionWriterDeps } from './actions.ts'
+import { createActionWriting } from './actions.ts'
 import type { TurnCommitDeps } from './commit.ts'
 import { createCommit } from './commit.ts'
 
 /** What is written of turns and deliveries while somebody works on them. */
-interface WorkStoreDeps extends TurnCommitDeps, BackgroundDeps, TurnLeaseDeps, DeliveryLeaseDeps {
+interface WorkStoreDeps extends TurnCommitDeps, ActionWriterDeps, BackgroundDeps, TurnLeaseDeps, DeliveryLeaseDeps {
   readonly turnOffer: TurnOffer
   readonly tasks: TaskTable
   readonly blobs: BlobTable
@@ -42,7 +43,7 @@ export function createWorkStore(context: StoreContext, tables: WorkStoreDeps): W
     ...deliveries,
     ...createBackgroundStore(context, tables),
     ...createFileKeeping(context, tables),
-    ...createCommit(context, tables),
+    ...createCommit(context, tables, createActionWriting(context.db, tables)),
     ...createNoting(context, tables),
     ...createStreamedAnswers(context, tables),
     ...createBroadcasts(context, tables),

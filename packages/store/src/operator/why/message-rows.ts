@@ -1,8 +1,8 @@
 import type { ChannelName, IntakeTrace, MessageState, TaskState, WhyRecord } from '@postern/core'
 import type { Database } from '../../engine/database.ts'
 import { parseJson, prepareQuery } from '../../engine/database.ts'
-import type { StoredEnvelope } from '../../messages/reader.ts'
-import { readAttempts } from '../../turns/turn-reader.ts'
+import type { StoredEnvelope } from '../../messages/table.ts'
+import { readAttempts } from '../../turns/queue.ts'
 
 interface MessageRow {
   readonly number: number

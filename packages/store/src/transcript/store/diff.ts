@@ -4,8 +4,8 @@ import type { EntryBody, LosslessDiff } from '@postern/transcript'
 import { normalizedCodec } from '@postern/transcript'
 import { prepareQuery } from '../../engine/database.ts'
 import type { StoreContext } from '../../engine/store-context.ts'
-import type { ReadMessage } from '../../messages/reader.ts'
 import type { ResponseTable } from '../../messages/responses.ts'
+import type { ReadMessage } from '../../messages/table.ts'
 
 type Handled = NormalizedMessage | NormalizedResponse
 type Run = readonly [EntryBody, ...EntryBody[]]

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { FirstMessage } from '../engine/batch.ts'
-import { createBatch } from '../engine/batch.ts'
-import { createFirstMessages } from './reader.ts'
+import type { FirstMessage } from '../engine/database.ts'
+import { createBatch } from '../engine/database.ts'
+import { createFirstMessages } from './table.ts'
 
 const first: FirstMessage = {
   agent: 'echo',

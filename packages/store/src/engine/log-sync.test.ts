@@ -5,8 +5,8 @@ import { sketchedChannels, sketchIntake } from '@postern/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { discardLog, makeDirectory } from '../../test/open-test-store.ts'
 import { openSqliteStore } from '../index.ts'
-import type { SyncFile } from './store.ts'
-import { openLogSync } from './store.ts'
+import type { SyncFile } from './writer.ts'
+import { openLogSync } from './writer.ts'
 
 type Done = Parameters<SyncFile>[1]
 

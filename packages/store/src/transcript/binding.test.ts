@@ -2,8 +2,8 @@ import type { Intake, NormalizedResponse, Part, Turn } from '@postern/core'
 import { sketchedChannels } from '@postern/testing'
 import { findAnsweredQuestion, listOpenWaits } from '@postern/transcript'
 import { describe, expect, it } from 'vitest'
-import type { GatewayStore } from '../../index.ts'
-import { openSqliteStore } from '../../index.ts'
+import type { GatewayStore } from '../index.ts'
+import { openSqliteStore } from '../index.ts'
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 const conversation = { agent: 'echo', via: 'web', scope: 'ann', key: 't-1' }

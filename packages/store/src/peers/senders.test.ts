@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { loadRareKeys } from './database.ts'
+import { loadRareKeys } from './senders.ts'
 
 function openPeers(...names: readonly (readonly [string, string])[]) {
   const db = new DatabaseSync(':memory:')

@@ -1,12 +1,86 @@
 import type { LeaseRequest, Turn, TurnAttempt, TurnTaker, WorkStore } from '@postern/core'
 import { mergeMessages } from '@postern/core'
-import type { Batch } from '../engine/batch.ts'
-import type { Database, Ownership } from '../engine/database.ts'
-import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
-import type { MessageDraft } from '../messages/insert.ts'
-import type { NotedMessage, ReadMessage, StoredMessage } from '../messages/reader.ts'
-import { isSmall, toStoredFirst } from '../messages/reader.ts'
-import type { QueuedTurn } from './table.ts'
+import type { Batch, Database, Ownership } from '../engine/database.ts'
+import { addToTotal, formatJson, noteChange, parseJson, prepareQuery } from '../engine/database.ts'
+import type { MessageDraft, NotedMessage, QueuePosition, ReadMessage, StoredMessage } from '../messages/table.ts'
+import { isSmall, toStoredFirst } from '../messages/table.ts'
+
+interface NewTurn {
+  readonly message: number
+  readonly agent: string
+  readonly thread: number
+  readonly task: number | undefined
+  readonly now: number
+}
+
+/** A turn in its line. */
+export interface QueuedTurn extends NewTurn {
+  readonly lane?: QueuePosition | undefined
+  /** Digest of its authorship: who may change it. */
+  readonly words?: string | undefined
+  /** Its lease, if it begins at once. It is the first turn of its thread then. */
+  readonly lease?: { readonly holder: string; readonly until: number } | undefined
+}
+
+export interface TurnQueue {
+  queue(batch: Batch, turn: QueuedTurn): void
+  /** Of an occasion, on which the agent has spoken already. */
+  noteAnswered(batch: Batch, turn: NewTurn): void
+}
+
+interface TurnQueueDeps {
+  readonly interrupt: Interrupt
+  readonly promoteNext: (batch: Batch, thread: number, now: number) => void
+}
+
+export function createTurnQueue(db: Database, { interrupt, promoteNext }: TurnQueueDeps): TurnQueue {
+  const insert = prepareQuery(
+    db,
+    `INSERT INTO turns (message, thread_id, task_id, agent, state, mode, speaker, ready_at, abort_count, authorship, due_at)
+     VALUES (?1, ?2, ?3, ?5, 'received', ?6, ?7, ?8, ?9, ?10,
+       CASE WHEN EXISTS (SELECT 1 FROM turns WHERE thread_id = ?2 AND ended_at IS NULL) THEN NULL ELSE coalesce(CAST(?8 AS INTEGER), ?4) END)`,
+  )
+  const insertLeased = prepareQuery(
+    db,
+    `INSERT INTO turns (message, thread_id, task_id, agent, state, authorship, due_at, lease_owner, lease_token, attempt, crash_count)
+     VALUES (?, ?, ?, ?, 'working', ?, ?, ?, 1, 1, 1)`,
+  )
+  const insertAnswered = prepareQuery(
+    db,
+    "INSERT INTO turns (message, thread_id, agent, state, ended_at) VALUES (?, ?, ?, 'answered', ?)",
+  )
+  return {
+    queue(batch, { message, agent, thread, task, now, lane, words, lease }) {
+      if (lease) {
+        insertLeased.run(message, thread, task ?? null, agent, words ?? null, lease.until, lease.holder)
+        addToTotal(batch, 'messages.working')
+        noteChange(batch, 'turn', message)
+        return
+      }
+      const broken =
+        lane?.mode === 'interrupt' ? interrupt(batch, { thread, task, speaker: lane.speaker }, now) : undefined
+      const readyAt = lane?.windowMs ? now + lane.windowMs : null
+      const place = [lane?.mode ?? null, lane?.speaker ?? null, readyAt, broken?.aborts ?? 0, words ?? null] as const
+      insert.run(message, thread, task ?? null, now, agent, ...place)
+      addToTotal(batch, 'messages.received')
+      batch.readyWork.add('turns')
+      if (broken) promoteNext(batch, thread, now)
+    },
+    noteAnswered(batch, { message, agent, thread, now }) {
+      insertAnswered.run(message, thread, agent, now)
+      addToTotal(batch, 'messages.answered')
+    },
+  }
+}
+
+interface Line {
+  readonly thread: number
+  readonly task: number | undefined
+  readonly speaker: string
+}
+
+/** Ends the open turns of a speaker for their newer message; undefined when there was none. One that has been broken off often enough runs on. */
+export type Interrupt = (batch: Batch, line: Line, now: number) => { readonly aborts: number } | undefined
 
 interface TurnReaderDeps {
   readonly readMessage: ReadMessage
@@ -163,4 +237,60 @@ export function createTurnOffer({ isAlone }: Ownership): TurnOffer {
 function isPlain(draft: MessageDraft): boolean {
   const { message, thread } = draft.intake
   return (message.kind ?? 'message') === 'message' && !thread.joined && !draft.lane && isSmall(draft)
+}
+
+interface ShareTaking<Row> {
+  /** What is due, first things first, without these groups. */
+  find(full: readonly string[], limit: number): readonly Row[]
+  /** As `find`, the first time: with what others have of each group. Absent: they have nothing. */
+  findFirst?: ((full: readonly string[]) => readonly [rows: readonly Row[], elsewhere: Counts]) | undefined
+  /** Takes it, so that it is not found again. */
+  claim(row: Row): void
+  /** Undefined: it shares with nobody. */
+  groupOf(row: Row): string | null | undefined
+}
+
+type Counts = ReadonlyMap<string, number>
+
+/** Takes what is due, of no group more than its share, in one go however unevenly it is spread. */
+export function takeShares<Row>(
+  { limit, shares }: Pick<LeaseRequest, 'limit' | 'shares'>,
+  { find, findFirst = full => [find(full, limit), new Map()], claim, groupOf }: ShareTaking<Row>,
+): readonly Row[] {
+  const { add, isFull, listFull } = countShares(shares)
+  const [first, elsewhere] = findFirst(listFull())
+  for (const [group, count] of elsewhere) add(group, count)
+  const taken: Row[] = []
+  for (let rows = first, asked = limit; ; ) {
+    let isSkipping = false
+    for (const row of rows) {
+      const group = groupOf(row) ?? undefined
+      if (isFull(group)) {
+        isSkipping = true
+        continue
+      }
+      add(group, 1)
+      claim(row)
+      taken.push(row)
+    }
+    // Fewer rows than were asked for are all there are.
+    if (!isSkipping || taken.length >= limit || rows.length < asked) return taken
+    asked = limit - taken.length
+    rows = find(listFull(), asked)
+  }
+}
+
+/** How full the share of each group is. */
+function countShares(shares: LeaseRequest['shares']) {
+  const mostOf = (group: string) => shares?.mostOf?.get(group) ?? shares?.most ?? Number.POSITIVE_INFINITY
+  const counts = new Map(shares?.taken)
+  const isFull = (group: string | undefined) => group !== undefined && (counts.get(group) ?? 0) >= mostOf(group)
+  return {
+    isFull,
+    add(group: string | undefined, more: number): void {
+      if (group !== undefined) counts.set(group, (counts.get(group) ?? 0) + more)
+    },
+    // A group that may have none is full before it has taken any.
+    listFull: () => [...new Set([...counts.keys(), ...(shares?.mostOf?.keys() ?? [])])].filter(isFull),
+  }
 }
