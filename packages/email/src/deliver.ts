@@ -1,6 +1,6 @@
 import type { AgentDirectory, ChannelContext, Delivery, LookupStore, Transmitted } from '@postern/core'
 import { escapeHtml, isoTime, lazy, Undeliverable } from '@postern/core'
-import type { DkimSigner } from './out/dkim-signer.ts'
+import type { DkimSigner } from './dkim/own-keys.ts'
 import { giveToLocalAgent } from './out/local-agent.ts'
 import type { MailAttachment, MailWire } from './out/mail-wire.ts'
 import { recordSuppression, unaskedPeer } from './out/suppression.ts'

@@ -23,17 +23,18 @@ import type { EmailConfig } from './config.ts'
 import { emailConfigSchema, findUnsafeMail } from './config.ts'
 import { createCorrespondents } from './correspondents/correspondents.ts'
 import { deliverMail } from './deliver.ts'
-import { createKeyReader } from './dkim/signature.ts'
+import { parseKeyRecord } from './dkim/key-record.ts'
+import { createDkimSigner, listMailRecords } from './dkim/own-keys.ts'
+import { createKeyReader } from './dkim/verify.ts'
 import { createMailIntake, restoreEnvelope } from './intake/intake.ts'
 import { warmUp } from './intake/warm-up.ts'
 import { openAddressReader } from './mail/header-values.ts'
 import type { RawMail } from './mail/raw.ts'
 import type { MimePool } from './mime/pool.ts'
 import { createMimePool } from './mime/pool.ts'
-import { createSimpleReader } from './mime/simple-mail.ts'
+import { createSimpleReader } from './mime/read-mail.ts'
 import { normalizeMail } from './normalize.ts'
 import { addressDirectMessage, addressMailNotice } from './out/direct-message.ts'
-import { createDkimSigner, listMailRecords } from './out/dkim-signer.ts'
 import { sendProbe } from './out/probe.ts'
 import { createMailSubmitter } from './out/submit.ts'
 import { liftMailSuppression } from './out/suppression.ts'
@@ -119,7 +120,7 @@ function openInbound(
     trust,
     tellsUnreadable: config.encrypted_notice,
     dns: createMailDns(platform, limits),
-    readSimple: createSimpleReader({ limits, readKey: createKeyReader() }),
+    readSimple: createSimpleReader({ limits, readKey: createKeyReader(parseKeyRecord) }),
     pool,
     deferrals: createDeferrals(store, platform, limits.deferral_ms),
     replays: createSignatureReplays(platform),
