@@ -15,9 +15,9 @@ import {
 } from '@postern/core'
 import type { ChannelModule } from '@postern/http'
 import type { Hono } from 'hono'
-import { createDeferrals, createMailDns, loadDmarc, loadSpf } from './authenticate/dns-checks.ts'
+import { createDeferrals } from './authenticate/deferrals.ts'
 import type { ProvenMail } from './authenticate/proven-mail.ts'
-import { createSignatureReplays } from './authenticate/signatures.ts'
+import { createMailDns, loadDmarc, loadSpf } from './authenticate/verdict.ts'
 import { endlessBudgets } from './config/answers.ts'
 import type { EmailConfig } from './config.ts'
 import { emailConfigSchema, findUnsafeMail } from './config.ts'
@@ -47,7 +47,7 @@ import { loadSmtpServer, openSmtpListener } from './smtp/listener.ts'
 import { emailDescriptor } from './speaker.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'
 import { createTokenKey } from './tokens/address-tokens.ts'
-import { verifyMail } from './verify.ts'
+import { createSignatureReplays, verifyMail } from './verify.ts'
 
 interface EmailDeps {
   /** Threads that were started before; the channel closes them, too. Default: its own, by the limits of its configuration. */

@@ -1,8 +1,8 @@
 import type { Bounce } from '@postern/core'
 import type { ProvenMail } from '../authenticate/proven-mail.ts'
 import { isReport } from '../automatic/marks.ts'
-import type { HeaderBlock } from '../mail/scan.ts'
-import { findField, toBuffer } from '../mail/scan.ts'
+import type { HeaderBlock } from '../mail/octets.ts'
+import { findField, toBuffer } from '../mail/octets.ts'
 import type { AddressToken, AddressTokens } from '../tokens/address-tokens.ts'
 import { quoteBounceAddresses } from '../tokens/address-tokens.ts'
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { keyRecord, makeDkimKey, signText } from '../../test/setup/sign.ts'
 import { mailLimitsSchema } from '../config/limits.ts'
-import { scanHeaders } from '../mail/scan.ts'
+import { scanHeaders } from '../mail/octets.ts'
 import { parseKeyRecord } from './key-record.ts'
 import { verifySignatures } from './verify.ts'
 

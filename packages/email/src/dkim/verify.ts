@@ -1,7 +1,8 @@
 import { createHash, verify } from 'node:crypto'
 import { domainToASCII } from 'node:url'
 import { createExpiringMap } from '@postern/limits/caches'
-import type { HeaderBlock, HeaderField } from '../mail/scan.ts'
+import type { HeaderBlock, HeaderField } from '../mail/octets.ts'
+import { canonicalBodies, canonicalFields, hashPrefixes, withoutSignature } from '../mail/octets.ts'
 import type {
   Canonicalization,
   DkimFault,
@@ -11,8 +12,6 @@ import type {
   SignatureReport,
   TxtAnswer,
 } from './report.ts'
-import type { BodyHash } from './sign.ts'
-import { canonicalFields, hashBodies, withoutSignature } from './sign.ts'
 
 interface VerifyingDeps {
   /** Answers for `selector._domainkey.domain`, lower case. A name that is absent does not exist. */
@@ -337,5 +336,31 @@ export function createKeyReader(parse: ReadKeyRecord): ReadKeyRecord {
     const record = parse(text)
     if (text.length <= maxKeptChars) kept.set(text, record)
     return record
+  }
+}
+
+/** The body as one signature covers it. */
+interface BodyHash {
+  /** SHA-256, base64. */
+  readonly hash: string
+  /** Octets of the canonical body behind `l=`. */
+  readonly uncovered: number
+}
+
+/** One canonical body and one pass over it for each canonicalization, however many lengths are asked for. */
+function hashBodies(octets: Buffer, signatures: readonly DkimSignature[]): (signature: DkimSignature) => BodyHash {
+  const hashed = new Map<string, { readonly size: number; readonly digests: ReadonlyMap<number, string> }>()
+  for (const form of ['simple', 'relaxed'] as const) {
+    const asked = signatures.filter(({ fault, bodyForm }) => !fault && bodyForm === form)
+    if (asked.length === 0) continue
+    const body = canonicalBodies[form](octets)
+    const lengths = asked.map(({ bodyLength }) => Math.min(bodyLength ?? body.length, body.length))
+    hashed.set(form, { size: body.length, digests: hashPrefixes(body, lengths) })
+  }
+  return ({ fault, bodyForm, bodyLength }) => {
+    if (fault) return { hash: '', uncovered: 0 }
+    const { size, digests } = hashed.get(bodyForm) ?? { size: 0, digests: new Map<number, string>() }
+    const length = Math.min(bodyLength ?? size, size)
+    return { hash: digests.get(length) ?? '', uncovered: size - length }
   }
 }

@@ -3,9 +3,7 @@ import type { AgentDirectory } from '@postern/core'
 import { Rejection, toAsciiDomain } from '@postern/core'
 import { readVisibleCharacters } from '@postern/markup/html'
 import type { default as ParseAddresses } from 'nodemailer/lib/addressparser'
-import { statefulCharsets } from '../text/stateful-charsets.ts'
-import type { HeaderBlock } from './scan.ts'
-import { fieldValues, findField } from './scan.ts'
+import { decodeWord } from '../text/encoded-word.ts'
 
 /** One mailbox of an address field. */
 export interface Mailbox {
@@ -181,23 +179,6 @@ export function withoutControls(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim()
 }
 
-function decodeWord(word: string, charset: string, encoding: string, data: string): string {
-  const octets = encoding.toLowerCase() === 'b' ? Buffer.from(data, 'base64') : decodeQ(data)
-  try {
-    const name = charset.split('*')[0] ?? ''
-    return statefulCharsets.get(name.toLowerCase())?.(Buffer.from(octets)) ?? new TextDecoder(name).decode(octets)
-  } catch {
-    return word
-  }
-}
-
-function decodeQ(data: string): Uint8Array {
-  const latin = data
-    .replaceAll('_', ' ')
-    .replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
-  return Buffer.from(latin, 'latin1')
-}
-
 /** Marks of answers, also those of other languages and counting ones (`RE[2]:`). */
 const answerMark =
   /^\s*(?:re|aw|sv|antw|rif|odp|vs|ref|res|r|回复|回覆|答复|返信|답장|회신|отв|ответ)(?:\s?\[\d{1,3}\]|\s?\(\d{1,3}\))?\s*[:：]\s*/iu
@@ -215,71 +196,4 @@ export function replySubject(subject: string): string {
 /** Does the subject say that the mail passes another one on? @param field as it came, with encoded words (RFC 2047) */
 export function isForwardSubject(field: string): boolean {
   return forwardMark.test(decodeHeaderText(field.slice(0, 2000)))
-}
-
-/** The place of a message in a conversation, by its header. All ids without brackets. */
-export interface MailThread {
-  /** The message's own id: its Message-ID where that is covered, else `sha256:…`. */
-  readonly id: string
-  /** The Message-ID, if it has exactly one usable. */
-  readonly messageId?: string | undefined
-  readonly threadId: string
-  readonly inReplyTo?: string | undefined
-  /** Earlier ids, best first, to look the thread up by. */
-  readonly references: readonly string[]
-  /** Another name of the message: Outlook's conversation. */
-  readonly aliases: readonly string[]
-}
-
-/**
- * The root is the first reference, else what is answered, else the message itself (EM-4.2). Only covered fields decide; a
- * Message-ID that is not is quoted in an answer and names nothing.
- */
-export function readThread(
-  { header, covered }: Readonly<Record<'header' | 'covered', HeaderBlock>>,
-  digest: string,
-): MailThread {
-  const messageId = readOwnId(header)
-  const id = readOwnId(covered) ?? `sha256:${digest}`
-  const chain = trimReferences(readMessageIds(fieldValues(covered, 'references').join(' ')))
-  const answered = readMessageIds(findField(covered, 'in-reply-to') ?? '')[0]
-  const conversation = readConversation(findField(covered, 'thread-index'))
-  const references = [...chain, ...(answered ? [answered] : []), ...(conversation ? [conversation] : [])]
-  return {
-    id,
-    messageId,
-    threadId: chain[0] ?? answered ?? id,
-    inReplyTo: answered ?? chain.at(-1),
-    references: [...new Set(references)].filter(reference => reference !== id),
-    aliases: conversation ? [conversation] : [],
-  }
-}
-
-/** The Message-ID, if it has exactly one usable. */
-export function readOwnId(header: HeaderBlock): string | undefined {
-  const values = fieldValues(header, 'message-id')
-  const ids = values.flatMap(readMessageIds)
-  return values.length === 1 && ids.length === 1 ? ids[0] : undefined
-}
-
-/** Outlook's Thread-Index: 6 octets of time, the 16 of the conversation, then 5 for each answer. */
-function readConversation(value: string | undefined): string | undefined {
-  if (!value || value.length > 4096) return undefined
-  const octets = Buffer.from(value, 'base64')
-  return octets.length >= 22 ? `thread-index:${octets.subarray(6, 22).toString('hex')}` : undefined
-}
-
-/**
- * Ids without brackets, in order. Commas and junk between them are ignored (RFC 5322 §3.6.4 in practice); one that does not
- * fit a line together with its field's name (RFC 5322 §2.1.1) could not be quoted in an answer, and is none.
- */
-function readMessageIds(value: string): string[] {
-  return Array.from(value.matchAll(/<([^<>\s\p{Cc}]{1,900})>/gu), match => match[1] ?? '')
-}
-
-const [keptFirst, keptLast] = [5, 45]
-
-/** The beginning and the end of a long chain of ids, where the root and the latest are. */
-export function trimReferences(ids: readonly string[], first = keptFirst, last = keptLast): string[] {
-  return ids.length <= first + last ? [...ids] : [...ids.slice(0, first), ...ids.slice(-last)]
 }

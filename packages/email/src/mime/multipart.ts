@@ -1,5 +1,5 @@
-import type { HeaderBlock, HeaderLimits } from '../mail/scan.ts'
-import { scanHeaders } from '../mail/scan.ts'
+import type { HeaderBlock, HeaderLimits } from '../mail/octets.ts'
+import { scanHeaders } from '../mail/octets.ts'
 
 export interface Leaf {
   readonly type: string

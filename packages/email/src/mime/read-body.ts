@@ -1,6 +1,6 @@
 import { simpleParser } from 'mailparser'
-import type { HeaderBlock } from '../mail/scan.ts'
-import { scanHeaders } from '../mail/scan.ts'
+import type { HeaderBlock } from '../mail/octets.ts'
+import { scanHeaders } from '../mail/octets.ts'
 import { CharsetStream, charsetOfMeta } from '../text/charsets.ts'
 import type { BodyOptions, ReadBody } from './job.ts'
 import { emptyBody, finishBody, isOfBody } from './read-mail.ts'

@@ -1,6 +1,6 @@
 import type { MailLimits } from '../config/limits.ts'
-import type { HeaderBlock, HeaderLimits } from '../mail/scan.ts'
-import { findField, scanHeaders } from '../mail/scan.ts'
+import type { HeaderBlock, HeaderLimits } from '../mail/octets.ts'
+import { findField, scanHeaders } from '../mail/octets.ts'
 
 const [LF, CR] = [0x0a, 0x0d]
 

@@ -3,7 +3,7 @@ import { Unavailable, Undeliverable } from '@postern/core'
 import type { Transporter } from 'nodemailer'
 import { isDeadAddress } from '../bounces/bounce.ts'
 import type { SubmitConfig } from '../config/servers.ts'
-import { toBuffer } from '../mail/scan.ts'
+import { toBuffer } from '../mail/octets.ts'
 
 /** Hands mail to one smarthost, which does the rest (MX, TLS, reputation). */
 export type MailSubmitter = SubmitMail & { close(): void }

@@ -6,7 +6,7 @@ import { mailLimitsSchema } from '../../src/config/limits.ts'
 import { parseKeyRecord } from '../../src/dkim/key-record.ts'
 import type { SignatureReport, TxtAnswer } from '../../src/dkim/report.ts'
 import { verifySignatures } from '../../src/dkim/verify.ts'
-import { scanHeaders } from '../../src/mail/scan.ts'
+import { scanHeaders } from '../../src/mail/octets.ts'
 
 /** What a verifier says of one signature. All but the verdict is compared only where the signature is good. */
 export interface Opinion {

@@ -166,3 +166,113 @@ export function digestContent(octets: Buffer, { fields, bodyStart }: HeaderBlock
 function isTrace(name: string): boolean {
   return traceNames.has(name) || tracePrefixes.some(prefix => name.startsWith(prefix))
 }
+
+/**
+ * Canonical header fields (RFC 6376 §3.4.1 and §3.4.2), of fields as Latin-1 text so that every octet is kept, and
+ * without the last line end.
+ */
+export const canonicalFields = { simple: (field: string) => field, relaxed: relaxField } as const
+
+export function relaxField(field: string): string {
+  const colon = field.indexOf(':')
+  const name = field
+    .slice(0, colon)
+    .replace(/[ \t]+$/, '')
+    .toLowerCase()
+  const value = field
+    .slice(colon + 1)
+    .replace(/\r\n/g, '')
+    .replace(/[ \t]+/g, ' ')
+  const start = value.startsWith(' ') ? 1 : 0
+  return `${name}:${value.slice(start, value.endsWith(' ') && value.length > start ? -1 : undefined)}`
+}
+
+/** A canonical DKIM-Signature as its own signature sees it: with an empty `b=` (RFC 6376 §3.7). */
+export function withoutSignature(field: string): string {
+  const colon = field.indexOf(':')
+  const specs = field.slice(colon + 1).split(';')
+  // Only tags have semicolons between them, so that no `b=` inside of a value is taken for it.
+  const emptied = specs.map(spec => /^[ \t\r\n]*b[ \t\r\n]*=/.exec(spec)?.[0] ?? spec)
+  return `${field.slice(0, colon + 1)}${emptied.join(';')}`
+}
+
+const lineEnd = Buffer.from('\r\n')
+
+/** Canonical bodies (RFC 6376 §3.4.3 and §3.4.4); line ends are CRLF, and a CR alone is text. */
+export const canonicalBodies = { simple: withOneLineEnd, relaxed: relaxBody } as const
+
+export function relaxBody(body: Buffer): Buffer {
+  const relaxed = withOneLineEnd(hasLooseSpace(body) ? relaxLines(body) : body)
+  return relaxed.length === 2 ? relaxed.subarray(2) : relaxed
+}
+
+/** Without empty lines at the end, and with the end of the last line; a copy only where that is missing. */
+function withOneLineEnd(body: Buffer): Buffer {
+  let end = body.length
+  while (end >= 2 && body[end - 1] === LF && body[end - 2] === CR) end -= 2
+  return end < body.length ? body.subarray(0, end + 2) : Buffer.concat([body, lineEnd])
+}
+
+/** Whether relaxing would change a line. Most bodies are as they should be, and searching is faster than copying. */
+function hasLooseSpace(body: Buffer): boolean {
+  return body.includes('\t') || body.includes('  ') || body.includes(' \r\n') || body.at(-1) === SPACE
+}
+
+/** White space of any length becomes one space, and none before the end of a line. */
+function relaxLines(body: Buffer): Buffer {
+  const relaxed = Buffer.allocUnsafe(body.length)
+  let written = 0
+  let isSpaced = false
+  for (let at = 0; at < body.length; at += 1) {
+    const octet = body[at] ?? 0
+    if (octet === SPACE || octet === TAB) {
+      isSpaced = true
+      continue
+    }
+    if (isSpaced && !(octet === CR && body[at + 1] === LF)) {
+      relaxed[written] = SPACE
+      written += 1
+    }
+    isSpaced = false
+    relaxed[written] = octet
+    written += 1
+  }
+  return relaxed.subarray(0, written)
+}
+
+/** SHA-256 of the first octets, base64, for each of some lengths: one pass over the octets for all of them. */
+export function hashPrefixes(octets: Buffer, lengths: readonly number[]): ReadonlyMap<number, string> {
+  const hash = createHash('sha256')
+  const digests = new Map<number, string>()
+  let hashed = 0
+  for (const length of [...new Set(lengths)].toSorted((left, right) => left - right)) {
+    hash.update(octets.subarray(hashed, length))
+    hashed = length
+    digests.set(length, hash.copy().digest('base64'))
+  }
+  return digests
+}
+
+/** The message with every bare LF made CRLF, as DKIM hashes it; the same buffer when there is none. */
+export function toCrlf(octets: Buffer): Buffer {
+  const bare = countBareLf(octets)
+  if (bare === 0) return octets
+  const whole = Buffer.allocUnsafe(octets.length + bare)
+  let written = 0
+  for (let at = 0; at < octets.length; at += 1) {
+    const octet = octets[at] ?? 0
+    if (octet === LF && octets[at - 1] !== CR) {
+      whole[written] = CR
+      written += 1
+    }
+    whole[written] = octet
+    written += 1
+  }
+  return whole
+}
+
+function countBareLf(octets: Buffer): number {
+  let count = 0
+  for (let at = octets.indexOf(LF); at >= 0; at = octets.indexOf(LF, at + 1)) if (octets[at - 1] !== CR) count += 1
+  return count
+}
