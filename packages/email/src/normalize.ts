@@ -30,16 +30,15 @@ import type { EmailConfig } from './config.ts'
 import { noSenderHistory } from './correspondents/correspondents.ts'
 import type { MailThread } from './intake/intake.ts'
 import { readThread, recordEnvelope } from './intake/intake.ts'
-import type { AddressedAgent, Mailbox } from './mail/header-values.ts'
-import { decodeHeaderText, findRecipient, formatMailbox } from './mail/header-values.ts'
+import type { AddressedAgent, AddressTokens, Mailbox, ReadTag } from './mail/addresses.ts'
+import { decodeHeaderText, findRecipient, formatMailbox } from './mail/addresses.ts'
 import { findField } from './mail/octets.ts'
 import type { ReplyAddress } from './out/target.ts'
 import { chooseReplyAddress, findOthers, packTarget, scopeOf } from './out/target.ts'
 import { noNotice, planUnreadable } from './out/unreadable.ts'
 import { emailDescriptor } from './speaker.ts'
-import type { AddressTokens, ReadTag } from './tokens/address-tokens.ts'
 
-interface MailNormalizing {
+export interface MailNormalizing {
   readonly agents: AgentDirectory
   readonly tokens: AddressTokens
   /** Our ceiling for chains of agents. */

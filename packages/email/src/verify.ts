@@ -1,4 +1,4 @@
-import type { IntakeSteps, Platform, Proof, UsedKey } from '@postern/core'
+import type { Inbound, IntakeSteps, Platform, Proof, UsedKey } from '@postern/core'
 import { Rejection, toProofKey } from '@postern/core'
 import { createExpiringMap } from '@postern/limits'
 import { noChain, planChain } from './authenticate/arc-chain.ts'
@@ -26,14 +26,23 @@ import { findLookAlikes } from './correspondents/correspondents.ts'
 import type { TxtAnswer } from './dkim/report.ts'
 import type { MailReading, UnprovenMail } from './intake/intake.ts'
 import { readOwnId, readThread, readUnprovenMail } from './intake/intake.ts'
-import type { Mailbox } from './mail/header-values.ts'
-import { findRecipient, findRecipients, formatMailbox, hidesInHeader, isForwardSubject } from './mail/header-values.ts'
+import type { AddressTokens, Mailbox } from './mail/addresses.ts'
+import {
+  findRecipient,
+  findRecipients,
+  findRepeatedFields,
+  formatMailbox,
+  hidesInHeader,
+  isForwardSubject,
+} from './mail/addresses.ts'
 import type { HeaderBlock, HeaderField } from './mail/octets.ts'
-import { digestContent, fieldValues, findField, findRepeatedFields, toBuffer, withoutRanges } from './mail/octets.ts'
+import { digestContent, fieldValues, findField, toBuffer, withoutRanges } from './mail/octets.ts'
 import type { RawMail } from './mail/raw.ts'
 import type { MimeResult } from './mime/job.ts'
 import type { MimePool } from './mime/pool.ts'
 import type { SimpleReader } from './mime/read-mail.ts'
+import type { MailNormalizing } from './normalize.ts'
+import { normalizeMail } from './normalize.ts'
 import type { UnreadableMail } from './out/unreadable.ts'
 import { chooseUnreadable, encryptedFlags } from './out/unreadable.ts'
 
@@ -49,12 +58,39 @@ interface MailVerifying extends MailReading {
   readonly correspondents: Correspondents
 }
 
+interface MailInbound extends Omit<MailVerifying, 'tokens' | 'steps'>, Pick<MailNormalizing, 'config' | 'maxHops'> {
+  openTokens(): Promise<AddressTokens>
+}
+
+/** Mail on its way in: verified, then normalized. */
+export function createMailInbound({
+  config,
+  maxHops,
+  openTokens,
+  ...verifying
+}: MailInbound): Inbound<RawMail, ProvenMail> {
+  const { agents } = verifying.gateway
+  // Read with the first mail, so that all that follows is pure.
+  let tokens: AddressTokens | undefined
+  return {
+    name: 'email',
+    async verify(raw, steps) {
+      tokens ??= await openTokens()
+      return verifyMail(raw, { ...verifying, tokens, steps })
+    },
+    normalize(mail) {
+      if (!tokens) throw new Error('mail is normalized that was not verified')
+      return normalizeMail(mail, { agents, tokens, config, maxHops })
+    },
+  }
+}
+
 /**
  * Finds and proves the author of a message (RFC 6376, 7208, 9989): header first, then the recipients, then DNS, then
  * the heavy work: in a thread of its own, unless the message is simple.
  * @throws Rejection, Unavailable
  */
-export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promise<ProvenMail> {
+async function verifyMail(raw: RawMail, verifying: MailVerifying): Promise<ProvenMail> {
   const mail = await readUnprovenMail(raw, verifying)
   const { gateway, pool, readSimple, limits, trust, steps } = verifying
   const chain = trust.arc_sealers.length > 0 ? planChain(mail.header, trust.arc_sealers) : noChain

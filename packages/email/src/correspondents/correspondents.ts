@@ -1,7 +1,7 @@
 import { domainToUnicode } from 'node:url'
 import type { AgentDirectory, ChannelContext, Proof, RelationEffect } from '@postern/core'
-import type { Mailbox } from '../mail/header-values.ts'
-import { formatMailbox } from '../mail/header-values.ts'
+import type { Mailbox } from '../mail/addresses.ts'
+import { formatMailbox } from '../mail/addresses.ts'
 import type { KnownDomain, Likeness } from './likeness.ts'
 import { findLikeDomains, findLikeLocals } from './likeness.ts'
 

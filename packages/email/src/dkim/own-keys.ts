@@ -3,8 +3,8 @@ import { createPrivateKey, createPublicKey, generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { LookupStore, PublishedKey, RotateOptions } from '@postern/core'
 import { isoTime } from '@postern/core'
-import type { DkimKey, KeyGeneration } from './sign.ts'
-import { createSigning, keysOf, overlapMs } from './sign.ts'
+import type { Clock, DkimKey, KeyGeneration } from '../mail/octets.ts'
+import { createSigning, keysOf, overlapMs } from '../mail/octets.ts'
 
 /** The record of RFC 6376 §3.6.1; of an Ed25519 key only its 32 octets (RFC 8463 §4). */
 function describeDkimKey({ selector, privateKey }: DkimKey, domain: string): PublishedKey {
@@ -33,16 +33,13 @@ type SecretName = 'rsa-2048' | 'ed25519' | 'made-at' | 'revokes'
 const generateInThreadpool = promisify(generateKeyPair)
 
 /** Generations are only ever added; each begins with the last of its secrets, its time. */
-function createDkimKeyGenerations(
-  store: Pick<LookupStore, 'secret' | 'hasSecret'>,
-  now: () => number,
-): DkimKeyGenerations {
+function createDkimKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSecret'>, clock: Clock): DkimKeyGenerations {
   async function read(number: number): Promise<KeyGeneration> {
     const [rsa, ed25519] = await Promise.all([
       store.secret(nameSecret('rsa-2048', number), generateRsa),
       store.secret(nameSecret('ed25519', number), generateEd25519),
     ])
-    const madeAt = await store.secret(nameSecret('made-at', number), async () => isoTime(now()))
+    const madeAt = await store.secret(nameSecret('made-at', number), async () => isoTime(clock.now()))
     return { number, madeAt: Date.parse(madeAt), rsa: createPrivateKey(rsa), ed25519: createPrivateKey(ed25519) }
   }
 
@@ -60,7 +57,7 @@ function createDkimKeyGenerations(
     async add({ isRevoking } = {}) {
       const newest = (await load()).at(-1)?.number ?? 1
       // First: a new key must never be seen beside one that is revoked.
-      if (isRevoking) await store.secret(nameSecret('revokes', newest + 1), async () => isoTime(now()))
+      if (isRevoking) await store.secret(nameSecret('revokes', newest + 1), async () => isoTime(clock.now()))
       await read(newest + 1)
     },
   }
@@ -115,20 +112,22 @@ interface DkimSignerDeps {
   readonly store: Pick<LookupStore, 'secret' | 'hasSecret'>
   readonly domain: string
   readonly selector: string
-  now(): number
+  readonly clock: Clock
 }
 
 /** Signed with RSA and with Ed25519: who does not know the one knows the other. */
-export function createDkimSigner({ store, domain, selector, now }: DkimSignerDeps): DkimSigner {
-  const generations = createDkimKeyGenerations(store, now)
-  const signing = createSigning({ load: generations.load, domain, selector, now })
+export function createDkimSigner({ store, domain, selector, clock }: DkimSignerDeps): DkimSigner {
+  const generations = createDkimKeyGenerations(store, clock)
+  const signing = createSigning({ load: generations.load, domain, selector, clock })
   const describe = (generation: KeyGeneration) =>
     keysOf(generation, selector).map(key => ({ ...describeDkimKey(key, domain), madeAt: isoTime(generation.madeAt) }))
   return {
     sign: signing.sign,
     async publish() {
       const all = await signing.list()
-      const valid = all.filter((_, at) => (all[at + 1]?.madeAt ?? Number.POSITIVE_INFINITY) + 2 * overlapMs > now())
+      const valid = all.filter(
+        (_, at) => (all[at + 1]?.madeAt ?? Number.POSITIVE_INFINITY) + 2 * overlapMs > clock.now(),
+      )
       return valid.toReversed().flatMap(describe)
     },
     async rotate(options) {

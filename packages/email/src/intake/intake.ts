@@ -10,12 +10,11 @@ import type {
 } from '@postern/core'
 import { createIntakeSteps, hasRefusal, isJsonObject, isoTime, Rejection, receive, recordRefusal } from '@postern/core'
 import type { MailLimits } from '../config/limits.ts'
-import type { AddressedAgent, AddressReader, MailAddresses, Mailbox } from '../mail/header-values.ts'
-import { countEntries, findRecipient, findRecipients, formatMailbox, readAuthor } from '../mail/header-values.ts'
+import type { AddressedAgent, AddressReader, AddressTokens, MailAddresses, Mailbox } from '../mail/addresses.ts'
+import { countEntries, findRecipient, findRecipients, formatMailbox, readAuthor } from '../mail/addresses.ts'
 import type { HeaderBlock } from '../mail/octets.ts'
 import { fieldValues, findField, scanHeaders } from '../mail/octets.ts'
 import type { MailEnvelopeIn, RawMail } from '../mail/raw.ts'
-import type { AddressTokens } from '../tokens/address-tokens.ts'
 
 /** The work that every mail endpoint does with a message. */
 export interface MailIntake {

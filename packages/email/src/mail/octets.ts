@@ -1,7 +1,11 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import { createHash } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { createHash, sign } from 'node:crypto'
+import { promisify } from 'node:util'
+// Not all of core: without its schemas a thread that reads mail starts a third sooner.
 import { Rejection } from '@postern/core/errors'
 import type { MailLimits } from '../config/limits.ts'
+import { copyWithCrlf, relaxLines } from './octet-copies.ts'
 
 /** One field of a header block. `start` and `end` are offsets of its octets, line ends included. */
 export interface HeaderField {
@@ -68,26 +72,6 @@ export function fieldValues({ fields }: HeaderBlock, name: string): string[] {
 /** The value of the first field of this name. */
 export function findField({ fields }: HeaderBlock, name: string): string | undefined {
   return fields.find(field => field.name === name)?.value
-}
-
-/** Fields a message may have once only (RFC 5322 §3.6, RFC 2045 §3). A second `From` is refused elsewhere. */
-const onceOnlyFields = [
-  'sender',
-  'reply-to',
-  'to',
-  'cc',
-  'date',
-  'subject',
-  'message-id',
-  'in-reply-to',
-  'references',
-  'content-type',
-  'content-transfer-encoding',
-] as const
-
-/** Names of once-only fields that are there more than once: never pick one of them. */
-export function findRepeatedFields(block: HeaderBlock): string[] {
-  return onceOnlyFields.filter(name => fieldValues(block, name).length > 1)
 }
 
 function isLineEnd(octets: Buffer, at: number): boolean {
@@ -173,7 +157,7 @@ function isTrace(name: string): boolean {
  */
 export const canonicalFields = { simple: (field: string) => field, relaxed: relaxField } as const
 
-export function relaxField(field: string): string {
+function relaxField(field: string): string {
   const colon = field.indexOf(':')
   const name = field
     .slice(0, colon)
@@ -201,7 +185,7 @@ const lineEnd = Buffer.from('\r\n')
 /** Canonical bodies (RFC 6376 §3.4.3 and §3.4.4); line ends are CRLF, and a CR alone is text. */
 export const canonicalBodies = { simple: withOneLineEnd, relaxed: relaxBody } as const
 
-export function relaxBody(body: Buffer): Buffer {
+function relaxBody(body: Buffer): Buffer {
   const relaxed = withOneLineEnd(hasLooseSpace(body) ? relaxLines(body) : body)
   return relaxed.length === 2 ? relaxed.subarray(2) : relaxed
 }
@@ -216,28 +200,6 @@ function withOneLineEnd(body: Buffer): Buffer {
 /** Whether relaxing would change a line. Most bodies are as they should be, and searching is faster than copying. */
 function hasLooseSpace(body: Buffer): boolean {
   return body.includes('\t') || body.includes('  ') || body.includes(' \r\n') || body.at(-1) === SPACE
-}
-
-/** White space of any length becomes one space, and none before the end of a line. */
-function relaxLines(body: Buffer): Buffer {
-  const relaxed = Buffer.allocUnsafe(body.length)
-  let written = 0
-  let isSpaced = false
-  for (let at = 0; at < body.length; at += 1) {
-    const octet = body[at] ?? 0
-    if (octet === SPACE || octet === TAB) {
-      isSpaced = true
-      continue
-    }
-    if (isSpaced && !(octet === CR && body[at + 1] === LF)) {
-      relaxed[written] = SPACE
-      written += 1
-    }
-    isSpaced = false
-    relaxed[written] = octet
-    written += 1
-  }
-  return relaxed.subarray(0, written)
 }
 
 /** SHA-256 of the first octets, base64, for each of some lengths: one pass over the octets for all of them. */
@@ -256,23 +218,179 @@ export function hashPrefixes(octets: Buffer, lengths: readonly number[]): Readon
 /** The message with every bare LF made CRLF, as DKIM hashes it; the same buffer when there is none. */
 export function toCrlf(octets: Buffer): Buffer {
   const bare = countBareLf(octets)
-  if (bare === 0) return octets
-  const whole = Buffer.allocUnsafe(octets.length + bare)
-  let written = 0
-  for (let at = 0; at < octets.length; at += 1) {
-    const octet = octets[at] ?? 0
-    if (octet === LF && octets[at - 1] !== CR) {
-      whole[written] = CR
-      written += 1
-    }
-    whole[written] = octet
-    written += 1
-  }
-  return whole
+  return bare === 0 ? octets : copyWithCrlf(octets, bare)
 }
 
 function countBareLf(octets: Buffer): number {
   let count = 0
   for (let at = octets.indexOf(LF); at >= 0; at = octets.indexOf(LF, at + 1)) if (octets[at - 1] !== CR) count += 1
   return count
+}
+
+interface SigningDeps extends Pick<DkimSigning, 'domain'> {
+  /** Oldest first. */
+  load(): Promise<readonly KeyGeneration[]>
+  readonly selector: string
+  readonly clock: Clock
+}
+
+export interface Clock {
+  /** ms since the epoch. */
+  now(): number
+}
+
+/** After this, another gateway's rotation is seen here too, ms. */
+const loadedMs = 60_000
+
+/** Signs with the keys of that time; keeps them loaded until `forget`. */
+export function createSigning({ load, domain, selector, clock }: SigningDeps) {
+  let loaded: { readonly at: number; readonly generations: Promise<readonly KeyGeneration[]> } | undefined
+
+  function list(): Promise<readonly KeyGeneration[]> {
+    if (!loaded || loaded.at + loadedMs < clock.now()) loaded = { at: clock.now(), generations: load() }
+    loaded.generations.catch(() => {
+      loaded = undefined
+    })
+    return loaded.generations
+  }
+
+  return {
+    list,
+    async sign(message: Buffer, signedAt: string): Promise<Buffer> {
+      const at = Date.parse(signedAt)
+      const keys = chooseSigning(await list(), at).flatMap(generation => keysOf(generation, selector))
+      return Buffer.concat([Buffer.from(await createDkimSignatures(message, { domain, keys, signedAt: at })), message])
+    },
+    forget(): void {
+      loaded = undefined
+    },
+  }
+}
+
+/** How long old keys sign beside new ones, and how long their last signature is valid, ms. */
+export const overlapMs = 7 * 24 * 3_600_000
+
+/** By the moment of the message and not of the try, so that a second try sends the same octets. */
+function chooseSigning(all: readonly KeyGeneration[], at: number): readonly KeyGeneration[] {
+  const chosen = all.filter(({ madeAt }, place) => {
+    const next = all[place + 1]
+    return (place === 0 || madeAt <= at) && (next === undefined || at < next.madeAt + overlapMs)
+  })
+  return chosen.slice(-2)
+}
+
+/** A new selector with each new key: what is cached under the old one stays true. */
+export function keysOf({ number, rsa, ed25519 }: KeyGeneration, selector: string): readonly DkimKey[] {
+  const name = number === 1 ? selector : `${selector}-${number}`
+  return [
+    { selector: name, privateKey: rsa },
+    { selector: `${name}-ed25519`, privateKey: ed25519 },
+  ]
+}
+
+interface DkimSigning {
+  readonly domain: string
+  readonly keys: readonly DkimKey[]
+  /** ms since the epoch. */
+  readonly signedAt: number
+}
+
+const crlf = '\r\n'
+const signInThreadpool = promisify(sign)
+const lifetimeSeconds = 7 * 24 * 3_600
+
+/** Everything a reader or a mail program goes by (RFC 6376 §5.4.1). */
+const signedFields = [
+  ...['from', 'to', 'cc', 'subject', 'date', 'reply-to', 'message-id', 'in-reply-to', 'references', 'mime-version'],
+  ...['content-type', 'content-transfer-encoding', 'auto-submitted', 'list-id', 'list-post', 'list-unsubscribe'],
+  // RFC 8058 §4 asks for both.
+  'list-unsubscribe-post',
+  // By it the next gateway knows a mail of an agent.
+  'x-postern-hop',
+]
+
+/**
+ * One DKIM-Signature for each key, to be put on top (RFC 6376 §5, RFC 8463). Every field is named once more than it is there (RFC 6376 §8.15), so that
+ * none can be added under the signature; mailauth's signer does not do that.
+ */
+async function createDkimSignatures(message: Buffer, { domain, keys, signedAt }: DkimSigning): Promise<string> {
+  const text = message.toString('latin1')
+  const end = text.indexOf(crlf + crlf)
+  const fields = text.slice(0, end).split(/\r\n(?![ \t])/)
+  const { names, lines } = chooseFields(fields)
+  const seconds = Math.floor(signedAt / 1000)
+  const common = `d=${domain}; t=${seconds}; x=${seconds + lifetimeSeconds};${crlf}\tbh=${hash(relaxBody(message.subarray(end + 4))).toString('base64')};${crlf}\th=${foldNames(names)};${crlf}\tb=`
+  const signatures = await Promise.all(
+    keys.map(async ({ selector, privateKey }) => {
+      const algorithm = privateKey.asymmetricKeyType === 'ed25519' ? 'ed25519-sha256' : 'rsa-sha256'
+      const unsigned = `DKIM-Signature: v=1; a=${algorithm}; c=relaxed/relaxed; s=${selector};${crlf}\t${common}`
+      const signature = await signData([...lines, relaxField(unsigned)].join(crlf), privateKey)
+      return `${unsigned}${fold(signature)}${crlf}`
+    }),
+  )
+  return signatures.join('')
+}
+
+/** Base64. Ed25519 signs the hash of the data (RFC 8463 §3). */
+async function signData(data: string, key: KeyObject): Promise<string> {
+  const octets = Buffer.from(data, 'latin1')
+  const signature =
+    key.asymmetricKeyType === 'ed25519'
+      ? await signInThreadpool(null, hash(octets), key)
+      : await signInThreadpool('sha256', octets, key)
+  return signature.toString('base64')
+}
+
+function hash(octets: Buffer): Buffer {
+  return createHash('sha256').update(octets).digest()
+}
+
+/**
+ * The last field of a name is signed first (RFC 6376 §5.4.2). A name more often than its fields signs the absence of
+ * another one.
+ */
+function chooseFields(fields: readonly string[]): {
+  readonly names: readonly string[]
+  readonly lines: readonly string[]
+} {
+  const relaxed = fields.map(relaxField)
+  const found = signedFields.map(name => ({ name, lines: relaxed.filter(line => line.startsWith(`${name}:`)) }))
+  return {
+    names: found.flatMap(({ name, lines }) => Array.from({ length: lines.length + 1 }, () => name)),
+    lines: found.flatMap(({ lines }) => lines.toReversed()),
+  }
+}
+
+/** Lines of 72 characters or so; white space around the colons is allowed (RFC 6376 §3.5). */
+function foldNames(names: readonly string[]): string {
+  const lines: string[] = []
+  for (const name of names) {
+    const line = lines.pop()
+    if (line === undefined) lines.push(name)
+    else if (line.length + name.length < 72) lines.push(`${line}:${name}`)
+    else lines.push(line, name)
+  }
+  return lines.join(`:${crlf}\t `)
+}
+
+function fold(base64: string): string {
+  return base64.replace(/.{1,72}/g, (piece, at: number) => (at === 0 ? piece : `${crlf}\t ${piece}`))
+}
+
+export interface DkimKey {
+  readonly selector: string
+  readonly privateKey: KeyObject
+}
+
+/**
+ * One RSA and one Ed25519 key, made together: every server verifies the first, and the second stays strong (RFC 8301,
+ * RFC 8463).
+ */
+export interface KeyGeneration {
+  /** 1 for the first. */
+  readonly number: number
+  /** ms since the epoch. */
+  readonly madeAt: number
+  readonly rsa: KeyObject
+  readonly ed25519: KeyObject
 }

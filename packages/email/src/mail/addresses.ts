@@ -1,9 +1,21 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import { domainToUnicode } from 'node:url'
-import type { AgentDirectory } from '@postern/core'
-import { Rejection, toAsciiDomain } from '@postern/core'
+import type { AgentDirectory, ChannelContext } from '@postern/core'
+import { Rejection, randomHex, toAsciiDomain } from '@postern/core'
 import { readVisibleCharacters } from '@postern/markup/html'
 import type { default as ParseAddresses } from 'nodemailer/lib/addressparser'
 import { decodeWord } from '../text/encoded-word.ts'
+import type { HeaderBlock } from './octets.ts'
+import { fieldValues } from './octets.ts'
+import type { AddressMac, AddressToken, BounceToken, HopMark, Unsubscription } from './read-tokens.ts'
+import {
+  findBounce,
+  formatUnsubscription,
+  isOwnHopField,
+  readBounce,
+  readReplyToken,
+  readUnsubscription,
+} from './read-tokens.ts'
 
 /** One mailbox of an address field. */
 export interface Mailbox {
@@ -196,4 +208,146 @@ export function replySubject(subject: string): string {
 /** Does the subject say that the mail passes another one on? @param field as it came, with encoded words (RFC 2047) */
 export function isForwardSubject(field: string): boolean {
   return forwardMark.test(decodeHeaderText(field.slice(0, 2000)))
+}
+
+/** Fields a message may have once only (RFC 5322 §3.6, RFC 2045 §3). A second `From` is refused elsewhere. */
+const onceOnlyFields = [
+  'sender',
+  'reply-to',
+  'to',
+  'cc',
+  'date',
+  'subject',
+  'message-id',
+  'in-reply-to',
+  'references',
+  'content-type',
+  'content-transfer-encoding',
+] as const
+
+/** Names of once-only fields that are there more than once: never pick one of them. */
+export function findRepeatedFields(block: HeaderBlock): string[] {
+  return onceOnlyFields.filter(name => fieldValues(block, name).length > 1)
+}
+
+/** The parsed text after the `+` of an address. */
+export interface ReadTag {
+  readonly token?: AddressToken | undefined
+  /** The peer's own tag, without the token. */
+  readonly tag?: string | undefined
+}
+
+export interface AddressTokens {
+  /** Envelope sender of one delivery (VERP); the plain address when a longer one would not fit. */
+  bounceAddress(agent: string, delivery: string): string
+  /** The address for answers to a response; undefined when it would not fit. `now` in ms. */
+  replyAddress(agent: string, reply: ReplyPlan): string | undefined
+  readTag(agent: string, tag: string | undefined, now: number): ReadTag
+  /** A token for a bounce somewhere in a text, as complaints quote it. */
+  findBounce(agent: string, text: string): BounceToken | undefined
+  /** The header field that marks what this gateway sends. */
+  formatHop(agent: string, mark: HopMark, response: string): string
+  /** Whether this gateway wrote a header field of that name. */
+  isOwnHop(value: string): boolean
+  /** The text in the link by which a person ends unasked mail of an agent. */
+  formatUnsubscription(unsubscription: Unsubscription): string
+  readUnsubscription(agent: string, text: string): Unsubscription | undefined
+}
+
+interface ReplyPlan {
+  readonly response: string
+  /** The tag the message came with. */
+  readonly tag?: string | undefined
+  /** ms since the epoch. */
+  readonly at: number
+}
+
+/** RFC 5321 §4.5.3.1.1 */
+const maxLocal = 64
+const dayMs = 24 * 3_600_000
+/** How long an answer finds its thread by the address alone. */
+const replyDays = 180
+
+/** Another name for a response, short enough for an address. */
+export function replyAlias(response: string): string {
+  return `reply:${response.slice(0, 16)}`
+}
+
+export function createAddressTokens(key: string, domain: string): AddressTokens {
+  const mac = createAddressMac(key)
+  return {
+    bounceAddress(agent, delivery) {
+      const id = delivery.toLowerCase()
+      const local = `${agent}+b.${id}.${mac.sign('bounce', agent, id, 20)}`
+      return /^[0-9a-z]{1,20}$/.test(id) && local.length <= maxLocal ? `${local}@${domain}` : `${agent}@${domain}`
+    },
+    replyAddress(agent, { response, tag, at }) {
+      if (!/^[0-9a-f]{32}$/.test(response)) return undefined
+      const until = Math.floor(at / dayMs) + replyDays
+      const data = `${response.slice(0, 16)}${(until & 0xffff).toString(16).padStart(4, '0')}`
+      const local = `${agent}${tag ? `+${tag}` : ''}+r.${data}${mac.sign('reply', agent, data, 12)}`
+      return local.length <= maxLocal ? `${local}@${domain}` : undefined
+    },
+    readTag(agent, tag, now) {
+      if (tag === undefined) return {}
+      const at = tag.lastIndexOf('+') + 1
+      const last = tag.slice(at)
+      const token = readToken(mac, agent, last, now)
+      const rest = token ? tag.slice(0, Math.max(at - 1, 0)) : tag
+      return { ...(token && { token }), ...(rest && { tag: rest }) }
+    },
+    findBounce: (agent, text) => findBounce(mac, agent, text),
+    formatHop: (agent, mark, response) => formatHopField(mac, agent, mark, response),
+    formatUnsubscription: unsubscription => formatUnsubscription(mac, unsubscription),
+    readUnsubscription: (agent, text) => readUnsubscription(mac, agent, text),
+    isOwnHop: value => isOwnHopField(mac, value),
+  }
+}
+
+/** The token in the last tag of an address; undefined when it is none, or too old. */
+function readToken(mac: AddressMac, agent: string, text: string, now: number): AddressToken | undefined {
+  const reply = readReplyToken(mac, agent, text, now)
+  return reply === undefined ? readBounce(mac, agent, text) : { kind: 'reply', alias: replyAlias(reply) }
+}
+
+/** The header field on every mail that this gateway sends. */
+export const hopField = 'X-Postern-Hop'
+
+/** The field on a response of this agent, signed. */
+function formatHopField(mac: AddressMac, agent: string, { hop, maxHops }: HopMark, response: string): string {
+  const max = maxHops === undefined ? '' : ` max=${maxHops};`
+  const signed = maxHops === undefined ? `${hop} ${response}` : `${hop}/${maxHops} ${response}`
+  return `${agent}; hop=${hop};${max} id=${response}; mac=${mac.sign('hop', agent, signed, 32)}`
+}
+
+function createAddressMac(key: string): AddressMac {
+  const sign: AddressMac['sign'] = (purpose, agent, data, digits) =>
+    createHmac('sha256', key).update(`${purpose} ${agent} ${data}`).digest('hex').slice(0, digits)
+  return {
+    sign,
+    isSigned(given, purpose, agent, data) {
+      const [left, right] = [Buffer.from(given), Buffer.from(sign(purpose, agent, data, given.length))]
+      return left.length > 0 && left.length === right.length && timingSafeEqual(left, right)
+    },
+  }
+}
+
+/** Opens the tokens of this gateway once; their key is made once and durable before the first use. */
+export function createTokenKey({
+  store,
+  platform,
+  agents,
+}: Pick<ChannelContext, 'store' | 'platform' | 'agents'>): () => Promise<AddressTokens> {
+  let opened: Promise<AddressTokens> | undefined
+  const open = async () => {
+    const key = await store.secret('email-address-tokens', async () => randomHex(platform, 32))
+    return createAddressTokens(key, agents.domain)
+  }
+  return () => {
+    opened ??= open()
+    opened.catch(() => {
+      opened = undefined
+    })
+    return opened
+  }
 }

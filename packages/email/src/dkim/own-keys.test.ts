@@ -31,7 +31,7 @@ function open(): DkimSigner {
   return createDkimSigner({
     domain: 'agents.test',
     selector: 'postern',
-    now: () => clock,
+    clock: { now: () => clock },
     store: {
       async secret(name, make) {
         const value = secrets.get(name) ?? (await make())
