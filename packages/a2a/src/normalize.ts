@@ -1,12 +1,14 @@
 import { hash } from 'node:crypto'
-import type { Intake, Json } from '@postern/core'
+import type { Blob, Intake, Json, LinkPart, Part, TextPart } from '@postern/core'
 import { isJsonObject, isoTime } from '@postern/core'
 import type { Call } from './endpoint/call.ts'
-import type { ProtocolVersion, SendMessageParams, WireMessage } from './format/wire.ts'
-import { toCanonicalJson } from './format/wire.ts'
+import { toCanonicalJson } from './endpoint/call.ts'
+import type { ProtocolVersion, SendMessageParams, WireMessage, WirePart } from './format/wire.ts'
 import type { SenderEvidence } from './message/mentionable.ts'
-import { readParts } from './parts/parts.ts'
+import type { PartNote } from './parts/parts.ts'
+import { fileReaders } from './parts/parts.ts'
 import type { ResolvedMessage } from './resolve.ts'
+import { contentOf, impliedTypes, mediaTypeOf } from './validate/params.ts'
 import type { Caller } from './verify.ts'
 import { renderSender } from './verify.ts'
 
@@ -149,4 +151,51 @@ function leaveOut(
 ): Readonly<Record<string, unknown>> {
   if (!names.some(name => Object.hasOwn(object, name))) return object
   return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)))
+}
+
+const textTypes: ReadonlySet<string> = new Set<TextPart['mime']>(['text/plain', 'text/markdown', 'text/html'])
+
+/** A2A parts → ours. Bytes are stored by their digest. `data` keeps its exact JSON. */
+export function readParts(wire: readonly WirePart[]) {
+  const blobs: Blob[] = []
+  const parts = wire.map((part): Part => {
+    const content = contentOf(part)
+    const note = readPartNote(part)
+    if (content === 'text') return readLink(note) ?? readText(part)
+    return fileReaders[content]({ part, note, blobs })
+  })
+  return { parts, blobs }
+}
+
+/** A link that its writer noted as one. If it is no web address, it stays text. */
+function readLink({ kind, url, title, description }: Partial<PartNote>): LinkPart | undefined {
+  if (kind !== 'link' || !url || !/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return undefined
+  return { kind, url, ...(title && { title }), ...(description && { description }) }
+}
+
+/** Text of a type that we do not know is still text for an agent. */
+function readText(part: WirePart): TextPart {
+  const mime = part.mediaType ? mediaTypeOf(part) : impliedTypes.text
+  return {
+    kind: 'text',
+    mime: (textTypes.has(mime) ? mime : 'text/plain') as TextPart['mime'],
+    content: part.text ?? '',
+  }
+}
+
+const members = ['artifact_type', 'description', 'url', 'title'] as const
+
+const kinds: ReadonlySet<unknown> = new Set(['file', 'artifact', 'link'])
+
+const mostChars = 4_096
+
+/** The writer's note of a part. Members that are no short text are ignored. */
+function readPartNote({ metadata }: WirePart): Partial<PartNote> {
+  const noted = isJsonObject(metadata?.mentionable) ? metadata.mentionable : {}
+  if (!kinds.has(noted.kind)) return {}
+  const texts = members.flatMap(name => {
+    const value = noted[name]
+    return typeof value === 'string' && value !== '' && value.length <= mostChars ? [[name, value] as const] : []
+  })
+  return { kind: noted.kind as PartNote['kind'], ...Object.fromEntries(texts) }
 }

@@ -14,9 +14,9 @@ import type {
 } from '@postern/core'
 import { isoTime, showRequirements } from '@postern/core'
 import type { WireMessage, WirePart, WireTask } from './format/wire.ts'
-import { countPartChars, countTaskChars, toWireState } from './format/wire.ts'
+import { countPartChars, countTaskChars, wireStateOf } from './format/wire.ts'
 import type { KnownBytes } from './parts/parts.ts'
-import { writeParts } from './parts/parts.ts'
+import { writeOtherPart } from './parts/parts.ts'
 
 type TaskIds = Pick<TaskRecord, 'id' | 'context'>
 
@@ -104,7 +104,7 @@ function renderTask(record: ShownTask, { made, history, known }: RenderView): Wi
   return {
     id,
     contextId: context,
-    status: { state: toWireState(state), timestamp: isoTime(updatedAt), ...(message && { message }) },
+    status: { state: wireStateOf[state], timestamp: isoTime(updatedAt), ...(message && { message }) },
     ...(made.length > 0 && {
       artifacts: made.map(({ id: artifactId, parts }) => ({ artifactId, parts: writeParts(parts, known) })),
     }),
@@ -271,4 +271,11 @@ export function showDelivery(delivery: Delivery, show: ShowRequirement | undefin
 function withParts<Said extends { readonly parts: readonly Part[] }>(said: Said, show: ShowRequirement): Said {
   const parts = showRequirements(said.parts, show)
   return parts === said.parts ? said : { ...said, parts }
+}
+
+/** Our parts → A2A parts. Parts that A2A lacks become `data` of their own kind, so that nothing is lost. */
+export function writeParts(parts: readonly Part[], known: KnownBytes = noBytes): readonly WirePart[] {
+  return parts.flatMap(part =>
+    part.kind === 'text' ? { text: part.content, mediaType: part.mime } : writeOtherPart(part, known),
+  )
 }

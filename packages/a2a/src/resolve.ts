@@ -5,13 +5,12 @@ import type { A2aConfig } from './config.ts'
 import type { Call } from './endpoint/call.ts'
 import { A2aRejection, refuseField } from './format/errors.ts'
 import type { SendMessageParams, WireMessage, WirePart, WirePushConfig } from './format/wire.ts'
-import { makeTaskId } from './format/wire.ts'
 import type { CheckedClaim, Phase, SenderEvidence } from './message/mentionable.ts'
 import { clampChain, noSenderEvidence, readPhase, readPolicyClaim, readSenderEvidence } from './message/mentionable.ts'
-import { mediaTypeOf } from './parts/parts.ts'
 import { createWatch } from './push/watch.ts'
+import { makeTaskId } from './tasks/lifetime.ts'
 import { findOwnTask } from './tasks/own-tasks.ts'
-import { checkParams } from './validate/params.ts'
+import { checkParams, mediaTypeOf } from './validate/params.ts'
 
 declare const proven: unique symbol
 

@@ -3,50 +3,38 @@ export { emailConfigSchema } from './config.ts'
 export { emailDescriptor } from './speaker.ts'
 
 import type { ByteBudget, Channel, ChannelContext, Inbound, ReplayMoment } from '@postern/core'
-import {
-  createIntakeSteps,
-  createSender,
-  defaultMaxHops,
-  escapeHtml,
-  isoTime,
-  lazy,
-  Rejection,
-  renderUnsent,
-} from '@postern/core'
+import { createIntakeSteps, defaultMaxHops, escapeHtml, isoTime, lazy, Rejection, renderUnsent } from '@postern/core'
 import type { ChannelModule } from '@postern/http'
 import type { Hono } from 'hono'
-import { createDeferrals, createMailDns, loadDmarc, loadSpf } from './authenticate/dns-checks.ts'
+import { createDeferrals } from './authenticate/deferrals.ts'
 import type { ProvenMail } from './authenticate/proven-mail.ts'
-import { createSignatureReplays } from './authenticate/signatures.ts'
+import { createMailDns, loadDmarc, loadSpf } from './authenticate/verdict.ts'
 import { endlessBudgets } from './config/answers.ts'
 import type { EmailConfig } from './config.ts'
 import { emailConfigSchema, findUnsafeMail } from './config.ts'
 import { createCorrespondents } from './correspondents/correspondents.ts'
-import { deliverMail } from './deliver.ts'
-import { createKeyReader } from './dkim/signature.ts'
+import { createMailSender, createMailSubmitter } from './deliver.ts'
+import { parseKeyRecord } from './dkim/key-record.ts'
+import { createDkimSigner, listMailRecords } from './dkim/own-keys.ts'
+import { createKeyReader } from './dkim/verify.ts'
 import { createMailIntake, restoreEnvelope } from './intake/intake.ts'
 import { warmUp } from './intake/warm-up.ts'
-import { openAddressReader } from './mail/header-values.ts'
+import type { AddressTokens } from './mail/addresses.ts'
+import { createTokenKey, openAddressReader } from './mail/addresses.ts'
 import type { RawMail } from './mail/raw.ts'
 import type { MimePool } from './mime/pool.ts'
 import { createMimePool } from './mime/pool.ts'
-import { createSimpleReader } from './mime/simple-mail.ts'
-import { normalizeMail } from './normalize.ts'
+import { createSimpleReader } from './mime/read-mail.ts'
 import { addressDirectMessage, addressMailNotice } from './out/direct-message.ts'
-import { createDkimSigner, listMailRecords } from './out/dkim-signer.ts'
 import { sendProbe } from './out/probe.ts'
-import { createMailSubmitter } from './out/submit.ts'
 import { liftMailSuppression } from './out/suppression.ts'
-import { addressMail, createMailBackground, previewMailTarget, retargetToAuthor, scopeOfMailbox } from './out/target.ts'
+import { createMailBackground, previewMailTarget, retargetToAuthor, scopeOfMailbox } from './out/target.ts'
 import { createUnsubscribeRoutes } from './out/unsubscribe-routes.ts'
 import type { ProviderPlatform } from './providers/provider.ts'
-import { describeMail, renderMail } from './render.ts'
 import { createMailIntakeRoutes } from './routes.ts'
 import { loadSmtpServer, openSmtpListener } from './smtp/listener.ts'
 import { emailDescriptor } from './speaker.ts'
-import type { AddressTokens } from './tokens/address-tokens.ts'
-import { createTokenKey } from './tokens/address-tokens.ts'
-import { verifyMail } from './verify.ts'
+import { createMailInbound, createSignatureReplays } from './verify.ts'
 
 interface EmailDeps {
   /** Threads that were started before; the channel closes them, too. Default: its own, by the limits of its configuration. */
@@ -111,34 +99,24 @@ function openInbound(
   pool: MimePool,
   openTokens: () => Promise<AddressTokens>,
 ): Inbound<RawMail, ProvenMail> {
-  const { platform, agents, store } = gateway
+  const { platform, store } = gateway
   const { limits, trust } = config
-  const verifying = {
+  return createMailInbound({
     gateway,
+    config,
     limits,
     trust,
     tellsUnreadable: config.encrypted_notice,
     dns: createMailDns(platform, limits),
-    readSimple: createSimpleReader({ limits, readKey: createKeyReader() }),
+    readSimple: createSimpleReader({ limits, readKey: createKeyReader(parseKeyRecord) }),
     pool,
     deferrals: createDeferrals(store, platform, limits.deferral_ms),
     replays: createSignatureReplays(platform),
     correspondents: createCorrespondents({ store, platform }),
     openAddresses: lazy(openAddressReader),
-  }
-  // Read with the first mail, so that all that follows is pure.
-  let tokens: AddressTokens | undefined
-  return {
-    name: 'email',
-    async verify(raw, steps) {
-      tokens ??= await openTokens()
-      return verifyMail(raw, { ...verifying, tokens, steps })
-    },
-    normalize(mail) {
-      if (!tokens) throw new Error('mail is normalized that was not verified')
-      return normalizeMail(mail, { agents, tokens, config, maxHops: gateway.maxHops ?? defaultMaxHops })
-    },
-  }
+    openTokens,
+    maxHops: gateway.maxHops ?? defaultMaxHops,
+  })
 }
 
 function renderInvitation(agent: string, domain: string): string {
@@ -178,16 +156,10 @@ function openMailOutbound(
   openTokens: () => Promise<AddressTokens>,
 ) {
   const { selector } = config.dkim
-  const signer = createDkimSigner({ store, domain: agents.domain, selector, now: () => platform.now() })
+  const signer = createDkimSigner({ store, domain: agents.domain, selector, clock: platform })
   const rendering = { agents, config, fileAddress, showRequirement, maxHops }
   const delivering = { gateway: { admission, store, platform }, agents, signer, config, openTokens }
-  const sender = createSender({
-    descriptor: emailDescriptor,
-    address: answered => addressMail(answered, agents, maxHops),
-    render: delivery => renderMail(delivery, rendering),
-    describe: describeMail,
-    deliver: (wire, delivery) => deliverMail(wire, delivery, delivering),
-  })
+  const sender = createMailSender(rendering, delivering)
   return {
     ...sender,
     preview: ({ turn, response }) =>

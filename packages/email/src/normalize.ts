@@ -1,8 +1,17 @@
-import type { AgentDirectory, ArtifactPart, FilePart, Intake, Part, RelationEffect } from '@postern/core'
-import { agentFlag, formatAddress, replayFlag } from '@postern/core'
+import type {
+  AgentDirectory,
+  ArtifactPart,
+  FilePart,
+  IdentityEvidence,
+  Intake,
+  Part,
+  RelationEffect,
+  Sender,
+} from '@postern/core'
+import { agentFlag, formatAddress, mintTransportEvidence, replayFlag } from '@postern/core'
 import type { ProvenMail } from './authenticate/proven-mail.ts'
-import { isRecent } from './authenticate/signatures.ts'
-import { describeSender } from './authenticate/verdict.ts'
+import { formatKeyId, isRecent } from './authenticate/signatures.ts'
+import type { Authentication } from './authenticate/verdict.ts'
 import type { Marking } from './automatic/marks.ts'
 import {
   findMarks,
@@ -19,17 +28,17 @@ import type { ReadReport } from './bounces/bounce.ts'
 import { judgeReport, noReport, readReport } from './bounces/bounce.ts'
 import type { EmailConfig } from './config.ts'
 import { noSenderHistory } from './correspondents/correspondents.ts'
-import { recordEnvelope } from './intake/intake.ts'
-import type { AddressedAgent, MailThread } from './mail/header-values.ts'
-import { decodeHeaderText, findRecipient, formatMailbox, readThread } from './mail/header-values.ts'
-import { findField } from './mail/scan.ts'
+import type { MailThread } from './intake/intake.ts'
+import { readThread, recordEnvelope } from './intake/intake.ts'
+import type { AddressedAgent, AddressTokens, Mailbox, ReadTag } from './mail/addresses.ts'
+import { decodeHeaderText, findRecipient, formatMailbox } from './mail/addresses.ts'
+import { findField } from './mail/octets.ts'
 import type { ReplyAddress } from './out/target.ts'
 import { chooseReplyAddress, findOthers, packTarget, scopeOf } from './out/target.ts'
 import { noNotice, planUnreadable } from './out/unreadable.ts'
 import { emailDescriptor } from './speaker.ts'
-import type { AddressTokens, ReadTag } from './tokens/address-tokens.ts'
 
-interface MailNormalizing {
+export interface MailNormalizing {
   readonly agents: AgentDirectory
   readonly tokens: AddressTokens
   /** Our ceiling for chains of agents. */
@@ -306,4 +315,44 @@ function mayBeReplayed(mail: ProvenMail, recipient: AddressedAgent, agents: Agen
   const isNamed = named.to.some(mailbox => findRecipient(formatMailbox(mailbox), agents)?.agent === recipient.agent)
   const isSaid = body.text !== '' || findField(covered, 'subject') !== undefined
   return !isNamed || !isSaid || !isRecent(mail, Date.parse(raw.receivedAt))
+}
+
+/** The author as agents see them, with the evidence. `context`: what all evidence of one mail shares. */
+function describeSender(
+  author: Mailbox,
+  { method, isVerified, signature, signedBy, voucher }: Authentication,
+  context: { readonly audience: string; readonly issuedAt: string },
+): Sender {
+  const subject = `mailto:${formatMailbox(author)}`
+  const identities: IdentityEvidence[] = []
+  if (signature) {
+    const shared = { ...context, subject, issuer: signature.domain, keyId: formatKeyId(signature) }
+    // `address` only when DMARC passed: then the domain's policy covers its own users.
+    identities.push(
+      method === 'email-dmarc'
+        ? mintTransportEvidence({ ...shared, method, assurance: 'address' })
+        : mintTransportEvidence({ ...shared, method: 'email-dkim', assurance: 'domain' }),
+    )
+  }
+  if (voucher) {
+    // A third party that the operator believes reports it; no key of the author's domain was seen.
+    const { issuer, keyId } = voucher
+    identities.push(
+      mintTransportEvidence({ ...context, method: 'email-dmarc', subject, issuer, assurance: 'domain', keyId }),
+    )
+  }
+  for (const other of signedBy) {
+    // A valid signature of another domain is evidence about that domain, never about the author.
+    const shared = { ...context, subject: other.domain, issuer: other.domain, keyId: formatKeyId(other) }
+    identities.push(mintTransportEvidence({ ...shared, method: 'email-dkim', assurance: 'domain' }))
+  }
+  return {
+    address: formatAddress(author),
+    ...(author.name && { display_name: author.name, profile: { display_name: author.name } }),
+    auth_method: method,
+    verified: isVerified,
+    ...(signature && { key_id: formatKeyId(signature) }),
+    ...(voucher && { key_id: voucher.keyId }),
+    ...(identities.length > 0 && { identities }),
+  }
 }

@@ -1,45 +1,48 @@
-import type { IntakeSteps, Proof, UsedKey } from '@postern/core'
+import type { Inbound, IntakeSteps, Platform, Proof, UsedKey } from '@postern/core'
 import { Rejection, toProofKey } from '@postern/core'
+import { createExpiringMap } from '@postern/limits'
 import { noChain, planChain } from './authenticate/arc-chain.ts'
-import type { Deferrals, MailDns } from './authenticate/dns-checks.ts'
-import { checkDmarc, checkSpf, fetchKeys, planSignatures } from './authenticate/dns-checks.ts'
+import type { Deferrals } from './authenticate/deferrals.ts'
 import type { ProvenMail } from './authenticate/proven-mail.ts'
-import type { SignatureReplays } from './authenticate/signatures.ts'
 import {
   classifySignature,
+  dayMs,
+  fetchKeys,
   keepCovered,
   leavesEndOpen,
   mayBeDamaged,
+  planSignatures,
   readCovered,
   readSharedCoverage,
 } from './authenticate/signatures.ts'
 import type { UpstreamVerdict } from './authenticate/upstream.ts'
 import { readUpstream, resultsFieldName } from './authenticate/upstream.ts'
-import type { Authentication, BelievedVerdict, MailEvidence } from './authenticate/verdict.ts'
-import { judgeMail, unjudgedMail } from './authenticate/verdict.ts'
+import type { Authentication, BelievedVerdict, MailDns, MailEvidence } from './authenticate/verdict.ts'
+import { checkDmarc, checkSpf, judgeMail, unjudgedMail } from './authenticate/verdict.ts'
 import type { MailBody } from './body/mail-body.ts'
 import type { MailTrust } from './config/trust.ts'
 import type { Correspondents, SenderHistory } from './correspondents/correspondents.ts'
-import { findLookAlikes } from './correspondents/likeness.ts'
-import type { TxtAnswer } from './dkim/verify.ts'
+import { findLookAlikes } from './correspondents/correspondents.ts'
+import type { TxtAnswer } from './dkim/report.ts'
 import type { MailReading, UnprovenMail } from './intake/intake.ts'
-import { readUnprovenMail } from './intake/intake.ts'
-import type { Mailbox } from './mail/header-values.ts'
+import { readOwnId, readThread, readUnprovenMail } from './intake/intake.ts'
+import type { AddressTokens, Mailbox } from './mail/addresses.ts'
 import {
   findRecipient,
   findRecipients,
+  findRepeatedFields,
   formatMailbox,
   hidesInHeader,
   isForwardSubject,
-  readOwnId,
-  readThread,
-} from './mail/header-values.ts'
+} from './mail/addresses.ts'
+import type { HeaderBlock, HeaderField } from './mail/octets.ts'
+import { digestContent, fieldValues, findField, toBuffer, withoutRanges } from './mail/octets.ts'
 import type { RawMail } from './mail/raw.ts'
-import type { HeaderBlock, HeaderField } from './mail/scan.ts'
-import { digestContent, fieldValues, findField, findRepeatedFields, toBuffer, withoutRanges } from './mail/scan.ts'
 import type { MimeResult } from './mime/job.ts'
 import type { MimePool } from './mime/pool.ts'
-import type { SimpleReader } from './mime/simple-mail.ts'
+import type { SimpleReader } from './mime/read-mail.ts'
+import type { MailNormalizing } from './normalize.ts'
+import { normalizeMail } from './normalize.ts'
 import type { UnreadableMail } from './out/unreadable.ts'
 import { chooseUnreadable, encryptedFlags } from './out/unreadable.ts'
 
@@ -55,12 +58,39 @@ interface MailVerifying extends MailReading {
   readonly correspondents: Correspondents
 }
 
+interface MailInbound extends Omit<MailVerifying, 'tokens' | 'steps'>, Pick<MailNormalizing, 'config' | 'maxHops'> {
+  openTokens(): Promise<AddressTokens>
+}
+
+/** Mail on its way in: verified, then normalized. */
+export function createMailInbound({
+  config,
+  maxHops,
+  openTokens,
+  ...verifying
+}: MailInbound): Inbound<RawMail, ProvenMail> {
+  const { agents } = verifying.gateway
+  // Read with the first mail, so that all that follows is pure.
+  let tokens: AddressTokens | undefined
+  return {
+    name: 'email',
+    async verify(raw, steps) {
+      tokens ??= await openTokens()
+      return verifyMail(raw, { ...verifying, tokens, steps })
+    },
+    normalize(mail) {
+      if (!tokens) throw new Error('mail is normalized that was not verified')
+      return normalizeMail(mail, { agents, tokens, config, maxHops })
+    },
+  }
+}
+
 /**
  * Finds and proves the author of a message (RFC 6376, 7208, 9989): header first, then the recipients, then DNS, then
  * the heavy work: in a thread of its own, unless the message is simple.
  * @throws Rejection, Unavailable
  */
-export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promise<ProvenMail> {
+async function verifyMail(raw: RawMail, verifying: MailVerifying): Promise<ProvenMail> {
   const mail = await readUnprovenMail(raw, verifying)
   const { gateway, pool, readSimple, limits, trust, steps } = verifying
   const chain = trust.arc_sealers.length > 0 ? planChain(mail.header, trust.arc_sealers) : noChain
@@ -298,4 +328,53 @@ function findKey(
   const from = known.has(name) ? 'cache' : 'dns'
   const [record] = 'records' in answer ? answer.records : []
   return { from, ...(record && { key: toProofKey('dkim', record.join('')) }) }
+}
+
+/** Remembers to whom a signature has come. A hint: a restart forgets it, and another gateway does not know of it. */
+interface SignatureReplays {
+  /**
+   * Flags for a signature that now comes to these agents: `replayed_signature` when it was here before and its header names
+   * none of those who are new; `signature_flood` when that has happened too often in a day.
+   */
+  note(id: string, recipients: readonly ReplayRecipient[]): string[]
+}
+
+interface ReplayRecipient {
+  readonly agent: string
+  /** The header, which the signature covers, names it. */
+  readonly isNamed: boolean
+}
+
+interface Seen {
+  readonly agents: Set<string>
+  unnamed: number
+}
+
+const [maxSignatures, maxUnnamed] = [50_000, 20]
+
+/** One valid mail that others send on to many keeps its valid signature (DKIM replay). */
+export function createSignatureReplays({ now }: Pick<Platform, 'now'>): SignatureReplays {
+  const known = createExpiringMap<Seen>(maxSignatures, now)
+
+  function find(id: string): Seen {
+    const seen = known.get(id)
+    if (seen) return seen
+    const fresh: Seen = { agents: new Set(), unnamed: 0 }
+    known.set(id, fresh, dayMs)
+    return fresh
+  }
+
+  return {
+    note(id, recipients) {
+      const seen = find(id)
+      const wasHere = seen.agents.size > 0
+      const strangers = recipients.filter(({ agent, isNamed }) => !isNamed && !seen.agents.has(agent))
+      for (const { agent } of recipients) seen.agents.add(agent)
+      seen.unnamed += strangers.length
+      return [
+        ...(wasHere && strangers.length > 0 ? ['replayed_signature'] : []),
+        ...(seen.unnamed > maxUnnamed ? ['signature_flood'] : []),
+      ]
+    },
+  }
 }

@@ -1,11 +1,16 @@
-import type { Message, ResumeEntry, RunAgentInput, ToolMessage, UserMessage } from '@ag-ui/core'
-import type { ChannelName, Json, MentionRelay, OwnThread, OwnThreads } from '@postern/core'
-import { findChannel, Rejection } from '@postern/core'
-import { allowsAny, defaultScopes } from '@postern/http/tokens'
+import type { ContentPart, Message, ResumeEntry, RunAgentInput, ToolMessage, UserMessage } from '@ag-ui/core'
+import { omitOptionalNulls } from '@ag-ui/core'
+import type { ChannelName, IntakeSteps, OwnThread, Part, RefusalPlace } from '@postern/core'
+import { isJsonObject, Rejection } from '@postern/core'
+import { lazy } from '@postern/core/lazy'
 import type { ThreadAlias, ThreadKey, TranscriptEntry } from '@postern/transcript'
+import type { WebAttachments } from './attachments/attachment-store.ts'
 import type { WebDeps } from './endpoint.ts'
 import { maxRead, RunRepeated } from './endpoint.ts'
-import type { AskedRun } from './input/read-run-input.ts'
+import type { PartPlace, ReadContent } from './input/file-parts.ts'
+import { nothing, readFilePart } from './input/file-parts.ts'
+import type { Conversation, ConversationName } from './threads/own-threads.ts'
+import { joinConversation } from './threads/own-threads.ts'
 import type { WebOwner } from './verify.ts'
 
 /** A run with the conversation it belongs to. */
@@ -33,24 +38,6 @@ export async function resolveRun(asked: AskedRun, deps: WebDeps): Promise<Resolv
   return { found, recent, spoken, news: reconcileRun(input, recent) }
 }
 
-/** A thread of the chat. `joined` is the conversation of another channel that it continues. */
-export interface Conversation {
-  readonly thread: ThreadKey
-  readonly joined?: JoinedConversation | undefined
-}
-
-interface JoinedConversation extends OwnThread {
-  readonly mentionRelay: MentionRelay
-  /** What an answer needs in order to go there; undefined when the channel cannot answer. */
-  findTarget(): Promise<Json | undefined>
-}
-
-interface ConversationName {
-  readonly owner: WebOwner
-  readonly agent: string
-  readonly threadId: string
-}
-
 /**
  * Undefined for a chat without messages. @throws Rejection no_recipient for a conversation of another channel that the person may not read
  * (any more)
@@ -61,32 +48,6 @@ export async function findWebConversation(name: ConversationName, deps: WebDeps)
   if (elsewhere) return joinConversation(name, elsewhere.id, deps)
   const thread = await findWebThread({ owner: owner.owner, agent, threadId }, deps)
   return thread && { thread }
-}
-
-/** Reads the conversation where it is and copies nothing. */
-async function joinConversation(
-  { owner, agent, threadId }: ConversationName,
-  id: number,
-  deps: WebDeps,
-): Promise<Conversation> {
-  const { gateway, transcript } = deps
-  const alias = { transport: 'desk', key: String(id) }
-  const whose = await listOwnPlaces(owner, agent, deps)
-  const own = await gateway.store.findOwnThread(whose, id)
-  if (!own || !threadId.startsWith(`${own.via}:`)) {
-    const known = await transcript.findThread(owner.owner, alias)
-    if (known) await transcript.forget(known)
-    throw new Rejection('no_recipient', 'Cannot find thread: there is none of this name')
-  }
-  const thread = await transcript.openThread(owner.owner, alias)
-  const channel = findChannel(gateway.channels, own.via)
-  await transcript.bindStore(thread, id, whose.subjects)
-  const findTarget = async () => {
-    // The person may have been unlinked while their run was being read.
-    const target = await gateway.store.readLastTarget(await listOwnPlaces(owner, agent, deps), id)
-    return target === undefined ? undefined : channel?.retarget?.(target)
-  }
-  return { thread, joined: { ...own, mentionRelay: channel?.descriptor.mentionRelay ?? { kind: 'none' }, findTarget } }
 }
 
 interface ThreadPlace {
@@ -211,42 +172,6 @@ function describeIgnored(messages: readonly Message[]): readonly string[] {
   return count === 0 ? [] : [`${count} messages of other roles are not known and were left out`]
 }
 
-/** The scopes and subjects of a person: their chats, and their conversations with the agent from linked addresses. */
-export async function listOwnPlaces(owner: WebOwner, agent: string, deps: OwnThreadDeps): Promise<OwnThreads> {
-  const { isLinking, gateway } = deps
-  const identity = { via: 'web', address: owner.address, subject: owner.owner } as const
-  const person = isLinking(agent) ? await gateway.store.findPerson(agent, identity) : undefined
-  const linked = (person?.addresses ?? []).flatMap(({ via, subject }) =>
-    via === 'web' || subject === undefined ? [] : [{ via, subject }],
-  )
-  const scopes = linked.flatMap(({ via, subject }) => {
-    const scope = findChannel(gateway.channels, via)?.privateScope?.(subject)
-    return scope === undefined ? [] : [{ via, scope }]
-  })
-  const own = { via: 'web', scope: owner.owner } as const
-  return {
-    agent,
-    scopes: [own, ...listCalls(owner, deps), ...scopes],
-    subjects: [owner.owner, ...linked.map(({ subject }) => subject)],
-  }
-}
-
-type OwnThreadDeps = Pick<WebDeps, 'isLinking' | 'gateway' | 'scopes'>
-
-/**
- * A caller over another channel is the same person if its token has the same issuer and subject, and if this token may read calls. Tokens
- * that we issue name agents and keys, so they never match.
- */
-function listCalls(owner: WebOwner, { gateway: { agents, channels }, scopes }: OwnThreadDeps) {
-  const { issuer, subject } = owner
-  const isShown = issuer !== agents.origin && allowsAny(owner, [scopes?.GetTask ?? defaultScopes.GetTask])
-  if (!isShown) return []
-  return channels.flatMap(({ descriptor }) => {
-    const scope = descriptor.speaker.scopeOfToken?.(issuer, subject)
-    return scope === undefined ? [] : [{ via: descriptor.name, scope }]
-  })
-}
-
 /** The thread's id in a chat: its own, or the channel and number of a conversation elsewhere. */
 export function nameThread({ via, key, id }: Pick<OwnThread, 'via' | 'key' | 'id'>): string {
   return via === 'web' ? key : `${via}:${id}`
@@ -260,4 +185,166 @@ export function parseThreadName(
   const [, via, id] = /^([a-z][a-z0-9-]*):([1-9]\d{0,14})$/.exec(threadId) ?? []
   const isOther = gateway.channels.some(({ descriptor }) => descriptor.name === via && !descriptor.speaker.isChat)
   return via !== undefined && isOther ? { via, id: Number(id) } : undefined
+}
+
+/** A run as the client asked for it, before the gateway stores anything. */
+export interface AskedRun {
+  readonly owner: WebOwner
+  readonly agent: string
+  readonly input: RunAgentInput
+  readonly document: unknown
+  /** The checks so far. */
+  readonly steps: IntakeSteps
+  readonly place: RefusalPlace
+}
+
+/** What a client posts to have an agent run, in the words of AG-UI 1.0. */
+interface RunRequest {
+  readonly input: RunAgentInput
+  /** What the gateway did not understand and left out, one sentence each. */
+  readonly warnings: readonly string[]
+}
+
+/** They are loaded with the first run. */
+const loadSchemas = lazy(() => import('@ag-ui/core/schemas'))
+
+const maxName = 256
+
+/** Bounds of a run. They are checked before the schema parses it, which takes seconds for hundreds of thousands of items. */
+const mostOf = { messages: 2_000, tools: 512, context: 512, resume: 64 } as const
+const mostMembers = 64
+
+/** Of all messages. */
+const mostParts = 8_000
+
+const knownMembers: ReadonlySet<string> = new Set([
+  'threadId',
+  'runId',
+  'protocolVersion',
+  'parentRunId',
+  'state',
+  'messages',
+  'tools',
+  'context',
+  'forwardedProps',
+  'resume',
+])
+
+/** `RunAgentInput` (AG-UI 1.0). Converts the `binary` parts of earlier versions. @throws Rejection malformed, naming the members */
+export async function readRunInput(document: unknown): Promise<RunRequest> {
+  const warnings: string[] = []
+  if (!isJsonObject(document)) throw new Rejection('malformed', 'Cannot run: the body is no JSON object')
+  checkCounts(document)
+  const unknown = Object.keys(document).filter(name => !knownMembers.has(name))
+  if (unknown.length > 0) warnings.push(`unknown members were left out: ${unknown.slice(0, 8).join(', ')}`)
+  const known = Object.fromEntries(Object.entries(document).filter(([name]) => knownMembers.has(name)))
+  const messages = Array.isArray(document.messages)
+    ? document.messages.map(each => translate(each, warnings))
+    : undefined
+  // Clients of earlier versions send null for absent members.
+  const said = omitOptionalNulls({ ...known, ...(messages && { messages }) }, 'RunAgentInput')
+  const { RunAgentInputSchema } = await loadSchemas()
+  const parsed = RunAgentInputSchema.safeParse({ tools: [], context: [], ...said })
+  if (!parsed.success) throw refuse(parsed.error.issues)
+  const input = parsed.data as RunAgentInput
+  for (const name of ['threadId', 'runId'] as const) checkName(name, input[name])
+  for (const [at, { id }] of input.messages.entries()) checkName(`messages.${at}.id`, id)
+  return { input, warnings }
+}
+
+function checkCounts(document: Record<string, unknown>): void {
+  if (Object.keys(document).length > mostMembers) throw refuseCount(mostMembers, 'members')
+  for (const [name, most] of Object.entries(mostOf)) {
+    const list = document[name]
+    if (Array.isArray(list) && list.length > most) throw refuseCount(most, name)
+  }
+  const messages: readonly unknown[] = Array.isArray(document.messages) ? document.messages : []
+  let parts = 0
+  for (const message of messages)
+    parts += isJsonObject(message) && Array.isArray(message.content) ? message.content.length : 0
+  if (parts > mostParts) throw refuseCount(mostParts, 'parts of messages')
+}
+
+function refuseCount(most: number, what: string): Rejection {
+  return new Rejection('too_large', `Cannot run: more than ${most} ${what}`)
+}
+
+function checkName(member: string, value: string): void {
+  if (value.length > 0 && value.length <= maxName && value.isWellFormed() && !value.includes('\0')) return
+  const description = `must have 1 to ${maxName} characters, and no NUL`
+  throw new Rejection('malformed', `Cannot run: ${member} ${description}`, {
+    violations: [{ field: member, description }],
+  })
+}
+
+function refuse(issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[]): Rejection {
+  const violations = issues.slice(0, 16).map(({ path, message }) => ({ field: path.join('.'), description: message }))
+  return new Rejection('malformed', `Cannot run: ${violations[0]?.field ?? 'body'} is not as it must be`, {
+    violations,
+  })
+}
+
+/** A `binary` part becomes an image, a sound, a video or a document by its type. Without bytes and address it is dropped. */
+function translate(message: unknown, warnings: string[]): unknown {
+  if (!isJsonObject(message) || !Array.isArray(message.content)) return message
+  return { ...message, content: message.content.flatMap(part => translatePart(part, warnings)) }
+}
+
+const families: Readonly<Record<string, ContentPart['type']>> = { image: 'image', audio: 'audio', video: 'video' }
+
+function translatePart(part: unknown, warnings: string[]): readonly unknown[] {
+  if (!isJsonObject(part) || part.type !== 'binary') return [part]
+  const { mimeType, url, data, filename } = part
+  const type = families[readMimeType(mimeType).split('/')[0] ?? ''] ?? 'document'
+  const named = { ...(typeof filename === 'string' && { metadata: { filename } }) }
+  if (typeof url === 'string') return [{ type, source: { type: 'url', value: url, mimeType }, ...named }]
+  if (typeof data === 'string') return [{ type, source: { type: 'data', value: data, mimeType }, ...named }]
+  warnings.push('a binary part without bytes or address was left out')
+  return []
+}
+
+/** @throws Rejection malformed */
+function readMimeType(value: unknown): string {
+  if (value !== undefined && value !== null && typeof value !== 'string') {
+    throw refuse([{ path: ['messages', 'content', 'mimeType'], message: 'must be a string' }])
+  }
+  return value ?? ''
+}
+
+/**
+ * The content of a user's message as the agent reads it: the user's own files as bytes, every other address as a link. @throws Rejection
+ * too_large, unsupported (of bytes that came along)
+ */
+export async function readContentParts(
+  content: Message['content'],
+  place: PartPlace,
+  attachments: WebAttachments,
+): Promise<ReadContent> {
+  if (typeof content === 'string') return { parts: writeText(content), blobs: [], warnings: [] }
+  const read: ReadContent[] = []
+  // One after the other, because all files at once may not fit in memory.
+  for (const part of Array.isArray(content) ? content : []) {
+    const isText = part.type === 'text'
+    read.push(isText ? { ...nothing, parts: writeText(part.text) } : await readFilePart(part, place, attachments))
+  }
+  return {
+    parts: read.flatMap(({ parts }) => parts),
+    blobs: read.flatMap(({ blobs }) => blobs),
+    warnings: read.flatMap(({ warnings }) => warnings),
+  }
+}
+
+/** How many files are said: read again in every copy, a large one would fill the memory. */
+export function countFiles(contents: readonly Message['content'][]): number {
+  const parts = contents.flatMap(content => (Array.isArray(content) ? content : []))
+  return parts.filter(part => part.type !== 'text').length
+}
+
+function writeText(content: string): readonly Part[] {
+  return content === '' ? [] : [{ kind: 'text', mime: 'text/plain', content }]
+}
+
+/** Whether it is a client of AG-UI 0.0.x. Clients name their version from 1.0 on. */
+export function isEarlierClient({ protocolVersion = '' }: Pick<RunAgentInput, 'protocolVersion'>): boolean {
+  return !/^[1-9]\d*(\.|$)/.test(protocolVersion)
 }

@@ -37,6 +37,8 @@ export function answerStatus(c: Context, error: unknown, gateway: ChannelContext
 
 /** Counts the bytes of large answers until the client has read them, which it may delay. There is one budget for each caller and one for all. */
 export interface LargeAnswers {
+  /** Shorter answers, in characters, are not counted. */
+  readonly largeFrom: number
   /** The body of an answer. A small answer stays as it is. @throws Rejection `rate_limited` when the budget is used up */
   open(text: string, owner: string): { readonly body: string | ReadableStream<Uint8Array>; readonly headers: Lengths }
   /**
@@ -80,6 +82,7 @@ export function createLargeAnswers({ largeFrom, perCaller, all }: AnswerBounds =
   }
 
   return {
+    largeFrom,
     hold,
     open(text, owner) {
       if (text.length < largeFrom) return { body: text, headers: noHeaders }

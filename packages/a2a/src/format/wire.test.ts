@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { toCanonicalJson } from './wire.ts'
+import { toCanonicalJson } from '../endpoint/call.ts'
 
 test('toCanonicalJson() orders names by UTF-16 code units and escapes no more than it must (RFC 8785 §3.2)', () => {
   const value = {

@@ -1,6 +1,4 @@
-import type { Json, Platform, TaskState } from '@postern/core'
-import { makeId } from '@postern/core'
-import { A2aRejection } from './errors.ts'
+import type { Json, TaskState } from '@postern/core'
 
 type JsonObject = { readonly [name: string]: Json | undefined }
 
@@ -108,49 +106,6 @@ export const protocolVersions = ['1.0', '0.3'] as const
 
 export type ProtocolVersion = (typeof protocolVersions)[number]
 
-/** The version of a caller that names none (A2A §3.6.2). */
-const unnamedVersion = '0.3'
-
-const majorMinor = /^(\d{1,3}\.\d{1,3})(\.\d{1,6})?$/
-
-/** What the caller names, and what the endpoint offers. */
-interface VersionOffer {
-  readonly header: string | null
-  readonly query: string | null | undefined
-  readonly offered: readonly ProtocolVersion[]
-}
-
-/**
- * The version in the header or query, without its patch number. It never falls back silently (A2A §3.6). @throws A2aRejection
- * `versionNotSupported`
- */
-export function negotiateVersion({ header, query, offered }: VersionOffer): ProtocolVersion {
-  if (header === '1.0' && !query) return header
-  const named = [header, query].filter(Boolean).map(text => majorMinor.exec((text as string).trim())?.[1])
-  const wanted = named.length > 0 ? named[0] : unnamedVersion
-  const version = offered.find(each => each === wanted)
-  if (version === undefined || named.some(other => other !== version)) throw refuseVersion(named, offered)
-  return version
-}
-
-function refuseVersion(named: readonly (string | undefined)[], offered: VersionOffer['offered']): A2aRejection {
-  return new A2aRejection('versionNotSupported', describeRefusal(named, `this agent speaks ${offered.join(', ')}`))
-}
-
-function describeRefusal(named: readonly (string | undefined)[], spoken: string): string {
-  if (named.length === 0) return `Cannot take request: A2A-Version is absent, which means 0.3; ${spoken}`
-  if (named.length > 1 && named[0] !== named[1]) return `Cannot take request: two A2A versions named; ${spoken}`
-  return `Cannot take request: A2A-Version is not supported; ${spoken}`
-}
-
-/** The caller used a method of 1.0 but named no version, which means 0.3. */
-export function refuseNewMethod(): A2aRejection {
-  return new A2aRejection(
-    'versionNotSupported',
-    'Cannot take request: A2A-Version is absent or 0.3, which has no such method; name 1.0',
-  )
-}
-
 /** The operations of A2A §3.1, by the names they have in JSON-RPC and gRPC. */
 export const operationNames = [
   'SendMessage',
@@ -174,8 +129,8 @@ export function isOperationName(name: string): name is OperationName {
   return names.has(name)
 }
 
-/** Our states by their names on the wire (A2A §4.1.3). */
-const byState: Readonly<Record<TaskState, string>> = {
+/** The names of our states on the wire (A2A §4.1.3). */
+export const wireStateOf: Readonly<Record<TaskState, string>> = {
   submitted: 'TASK_STATE_SUBMITTED',
   working: 'TASK_STATE_WORKING',
   completed: 'TASK_STATE_COMPLETED',
@@ -187,59 +142,29 @@ const byState: Readonly<Record<TaskState, string>> = {
 }
 
 /** Every state a client may ask for. */
-export const wireStates: readonly string[] = Object.values(byState)
+export const wireStates: readonly string[] = Object.values(wireStateOf)
 
 /** The unspecified state: by name, by number (as text in a query), or absent. */
 export const zeroStates: readonly unknown[] = ['TASK_STATE_UNSPECIFIED', 0, '0', '']
 
 const terminal: ReadonlySet<TaskState> = new Set(['completed', 'failed', 'canceled', 'rejected'])
 
-export function toWireState(state: TaskState): string {
-  return byState[state]
-}
+/** Terminal or waiting for the client. A blocking call ends here (A2A §3.2.2). */
+export const restStates: ReadonlySet<TaskState> = new Set([...terminal, 'input_required', 'auth_required'])
 
 /** The state of ours with this wire name, if there is one. */
 export function fromWireState(name: string): TaskState | undefined {
-  return (Object.keys(byState) as TaskState[]).find(state => byState[state] === name)
+  return (Object.keys(wireStateOf) as TaskState[]).find(state => wireStateOf[state] === name)
 }
 
 export function isTerminal(state: TaskState): boolean {
   return terminal.has(state)
 }
 
-/** Terminal or waiting for the client. A blocking call ends here (A2A §3.2.2). */
-export function isAtRest(state: TaskState): boolean {
-  return terminal.has(state) || state === 'input_required' || state === 'auth_required'
-}
-
-/** The same for a state's name on the wire. */
+/** Whether a state with this wire name is at rest. */
 export function isWireStateAtRest(name: string): boolean {
   const state = fromWireState(name)
-  return state !== undefined && isAtRest(state)
-}
-
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
-
-/** A UUID that begins with the time (RFC 9562 §5.7); nobody can guess the 74 bits behind it. */
-export function makeTaskId(platform: Pick<Platform, 'now' | 'randomBytes'>): string {
-  const hex = makeId(platform)
-  const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16)
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-7${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`
-}
-
-/** Whether this has the form of our task ids. */
-export function isTaskId(id: string): boolean {
-  return uuid.test(id)
-}
-
-/** JSON with sorted members: one text for one value, whatever the writer. */
-export function toCanonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(toCanonicalJson).join(',')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  const members = Object.keys(value)
-    .sort()
-    .map(name => `${JSON.stringify(name)}:${toCanonicalJson((value as Readonly<Record<string, unknown>>)[name])}`)
-  return `{${members.join(',')}}`
+  return state !== undefined && restStates.has(state)
 }
 
 /** The approximate length of parts as JSON, without writing it. Texts and bytes determine it. */

@@ -9,11 +9,11 @@ import {
   findAddressee,
   listOfferedExtensions,
   negotiateExtensions,
+  negotiateVersion,
   parseCallBody,
   recordCall,
   replayExtension,
 } from '../endpoint/call.ts'
-import { negotiateVersion } from '../format/wire.ts'
 import type { Caller } from '../verify.ts'
 import type { GrpcMethod } from './methods.ts'
 import { readMetadata, readPeer, refuseMalformed, toGrpcError } from './status.ts'

@@ -1,7 +1,8 @@
 import type { Part } from '@postern/core'
 import { expect, test } from 'vitest'
-import { readKnownBytes } from '../render.ts'
-import { readParts, readToolEvent, writeParts } from './parts.ts'
+import { readParts } from '../normalize.ts'
+import { readKnownBytes, writeParts } from '../render.ts'
+import { readToolEvent } from './parts.ts'
 
 const digest = 'a'.repeat(64)
 

@@ -1,88 +1,45 @@
 import { hash } from 'node:crypto'
-import type { ArtifactPart, Blob, FilePart, Json, LinkPart, Part, PolicyPart, TextPart } from '@postern/core'
+import type { ArtifactPart, Blob, FilePart, Json, Part, PolicyPart } from '@postern/core'
 import { isJsonObject, parseJsonText } from '@postern/core'
 import type { WirePart } from '../format/wire.ts'
-
-/** The default type of a part, which the card also declares. */
-const impliedTypes = {
-  text: 'text/plain',
-  raw: 'application/octet-stream',
-  url: 'application/octet-stream',
-  data: 'application/json',
-} as const
-
-type PartContent = keyof typeof impliedTypes
+import type { PartContent } from '../validate/params.ts'
+import { mediaTypeOf } from '../validate/params.ts'
 
 /** Marks an artifact whose bytes are one JSON value, so that it is sent as `data` again. */
 const dataArtifact = 'data'
 
-const textTypes: ReadonlySet<string> = new Set<TextPart['mime']>(['text/plain', 'text/markdown', 'text/html'])
-
-/** Which of its four contents a checked part has. `data` may be null, so its presence decides. */
-export function contentOf(part: WirePart): PartContent {
-  if (typeof part.text === 'string') return 'text'
-  if (typeof part.raw === 'string') return 'raw'
-  return typeof part.url === 'string' ? 'url' : 'data'
+/** A part that is no text, with its writer's note. */
+interface NotedPart {
+  readonly part: WirePart
+  readonly note: Partial<PartNote>
+  readonly blobs: Blob[]
 }
 
-/** `type/subtype` of a part in lower case, without parameters. */
-export function mediaTypeOf(part: WirePart): string {
-  const [type = ''] = (part.mediaType ?? '').split(';')
-  return type.trim().toLowerCase() || impliedTypes[contentOf(part)]
-}
-
-/** A2A parts → ours. Bytes are stored by their digest. `data` keeps its exact JSON. */
-export function readParts(wire: readonly WirePart[]) {
-  const blobs: Blob[] = []
-  const parts = wire.map(part => readers[contentOf(part)](part, blobs))
-  return { parts, blobs }
-}
-
-type PartReader = (part: WirePart, blobs: Blob[]) => Part
-
-const readers: Readonly<Record<PartContent, PartReader>> = {
-  text: part => readLink(part) ?? readText(part),
+export const fileReaders: Readonly<Record<Exclude<PartContent, 'text'>, (noted: NotedPart) => Part>> = {
   raw: readBytes,
   url: readUrl,
   data: readJson,
 }
 
-/** A link that its writer noted as one. If it is no web address, it stays text. */
-function readLink(part: WirePart): LinkPart | undefined {
-  const { kind, url, title, description } = readPartNote(part)
-  if (kind !== 'link' || !url || !/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return undefined
-  return { kind, url, ...(title && { title }), ...(description && { description }) }
-}
-
-/** Text of a type that we do not know is still text for an agent. */
-function readText(part: WirePart): TextPart {
-  const mime = part.mediaType ? mediaTypeOf(part) : impliedTypes.text
-  return {
-    kind: 'text',
-    mime: (textTypes.has(mime) ? mime : 'text/plain') as TextPart['mime'],
-    content: part.text ?? '',
-  }
-}
-
-function readBytes(part: WirePart, blobs: Blob[]): FilePart | ArtifactPart {
+function readBytes({ part, note, blobs }: NotedPart): FilePart | ArtifactPart {
   const bytes = Buffer.from(part.raw ?? '', 'base64')
   const digest = hash('sha256', bytes)
   blobs.push({ digest, bytes, mime: mediaTypeOf(part) })
   const ref = { kind: 'content_addressed', algo: 'sha256', digest } as const
-  return { ...kindOf(part), ...labelOf(part), size: bytes.length, bytes_ref: ref }
+  return { ...kindOf(note), ...labelOf(part, note), size: bytes.length, bytes_ref: ref }
 }
 
-function readUrl(part: WirePart): FilePart | ArtifactPart {
-  return { ...kindOf(part), ...labelOf(part), bytes_ref: { kind: 'url', url: part.url ?? '' } }
+function readUrl({ part, note }: NotedPart): FilePart | ArtifactPart {
+  return { ...kindOf(note), ...labelOf(part, note), bytes_ref: { kind: 'url', url: part.url ?? '' } }
 }
 
-function readJson(part: WirePart): ArtifactPart {
+function readJson({ part, note }: NotedPart): ArtifactPart {
   const data = part.data ?? null
   const data_base64 = Buffer.from(JSON.stringify(data)).toString('base64')
   return {
     kind: 'artifact',
-    artifact_type: readPartNote(part).artifact_type ?? dataArtifact,
-    ...labelOf(part),
+    artifact_type: note.artifact_type ?? dataArtifact,
+    ...labelOf(part, note),
     mime: mediaTypeOf(part),
     data,
     bytes_ref: { kind: 'inline', data_base64 },
@@ -90,9 +47,10 @@ function readJson(part: WirePart): ArtifactPart {
 }
 
 /** The name is a label for people and never a path. */
-function labelOf(part: WirePart): { name?: string; mime?: string; description?: string } {
-  const { filename, mediaType } = part
-  const { description } = readPartNote(part)
+function labelOf(
+  { filename, mediaType }: WirePart,
+  { description }: Partial<PartNote>,
+): { name?: string; mime?: string; description?: string } {
   return {
     ...(filename && { name: filename }),
     ...(mediaType && { mime: mediaType }),
@@ -100,8 +58,10 @@ function labelOf(part: WirePart): { name?: string; mime?: string; description?: 
   }
 }
 
-function kindOf(part: WirePart): { kind: 'file' } | Pick<ArtifactPart, 'kind' | 'artifact_type'> {
-  const { kind, artifact_type } = readPartNote(part)
+function kindOf({
+  kind,
+  artifact_type,
+}: Partial<PartNote>): { kind: 'file' } | Pick<ArtifactPart, 'kind' | 'artifact_type'> {
   return kind === 'artifact' ? { kind, ...(artifact_type && { artifact_type }) } : { kind: 'file' }
 }
 
@@ -142,22 +102,16 @@ export function readToolEvent({ data }: WirePart): ToolCall | undefined {
 /** Known bytes, by digest, as base64. */
 export type KnownBytes = ReadonlyMap<string, string>
 
-const noBytes: KnownBytes = new Map()
-
-/** Our parts → A2A parts. Parts that A2A lacks become `data` of their own kind, so that nothing is lost. */
-export function writeParts(parts: readonly Part[], known: KnownBytes = noBytes): readonly WirePart[] {
-  return parts.flatMap(part => (part.kind === 'policy' ? writePolicy(part) : writePart(part, known)))
-}
-
-function writePart(part: Part, known: KnownBytes): WirePart {
-  const write = Object.hasOwn(writers, part.kind) ? (writers[part.kind] as PartWriter<Part>) : writeAsData
+/** Everything but text. */
+export function writeOtherPart(part: Part, known: KnownBytes): WirePart | readonly WirePart[] {
+  const write = Object.hasOwn(writers, part.kind) ? (writers[part.kind as OtherKind] as PartWriter<Part>) : writeAsData
   return write(part, known)
 }
 
-type PartWriter<P> = (part: P, known: KnownBytes) => WirePart
+type OtherKind = Exclude<Part['kind'], 'text'>
+type PartWriter<P> = (part: P, known: KnownBytes) => WirePart | readonly WirePart[]
 
-const writers: { readonly [Kind in Part['kind']]: PartWriter<Extract<Part, { kind: Kind }>> } = {
-  text: ({ mime, content }) => ({ text: content, mediaType: mime }),
+const writers: { readonly [Kind in OtherKind]: PartWriter<Extract<Part, { kind: Kind }>> } = {
   link: ({ url, title, description }) => ({
     text: title ? `${title}: ${url}` : url,
     mediaType: 'text/plain',
@@ -166,7 +120,7 @@ const writers: { readonly [Kind in Part['kind']]: PartWriter<Extract<Part, { kin
   file: writeFile,
   artifact: writeFile,
   tool_call: writeToolEvent,
-  policy: writeAsData,
+  policy: writePolicy,
 }
 
 function writeFile(part: FilePart | ArtifactPart, known: KnownBytes): WirePart {
@@ -213,7 +167,7 @@ function writeAsData(part: Part): WirePart {
 }
 
 /** Members of our parts that A2A's parts lack. They are in the family's namespace. */
-interface PartNote {
+export interface PartNote {
   readonly kind: 'file' | 'artifact' | 'link'
   readonly artifact_type?: string | undefined
   readonly description?: string | undefined
@@ -221,22 +175,7 @@ interface PartNote {
   readonly title?: string | undefined
 }
 
-const members = ['artifact_type', 'description', 'url', 'title'] as const
-const kinds: ReadonlySet<unknown> = new Set(['file', 'artifact', 'link'])
-const mostChars = 4_096
-
 function writePartNote(note: PartNote): Pick<WirePart, 'metadata'> {
   const said = Object.entries(note).filter(([, value]) => value !== undefined)
   return { metadata: { mentionable: Object.fromEntries(said) } }
-}
-
-/** The writer's note of a part. Members that are no short text are ignored. */
-function readPartNote({ metadata }: WirePart): Partial<PartNote> {
-  const noted = isJsonObject(metadata?.mentionable) ? metadata.mentionable : {}
-  if (!kinds.has(noted.kind)) return {}
-  const texts = members.flatMap(name => {
-    const value = noted[name]
-    return typeof value === 'string' && value !== '' && value.length <= mostChars ? [[name, value] as const] : []
-  })
-  return { kind: noted.kind as PartNote['kind'], ...Object.fromEntries(texts) }
 }

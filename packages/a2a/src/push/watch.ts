@@ -4,7 +4,7 @@ import { checkFetchUrl } from '@postern/http'
 import type { A2aRejection } from '../format/errors.ts'
 import { refuseField } from '../format/errors.ts'
 import type { ProtocolVersion, WirePushConfig } from '../format/wire.ts'
-import { makeTaskId } from '../format/wire.ts'
+import { makeTaskId } from '../tasks/lifetime.ts'
 
 /** The content of our push subscription. */
 export interface PushTarget {

@@ -11,6 +11,7 @@ import {
   listenerKeyOf,
   listOfferedExtensions,
   negotiateExtensions,
+  negotiateVersion,
   parseCallBody,
   readCallBody,
   readReplay,
@@ -18,7 +19,6 @@ import {
   recordFailure,
 } from '../endpoint/call.ts'
 import { refuseField } from '../format/errors.ts'
-import { negotiateVersion } from '../format/wire.ts'
 import type { BindingDeps } from '../operations/operation.ts'
 import { findOperation } from '../operations/operations.ts'
 import type { SseFormat } from '../streams/sse.ts'

@@ -14,16 +14,18 @@ import {
   listenerKeyOf,
   listOfferedExtensions,
   negotiateExtensions,
+  negotiateVersion,
   parseCallBody,
   readCallBody,
   readReplay,
   recordCall,
   recordFailure,
+  refuseNewMethod,
 } from '../endpoint/call.ts'
 import type { A2aFault } from '../format/errors.ts'
 import { A2aRejection, toErrorDetails } from '../format/errors.ts'
 import type { OperationName, ProtocolVersion } from '../format/wire.ts'
-import { isOperationName, negotiateVersion, refuseNewMethod } from '../format/wire.ts'
+import { isOperationName } from '../format/wire.ts'
 import { readLegacyRequest, stripLegacyPush } from '../legacy/read-params.ts'
 import { writeLegacyEvent, writeLegacyResult } from '../legacy/write-results.ts'
 import type { BindingDeps } from '../operations/operation.ts'
@@ -52,9 +54,10 @@ export function createRpcAnswer(deps: BindingDeps) {
         return c.body(renderSse(result, format), 200, { ...headersFor(entered), ...sseHeaders })
       }
       const text = JSON.stringify({ jsonrpc: '2.0', id: incoming.id, result: inVersionOf(entered, result) })
-      const { body, headers } = deps.largeAnswers.open(text, listenerKeyOf(entered.call))
+      const isLarge = text.length >= deps.largeAnswers.largeFrom
+      const large = isLarge ? deps.largeAnswers.open(text, listenerKeyOf(entered.call)) : undefined
       // By itself: `c.body` copies headers into an object of `Headers`, to be taken out of it again.
-      return new Response(body, { headers: { ...headersFor(entered), ...headers } })
+      return new Response(large?.body ?? text, { headers: { ...headersFor(entered), ...large?.headers } })
     } catch (error) {
       const record = entered ? recordFailure : recordCall
       record(error, { ...incoming, binding: 'JSONRPC' }, deps.gateway)

@@ -1,7 +1,7 @@
 import type { NormalizedResponse, Part, TaskRecord } from '@postern/core'
 import { isoTime } from '@postern/core'
 import type { WireMessage, WirePart, WireTask, WireTaskStatus } from '../format/wire.ts'
-import { isTerminal, toWireState } from '../format/wire.ts'
+import { isTerminal, wireStateOf } from '../format/wire.ts'
 import { partsMade, showParts, showTask, trimHistory } from '../render.ts'
 import { isSettled } from '../tasks/lifetime.ts'
 import type { ChunkNotice, FeedListener, FeedState, LiveAnswer } from './feed-state.ts'
@@ -65,7 +65,7 @@ async function sendDifference({ state, response, updatedAt }: TaskRecord, feed: 
     feed.liveStatus = undefined
   }
   const message = answer && (await showMessage(answer.id, answer.parts, feed))
-  sendStatus({ state: toWireState(state), timestamp: isoTime(updatedAt), ...(message && { message }) }, feed)
+  sendStatus({ state: wireStateOf[state], timestamp: isoTime(updatedAt), ...(message && { message }) }, feed)
 }
 
 /** Ends a streamed artifact, or sends the artifact whole. */
@@ -157,7 +157,7 @@ function sendWorking(feed: FeedState, message?: WireMessage): void {
   if (known?.state === 'working' && !message) return
   if (known) known.state = 'working'
   const timestamp = isoTime(platform.now())
-  feed.liveStatus = { state: toWireState('working'), timestamp, ...(message && { message }) }
+  feed.liveStatus = { state: wireStateOf.working, timestamp, ...(message && { message }) }
   if (known) sendStatus(feed.liveStatus, feed)
 }
 

@@ -1,5 +1,6 @@
 import type { Platform, SettledTask, Store, TaskExpiry, TaskKey, TaskRecord } from '@postern/core'
-import { isAtRest } from '../format/wire.ts'
+import { makeId } from '@postern/core'
+import { restStates } from '../format/wire.ts'
 
 interface TaskWait {
   readonly key: TaskKey
@@ -129,7 +130,7 @@ export function isLookDue(ticks: number): boolean {
 /** At rest, or working outside of any turn: no present message will change the task. */
 export function isSettled(task: SettledTask): boolean {
   const { state, response } = task
-  if (isAtRest(state)) return true
+  if (restStates.has(state)) return true
   if (state !== 'working' || response?.status !== 'working') return false
   return task.entries?.findLast(({ role }) => role === 'user')?.nativeId === response.in_reply_to
 }
@@ -218,4 +219,18 @@ export function createExpiry({ store, platform }: ExpiryDeps, { taskMs, most, by
       nap.abort()
     },
   }
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+/** A UUID that begins with the time (RFC 9562 §5.7); nobody can guess the 74 bits behind it. */
+export function makeTaskId(platform: Pick<Platform, 'now' | 'randomBytes'>): string {
+  const hex = makeId(platform)
+  const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-7${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`
+}
+
+/** Whether this has the form of our task ids. */
+export function isTaskId(id: string): boolean {
+  return uuid.test(id)
 }

@@ -3,7 +3,7 @@ import type { Platform, Store, TaskFilter, TaskRecord } from '@postern/core'
 import { randomHex } from '@postern/core'
 import type { Call } from '../endpoint/call.ts'
 import { A2aRejection, refuseField } from '../format/errors.ts'
-import { isTaskId } from '../format/wire.ts'
+import { isTaskId } from './lifetime.ts'
 
 /**
  * The caller's own task with this agent. Another caller's task is answered like an unknown one (A2A §13.1). Owner and id are one key.

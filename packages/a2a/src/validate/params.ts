@@ -1,6 +1,7 @@
 import type { FieldViolation } from '@postern/core'
 import { isJsonObject, parseUrl } from '@postern/core'
 import { A2aRejection } from '../format/errors.ts'
+import type { WirePart } from '../format/wire.ts'
 import { wireStates, zeroStates } from '../format/wire.ts'
 
 /**
@@ -333,4 +334,27 @@ function mapChanged(items: readonly unknown[], read: (item: unknown) => unknown)
     changed[at] = next
   }
   return changed ?? items
+}
+
+/** The default type of a part, which the card also declares. */
+export const impliedTypes = {
+  text: 'text/plain',
+  raw: 'application/octet-stream',
+  url: 'application/octet-stream',
+  data: 'application/json',
+} as const
+
+export type PartContent = keyof typeof impliedTypes
+
+/** Which of its four contents a checked part has. `data` may be null, so its presence decides. */
+export function contentOf(part: WirePart): PartContent {
+  if (typeof part.text === 'string') return 'text'
+  if (typeof part.raw === 'string') return 'raw'
+  return typeof part.url === 'string' ? 'url' : 'data'
+}
+
+/** `type/subtype` of a part in lower case, without parameters. */
+export function mediaTypeOf(part: WirePart): string {
+  const [type = ''] = (part.mediaType ?? '').split(';')
+  return type.trim().toLowerCase() || impliedTypes[contentOf(part)]
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { renderAgentCard } from '../../src/cards/card.ts'
-import { toCanonicalJson } from '../../src/format/wire.ts'
+import { toCanonicalJson } from '../../src/endpoint/call.ts'
 import { a2aConfigSchema } from '../../src/index.ts'
 import type { A2aTestGateway } from '../setup/gateway.ts'
 import { echoAgent, openA2aGateway } from '../setup/gateway.ts'

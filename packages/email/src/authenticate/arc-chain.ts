@@ -1,19 +1,8 @@
+import type { Proof } from '@postern/core'
 import { toAsciiDomain } from '@postern/core'
-import type { HeaderBlock, HeaderField } from '../mail/scan.ts'
-import { keyNameOf, readTag } from './signatures.ts'
-
-/** The part of an ARC chain that is verified, and the keys. */
-export interface ChainPlan {
-  readonly keyNames: readonly string[]
-  readonly isSealed: boolean
-}
-
-/** No signature covers them (RFC 8617 §4.1.2), so fields outside the verified part are removed. */
-export const chainFields: ReadonlySet<string> = new Set([
-  'arc-seal',
-  'arc-message-signature',
-  'arc-authentication-results',
-])
+import type { HeaderBlock, HeaderField } from '../mail/octets.ts'
+import type { ChainPlan } from './signatures.ts'
+import { chainFields, formatKeyId, readTag } from './signatures.ts'
 
 /** No chain counts. */
 export const noChain: ChainPlan = { keyNames: [], isSealed: false }
@@ -69,4 +58,17 @@ export interface ChainReport {
   readonly dmarc?: { readonly result: string; readonly from: string } | undefined
   /** Lower-case names of the fields that its newest message signature covers. */
   readonly covers: readonly string[]
+}
+
+/** The DNS name of the key of a signature or seal. */
+function keyNameOf(field: HeaderField): string | undefined {
+  const [domain, selector] = [toAsciiDomain(readTag(field, 'd')), readTag(field, 's').toLowerCase()]
+  return domain && /^[a-z0-9._-]{1,200}$/.test(selector) ? `${selector}._domainkey.${domain}` : undefined
+}
+
+/** Shown only where a chain was judged at all. */
+export function proofOfChain(chain: ChainReport): Proof {
+  const { result, comment, instances, dmarc } = chain
+  const reason = result === 'pass' ? undefined : comment
+  return { kind: 'arc', verdict: result, reason, key_id: formatKeyId(chain), instances, dmarc: dmarc?.result }
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { TxtAnswer } from '../dkim/verify.ts'
+import type { TxtAnswer } from '../dkim/report.ts'
 import type { ChainReport } from './arc-chain.ts'
 
 type Arc = typeof import('mailauth/lib/arc/index.js').arc

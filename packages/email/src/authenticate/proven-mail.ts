@@ -1,8 +1,8 @@
 import type { MailBody } from '../body/mail-body.ts'
 import type { SenderHistory } from '../correspondents/correspondents.ts'
-import type { AddressedAgent, MailAddresses } from '../mail/header-values.ts'
+import type { AddressedAgent, MailAddresses } from '../mail/addresses.ts'
+import type { HeaderBlock } from '../mail/octets.ts'
 import type { RawMail } from '../mail/raw.ts'
-import type { HeaderBlock } from '../mail/scan.ts'
 import type { Authentication } from './verdict.ts'
 
 declare const proven: unique symbol

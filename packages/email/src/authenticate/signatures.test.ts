@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { mailLimitsSchema } from '../config/limits.ts'
-import { scanHeaders } from '../mail/scan.ts'
+import { scanHeaders } from '../mail/octets.ts'
 import { keepCovered, leavesEndOpen, readSharedCoverage } from './signatures.ts'
 
 const scan = (...fields: readonly string[]) =>

@@ -1,15 +1,13 @@
 import { isAscii } from 'node:buffer'
-import { createRequire } from 'node:module'
-import type { Platform } from '@postern/core'
-import { toAsciiDomain } from '@postern/core'
-import { lazy } from '@postern/core/lazy'
-import { createExpiringMap } from '@postern/limits'
-import type { DkimFault } from '../dkim/signature.ts'
-import type { SignatureReport } from '../dkim/verify.ts'
-import type { MailAddresses } from '../mail/header-values.ts'
+import type { DnsResolver, Proof } from '@postern/core'
+import { Rejection, toAsciiDomain } from '@postern/core'
+import type { MailLimits } from '../config/limits.ts'
+import type { DkimFault, SignatureReport, TxtAnswer } from '../dkim/report.ts'
+import { parseSignature } from '../dkim/verify.ts'
+import type { MailAddresses } from '../mail/addresses.ts'
+import type { HeaderBlock, HeaderField } from '../mail/octets.ts'
+import { fieldValues, findField, toBuffer } from '../mail/octets.ts'
 import type { RawMail } from '../mail/raw.ts'
-import type { HeaderBlock, HeaderField } from '../mail/scan.ts'
-import { fieldValues, findField, toBuffer } from '../mail/scan.ts'
 
 /** How one signature came out. Only `pass` proves anything. */
 export type SignatureVerdict =
@@ -154,7 +152,7 @@ export function readCovered(
   }
 }
 
-const dayMs = 86_400_000
+export const dayMs = 86_400_000
 /** As long as a server tries to forward a mail (RFC 5321 §4.5.4.1), and the possible error of the author's clock. */
 const [oldestMs, aheadMs] = [5 * dayMs, 3_600_000]
 
@@ -206,39 +204,15 @@ function countNames(names: readonly string[]): Map<string, number> {
 }
 
 /** Whether a signature might speak for the author, by its `d=`. */
-export function couldSignFor(field: HeaderField, authorDomain: string): boolean {
+function couldSignFor(field: HeaderField, authorDomain: string): boolean {
   const domain = toAsciiDomain(readTag(field, 'd'))
   return domain !== undefined && couldAlign(domain, authorDomain)
-}
-
-/** The DNS name of the key of a signature or seal. */
-export function keyNameOf(field: HeaderField): string | undefined {
-  const [domain, selector] = [toAsciiDomain(readTag(field, 'd')), readTag(field, 's').toLowerCase()]
-  return domain && /^[a-z0-9._-]{1,200}$/.test(selector) ? `${selector}._domainkey.${domain}` : undefined
 }
 
 /** RFC 6376 §3.2; a name given twice makes the signature invalid later on. */
 export function readTag({ value }: HeaderField, name: string): string {
   const tag = value.split(';').find(text => text.slice(0, text.indexOf('=')).trim() === name)
   return tag ? tag.slice(tag.indexOf('=') + 1).replace(/\s+/g, '') : ''
-}
-
-const require = createRequire(import.meta.url)
-/** The Public Suffix List in memory is larger than all the mail code. */
-const suffixes = lazy(() => require('tldts') as typeof import('tldts'))
-
-/**
- * Without a DMARC record it is unknown where an organization begins. A signature speaks for the author's own domain and
- * the names below it, because the holder of a zone controls those. It never speaks for a sibling or a parent. Names
- * under which strangers register (`co.uk`, `github.io`: the Public Suffix List) have no such holder.
- */
-export function alignsWithoutPolicy(signingDomain: string, authorDomain: string): boolean {
-  if (signingDomain === authorDomain) return true
-  return authorDomain.endsWith(`.${signingDomain}`) && !isPublicSuffix(signingDomain)
-}
-
-function isPublicSuffix(domain: string): boolean {
-  return suffixes().getPublicSuffix(domain, { allowPrivateDomains: true }) === domain
 }
 
 /** Whether the two may belong to one organization. Cheap; it errs only by saying yes. */
@@ -250,51 +224,119 @@ function lastLabels(domain: string): string {
   return domain.split('.').slice(-2).join('.')
 }
 
-/** Remembers to whom a signature has come. A hint: a restart forgets it, and another gateway does not know of it. */
-export interface SignatureReplays {
-  /**
-   * Flags for a signature that now comes to these agents: `replayed_signature` when it was here before and its header names
-   * none of those who are new; `signature_flood` when that has happened too often in a day.
-   */
-  note(id: string, recipients: readonly ReplayRecipient[]): string[]
+/** The signatures of a message that are verified, and their keys. */
+interface SignaturePlan {
+  readonly keyNames: readonly string[]
+  readonly ignored: readonly (readonly [start: number, end: number])[]
+  readonly flags: readonly string[]
 }
 
-interface ReplayRecipient {
-  readonly agent: string
-  /** The header, which the signature covers, names it. */
-  readonly isNamed: boolean
-}
+/** A 4096-bit signature over every known field needs half of it; white space beyond that only costs time. */
+const maxSignatureOctets = 4096
 
-interface Seen {
-  readonly agents: Set<string>
-  unnamed: number
-}
+/** RFC 1035 §2.3.4. A resolver reports a longer name as trouble, as if it might exist tomorrow. */
+const maxNameChars = 253
 
-const [maxSignatures, maxUnnamed] = [50_000, 20]
-
-/** One valid mail that others send on to many keeps its valid signature (DKIM replay). */
-export function createSignatureReplays({ now }: Pick<Platform, 'now'>): SignatureReplays {
-  const known = createExpiringMap<Seen>(maxSignatures, now)
-
-  function find(id: string): Seen {
-    const seen = known.get(id)
-    if (seen) return seen
-    const fresh: Seen = { agents: new Set(), unnamed: 0 }
-    known.set(id, fresh, dayMs)
-    return fresh
+/**
+ * Chooses before any crypto and any question: a few signatures are all judged; of many only the first that could speak
+ * for the author.
+ * @throws Rejection when there are absurdly many
+ */
+export function planSignatures(
+  header: HeaderBlock,
+  authorDomain: string,
+  { limits, chain }: { readonly limits: MailLimits; readonly chain: ChainPlan },
+): SignaturePlan {
+  const fields = header.fields.filter(({ name }) => name === 'dkim-signature')
+  if (fields.length > limits.refused_signatures) {
+    throw new Rejection('malformed', `Cannot verify mail: more than ${limits.refused_signatures} signatures`)
   }
-
+  const isCrowded = fields.length > limits.signatures
+  const sound = fields.filter(({ start, end }) => end - start <= maxSignatureOctets)
+  const candidates = isCrowded ? sound.filter(field => couldSignFor(field, authorDomain)) : sound
+  const judged = new Set(candidates.slice(0, limits.signatures))
+  const isIgnored = (field: HeaderField) =>
+    (chainFields.has(field.name) && !chain.isSealed) || (field.name === 'dkim-signature' && !judged.has(field))
+  const keyNames = new Set([...judged].flatMap(listKeyName))
   return {
-    note(id, recipients) {
-      const seen = find(id)
-      const wasHere = seen.agents.size > 0
-      const strangers = recipients.filter(({ agent, isNamed }) => !isNamed && !seen.agents.has(agent))
-      for (const { agent } of recipients) seen.agents.add(agent)
-      seen.unnamed += strangers.length
-      return [
-        ...(wasHere && strangers.length > 0 ? ['replayed_signature'] : []),
-        ...(seen.unnamed > maxUnnamed ? ['signature_flood'] : []),
-      ]
-    },
+    keyNames: [...keyNames, ...chain.keyNames.filter(name => !keyNames.has(name))],
+    ignored: header.fields.filter(isIgnored).map(({ start, end }) => [start, end]),
+    flags: isCrowded ? ['too_many_signatures'] : [],
   }
 }
+
+/** The key of a signature that may verify: none is asked for where the field alone says that it cannot. */
+function listKeyName(field: HeaderField): string[] {
+  const { fault, domain, selector } = parseSignature(field)
+  const name = `${selector}._domainkey.${domain}`
+  return fault || name.length > maxNameChars ? [] : [name]
+}
+
+/** Looks up every key of the plan. An error is an answer too. */
+export async function fetchKeys(
+  { keyNames }: SignaturePlan,
+  { resolve }: { readonly resolve: DnsResolver },
+): Promise<Readonly<Record<string, TxtAnswer>>> {
+  const answers = await Promise.all(keyNames.map(async name => [name, await askKey(name, resolve)] as const))
+  return Object.fromEntries(answers)
+}
+
+async function askKey(name: string, resolve: DnsResolver): Promise<TxtAnswer> {
+  try {
+    const records = (await resolve(name, 'TXT')) as readonly (readonly string[])[]
+    // RFC 6376 §3.6.2.2: with several records the result is undefined. For us it is none.
+    return records.length === 1 ? { records } : { code: 'ENODATA' }
+  } catch (error) {
+    return { code: (error as { code?: string }).code ?? 'ESERVFAIL' }
+  }
+}
+
+const wireVerdicts: Readonly<Record<SignatureVerdict, Proof['verdict']>> = {
+  pass: 'pass',
+  fail: 'fail',
+  weak: 'policy',
+  undersized: 'policy',
+  testing: 'policy',
+  not_yet: 'policy',
+  not_from: 'neutral',
+  expired: 'neutral',
+  malformed: 'neutral',
+  no_key: 'permerror',
+  dns_trouble: 'temperror',
+  unverifiable: 'unverifiable',
+}
+
+/** `d=<domain>/s=<selector>`: how a signature's key is named everywhere. */
+export function formatKeyId({ domain, selector }: Pick<JudgedSignature, 'domain' | 'selector'>): string {
+  return `d=${domain}/s=${selector}`
+}
+
+export function proofOfSignature(signature: JudgedSignature, aligned: boolean): Proof {
+  const { verdict, fault, dnsCode, domain, algorithm, bits, covers, id } = signature
+  const reason = [verdict, fault, dnsCode].filter(Boolean).join(': ')
+  return {
+    kind: 'dkim',
+    verdict: wireVerdicts[verdict],
+    reason: verdict === 'pass' ? undefined : reason,
+    key_id: formatKeyId(signature),
+    domain,
+    aligned,
+    algorithm,
+    bits,
+    covers,
+    signature_id: id,
+  }
+}
+
+/** The part of an ARC chain that is verified, and the keys. */
+export interface ChainPlan {
+  readonly keyNames: readonly string[]
+  readonly isSealed: boolean
+}
+
+/** No signature covers them (RFC 8617 §4.1.2), so fields outside the verified part are removed. */
+export const chainFields: ReadonlySet<string> = new Set([
+  'arc-seal',
+  'arc-message-signature',
+  'arc-authentication-results',
+])

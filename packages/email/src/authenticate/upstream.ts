@@ -1,7 +1,8 @@
+import type { Proof } from '@postern/core'
 import { toAsciiDomain } from '@postern/core'
 import type { MailTrust } from '../config/trust.ts'
+import type { HeaderBlock, HeaderField } from '../mail/octets.ts'
 import type { RelayEndpoint } from '../mail/raw.ts'
-import type { HeaderBlock, HeaderField } from '../mail/scan.ts'
 
 /** The verdict that a mail server in front of this one wrote on top of the mail. */
 export interface UpstreamVerdict {
@@ -150,4 +151,11 @@ function withoutComments(value: string): string | undefined {
 
 function splitAtSemicolons(text: string): readonly string[] {
   return text.match(piecePattern) ?? []
+}
+
+/** A pass that does not count says why. */
+export function proofOfUpstream({ authservId, dmarc, isProven }: UpstreamVerdict, domain: string): Proof {
+  const verdict = isProven ? 'pass' : dmarc === 'pass' ? 'policy' : dmarc === 'fail' ? 'fail' : 'none'
+  const reason = verdict === 'policy' ? 'by SPF alone' : undefined
+  return { kind: 'authentication-results', verdict, reason, domain, key_id: `authserv:${authservId}` }
 }

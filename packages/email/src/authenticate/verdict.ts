@@ -1,13 +1,16 @@
-import type { IdentityEvidence, Proof, Sender } from '@postern/core'
-import { formatAddress, mintTransportEvidence, Rejection, Unavailable } from '@postern/core'
-import type { Mailbox } from '../mail/header-values.ts'
-import { formatMailbox } from '../mail/header-values.ts'
+import type { DnsResolver, Platform, Proof } from '@postern/core'
+import { Rejection, Unavailable } from '@postern/core'
+import { lazy } from '@postern/core/lazy'
+import { createExpiringMap } from '@postern/limits'
+import type { MailLimits } from '../config/limits.ts'
+import type { MailEnvelopeIn } from '../mail/raw.ts'
+import { alignsWithoutPolicy } from './alignment.ts'
 import type { ChainReport } from './arc-chain.ts'
-import { vouchesFor } from './arc-chain.ts'
-import type { DmarcCheck, SpfCheck } from './dns-checks.ts'
-import type { Coverage, JudgedSignature, SignatureVerdict } from './signatures.ts'
-import { alignsWithoutPolicy } from './signatures.ts'
+import { proofOfChain, vouchesFor } from './arc-chain.ts'
+import type { Coverage, JudgedSignature } from './signatures.ts'
+import { formatKeyId, proofOfSignature } from './signatures.ts'
 import type { UpstreamVerdict } from './upstream.ts'
+import { proofOfUpstream } from './upstream.ts'
 
 /** How the author was proven, if at all. */
 export interface Authentication {
@@ -157,21 +160,6 @@ function flagsOf(aligned: readonly JudgedSignature[]): string[] {
   return [...new Set([...named, ...(isShort ? ['short_key'] : [])])]
 }
 
-const wireVerdicts: Readonly<Record<SignatureVerdict, Proof['verdict']>> = {
-  pass: 'pass',
-  fail: 'fail',
-  weak: 'policy',
-  undersized: 'policy',
-  testing: 'policy',
-  not_yet: 'policy',
-  not_from: 'neutral',
-  expired: 'neutral',
-  malformed: 'neutral',
-  no_key: 'permerror',
-  dns_trouble: 'temperror',
-  unverifiable: 'unverifiable',
-}
-
 /** The checks of a message as the operator sees them (EM-7.2). */
 function listProofs(evidence: MailEvidence, isAligned: (signature: JudgedSignature) => boolean): Proof[] {
   const signatures = evidence.signatures.map(signature => proofOfSignature(signature, isAligned(signature)))
@@ -181,48 +169,9 @@ function listProofs(evidence: MailEvidence, isAligned: (signature: JudgedSignatu
     ...found,
     proofOfSpf(evidence),
     proofOfDmarc(evidence),
-    ...proofsOfChain(evidence),
-    ...proofsOfUpstream(evidence),
+    ...(evidence.chain ? [proofOfChain(evidence.chain)] : []),
+    ...(evidence.upstream ? [proofOfUpstream(evidence.upstream, evidence.authorDomain)] : []),
   ]
-}
-
-/** Shown only where a chain was judged at all. */
-function proofsOfChain({ chain }: MailEvidence): Proof[] {
-  if (!chain) return []
-  const { result, comment, instances, dmarc } = chain
-  const reason = result === 'pass' ? undefined : comment
-  return [{ kind: 'arc', verdict: result, reason, key_id: formatKeyId(chain), instances, dmarc: dmarc?.result }]
-}
-
-/** A pass that does not count says why. */
-function proofsOfUpstream({ upstream, authorDomain }: MailEvidence): Proof[] {
-  if (!upstream) return []
-  const { authservId, dmarc, isProven } = upstream
-  const verdict = isProven ? 'pass' : dmarc === 'pass' ? 'policy' : dmarc === 'fail' ? 'fail' : 'none'
-  const reason = verdict === 'policy' ? 'by SPF alone' : undefined
-  return [{ kind: 'authentication-results', verdict, reason, domain: authorDomain, key_id: `authserv:${authservId}` }]
-}
-
-/** `d=<domain>/s=<selector>`: how a signature's key is named everywhere. */
-function formatKeyId({ domain, selector }: Pick<JudgedSignature, 'domain' | 'selector'>): string {
-  return `d=${domain}/s=${selector}`
-}
-
-function proofOfSignature(signature: JudgedSignature, aligned: boolean): Proof {
-  const { verdict, fault, dnsCode, domain, algorithm, bits, covers, id } = signature
-  const reason = [verdict, fault, dnsCode].filter(Boolean).join(': ')
-  return {
-    kind: 'dkim',
-    verdict: wireVerdicts[verdict],
-    reason: verdict === 'pass' ? undefined : reason,
-    key_id: formatKeyId(signature),
-    domain,
-    aligned,
-    algorithm,
-    bits,
-    covers,
-    signature_id: id,
-  }
 }
 
 function proofOfSpf({ spf, authorDomain }: MailEvidence): Proof {
@@ -257,42 +206,189 @@ export interface BelievedVerdict {
   readonly coverage: Coverage
 }
 
-/** The author as agents see them, with the evidence. `context`: what all evidence of one mail shares. */
-export function describeSender(
-  author: Mailbox,
-  { method, isVerified, signature, signedBy, voucher }: Authentication,
-  context: { readonly audience: string; readonly issuedAt: string },
-): Sender {
-  const subject = `mailto:${formatMailbox(author)}`
-  const identities: IdentityEvidence[] = []
-  if (signature) {
-    const shared = { ...context, subject, issuer: signature.domain, keyId: formatKeyId(signature) }
-    // `address` only when DMARC passed: then the domain's policy covers its own users.
-    identities.push(
-      method === 'email-dmarc'
-        ? mintTransportEvidence({ ...shared, method, assurance: 'address' })
-        : mintTransportEvidence({ ...shared, method: 'email-dkim', assurance: 'domain' }),
-    )
+/** The questions one message may ask. */
+interface DnsBudget {
+  readonly resolve: DnsResolver
+  /** True once more was asked than allowed: whatever failed then is the message's doing, not DNS trouble. */
+  isExhausted(): boolean
+}
+
+export interface MailDns {
+  openBudget(): DnsBudget
+  /** Of these names those whose TXT records are remembered. */
+  listKnown(names: readonly string[]): ReadonlySet<string>
+}
+
+/**
+ * The resolver hides the lifetimes of the records; these are short enough for everyone. An absence is soon checked
+ * again.
+ */
+const [presentMs, absentMs, cacheEntries] = [30_000, 2_000, 2_000]
+/** More than this in one answer is not meant for us. */
+const [maxRecords, maxAnswerChars] = [100, 64 * 1024]
+
+/** Questions in sequence share one time budget of so many timeouts, instead of one for each. */
+const timeoutsPerBudget = 3
+
+/**
+ * The resolver as mail needs it: every question ends in time, answers are bounded and remembered for a minute, failures are
+ * not. Errors carry `code`; `ENOTFOUND` and `ENODATA` mean absent, everything else means trouble.
+ */
+export function createMailDns(platform: Pick<Platform, 'resolveDns' | 'now' | 'sleep'>, limits: MailLimits): MailDns {
+  const cache = createExpiringMap<Promise<unknown>>(cacheEntries, () => platform.now())
+
+  function ask(name: string, type: string): Promise<unknown> {
+    const key = `${type} ${name.toLowerCase()}`
+    const known = cache.get(key)
+    if (known) return known
+    const answer = askOnce(platform, name, type, limits.dns_timeout_ms)
+    cache.set(key, answer, presentMs)
+    answer.catch(error => {
+      if (cache.get(key) !== answer) return
+      if (isAbsence(error)) cache.set(key, answer, absentMs)
+      else cache.delete(key)
+    })
+    return answer
   }
-  if (voucher) {
-    // A third party that the operator believes reports it; no key of the author's domain was seen.
-    const { issuer, keyId } = voucher
-    identities.push(
-      mintTransportEvidence({ ...context, method: 'email-dmarc', subject, issuer, assurance: 'domain', keyId }),
-    )
-  }
-  for (const other of signedBy) {
-    // A valid signature of another domain is evidence about that domain, never about the author.
-    const shared = { ...context, subject: other.domain, issuer: other.domain, keyId: formatKeyId(other) }
-    identities.push(mintTransportEvidence({ ...shared, method: 'email-dkim', assurance: 'domain' }))
-  }
+
+  const isKnown = (name: string) => cache.get(`TXT ${name.toLowerCase()}`) !== undefined
   return {
-    address: formatAddress(author),
-    ...(author.name && { display_name: author.name, profile: { display_name: author.name } }),
-    auth_method: method,
-    verified: isVerified,
-    ...(signature && { key_id: formatKeyId(signature) }),
-    ...(voucher && { key_id: voucher.keyId }),
-    ...(identities.length > 0 && { identities }),
+    listKnown: names => new Set(names.filter(isKnown)),
+    openBudget() {
+      let asked = 0
+      const until = platform.now() + limits.dns_timeout_ms * timeoutsPerBudget
+      return {
+        isExhausted: () => asked > limits.dns_questions,
+        async resolve(name, type) {
+          asked += 1
+          if (asked > limits.dns_questions) throw dnsError('EBUDGET', 'too many questions')
+          if (platform.now() >= until) throw dnsError('ETIMEOUT', 'all questions together took too long')
+          return ask(name, type)
+        },
+      }
+    },
   }
+}
+
+function isAbsence(error: unknown): boolean {
+  const { code } = (error ?? {}) as { readonly code?: string }
+  return code === 'ENOTFOUND' || code === 'ENODATA'
+}
+
+async function askOnce(
+  { resolveDns, sleep }: Pick<Platform, 'resolveDns' | 'sleep'>,
+  name: string,
+  type: string,
+  timeoutMs: number,
+): Promise<unknown> {
+  const done = new AbortController()
+  const expire = async () => {
+    await sleep(timeoutMs, done.signal)
+    throw dnsError('ETIMEOUT', 'no answer in time')
+  }
+  try {
+    return checkSize(await Promise.race([resolveDns(name, type), expire()]))
+  } finally {
+    done.abort()
+  }
+}
+
+/** An answer of absurd size counts as none at all. */
+function checkSize(answer: unknown): unknown {
+  const records = Array.isArray(answer) ? answer : [answer]
+  const chars = records.reduce<number>((sum, record) => sum + JSON.stringify(record ?? null).length, 0)
+  if (records.length > maxRecords || chars > maxAnswerChars) throw dnsError('ENODATA', 'answer too large')
+  return answer
+}
+
+function dnsError(code: string, message: string): Error & { readonly code: string } {
+  return Object.assign(new Error(message), { code })
+}
+
+type SpfResult = 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'permerror' | 'temperror'
+
+/** The SPF verdict on the client (RFC 7208). */
+interface SpfCheck {
+  readonly result: SpfResult
+  /** The domain of the policy: of MAIL FROM, or of HELO for the null sender. */
+  readonly domain: string
+  readonly ip: string
+}
+
+interface SpfOptions {
+  readonly budget: DnsBudget
+  /** Our own name, for macros. */
+  readonly mta: string
+  readonly timeoutMs: number
+}
+
+/** The library, loaded once: naming it anew with each mail would be looked up anew. */
+export const loadSpf = lazy(() => import('mailauth/lib/spf/index.js'))
+
+/** Checks the client's right to send for MAIL FROM. Undefined when the transport did not say enough. */
+export async function checkSpf(envelope: MailEnvelopeIn, options: SpfOptions): Promise<SpfCheck | undefined> {
+  const { ip, helo, from } = envelope
+  if (!ip || from === undefined || !(from || helo)) return undefined
+  const { spf } = await loadSpf()
+  const { status, domain } = await spf({
+    sender: from,
+    ip,
+    helo: helo ?? '',
+    mta: options.mta,
+    resolver: options.budget.resolve as (name: string, type: string) => Promise<string[][]>,
+    strict: true,
+    maxElapsedTime: options.timeoutMs,
+  })
+  // A policy that needs more questions than a message may ask is a broken policy, not DNS trouble.
+  const isTooLong = status.result === 'temperror' && options.budget.isExhausted()
+  return { result: isTooLong ? 'permerror' : (status.result as SpfResult), domain, ip }
+}
+
+type DmarcPolicy = 'none' | 'quarantine' | 'reject'
+
+/** The DMARC policy of the author's domain (RFC 9989). */
+interface DmarcCheck {
+  readonly result: 'pass' | 'fail' | 'none' | 'temperror' | 'permerror'
+  /** The policy to apply; undefined without a record. */
+  readonly policy?: DmarcPolicy | undefined
+  /** The author's Organizational Domain: nothing outside of it can align. Undefined where it is not known. */
+  readonly organization?: string | undefined
+  /** Signing domains that align, lower case. */
+  readonly alignedSigners: ReadonlySet<string>
+  readonly isSpfAligned: boolean
+}
+
+interface DmarcEvidence {
+  readonly authorDomain: string
+  readonly signatures: readonly JudgedSignature[]
+  readonly spf: SpfCheck | undefined
+}
+
+/** The library, loaded once: naming it anew with each mail would be looked up anew. */
+export const loadDmarc = lazy(() => import('mailauth/lib/dmarc/index.js'))
+
+/** Asks for the author's policy and compares. Only signatures that are whole and in time count. */
+export async function checkDmarc(evidence: DmarcEvidence, { resolve }: DnsBudget): Promise<DmarcCheck> {
+  const { authorDomain, signatures, spf } = evidence
+  const { evaluateDmarc } = await loadDmarc()
+  const { response, dkimAligned } = await evaluateDmarc({
+    headerFrom: [`author@${authorDomain}`],
+    fromFields: 1,
+    spfDomains: spf?.result === 'pass' ? [spf.domain] : [],
+    dkimDomains: signatures.filter(({ verdict }) => verdict === 'pass').map(({ domain }) => ({ domain })),
+    resolver: resolve as (name: string, type: string) => Promise<string[][]>,
+    strict: true,
+  })
+  if (response === false) return { result: 'permerror', alignedSigners: new Set(), isSpfAligned: false }
+  return {
+    result: response.status.result as DmarcCheck['result'],
+    policy: readPolicy(response.policy),
+    organization: response.domain,
+    alignedSigners: dkimAligned ?? new Set(),
+    isSpfAligned: Boolean(response.alignment?.spf?.result),
+  }
+}
+
+function readPolicy(policy: string | undefined): DmarcPolicy | undefined {
+  return policy === 'reject' || policy === 'quarantine' || policy === 'none' ? policy : undefined
 }

@@ -3,12 +3,12 @@ import type { AgentChain, AgentDirectory, Intake, TurnBudget } from '@postern/co
 import { hopFlag } from '@postern/core'
 import type { ProvenMail } from '../authenticate/proven-mail.ts'
 import type { AnswerBudgets } from '../config/answers.ts'
-import type { AddressedAgent, Mailbox } from '../mail/header-values.ts'
-import { findRecipient, formatMailbox } from '../mail/header-values.ts'
-import type { HeaderBlock } from '../mail/scan.ts'
-import { fieldValues, findField } from '../mail/scan.ts'
-import type { AddressToken, AddressTokens } from '../tokens/address-tokens.ts'
-import { hopField, parseHopField } from '../tokens/address-tokens.ts'
+import type { AddressedAgent, AddressTokens, Mailbox } from '../mail/addresses.ts'
+import { findRecipient, formatMailbox, hopField } from '../mail/addresses.ts'
+import type { HeaderBlock } from '../mail/octets.ts'
+import { fieldValues, findField } from '../mail/octets.ts'
+import type { AddressToken } from '../mail/read-tokens.ts'
+import { parseHopField } from '../mail/read-tokens.ts'
 
 export interface Marking {
   readonly recipient: AddressedAgent

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { findEdit, foldLetters, foldName } from './likeness.ts'
+import { foldLetters, foldName } from './correspondents.ts'
+import { findEdit } from './likeness.ts'
 
 /** Edits and swaps of neighbours that make one text another (optimal string alignment). */
 function measureDistance(left: string, right: string): number {

@@ -1,6 +1,7 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { createKeyReader, parseKeyRecord } from './signature.ts'
+import { parseKeyRecord } from './key-record.ts'
+import { createKeyReader } from './verify.ts'
 
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
 const edwards = generateKeyPairSync('ed25519').privateKey
@@ -77,7 +78,7 @@ test('the reader recognizes a key that takes long to verify by its exponent and 
 })
 
 test('a reader imports a key once, and reads a changed record anew', () => {
-  const read = createKeyReader()
+  const read = createKeyReader(parseKeyRecord)
   expect(read(`p=${rsaText}`)).toBe(read(`p=${rsaText}`))
   expect(read(`t=y; p=${rsaText}`)).toMatchObject({ isTesting: true })
   expect(read('p=')).toEqual({ fault: 'invalid public key' })

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { keyRecord, makeDkimKey, signText } from '../../test/setup/sign.ts'
 import { mailLimitsSchema } from '../config/limits.ts'
-import { scanHeaders } from '../mail/scan.ts'
-import { parseKeyRecord } from './signature.ts'
+import { scanHeaders } from '../mail/octets.ts'
+import { parseKeyRecord } from './key-record.ts'
 import { verifySignatures } from './verify.ts'
 
 const now = 1_795_255_200_000

@@ -1,7 +1,17 @@
 import { createHash, verify } from 'node:crypto'
-import type { HeaderBlock, HeaderField } from '../mail/scan.ts'
-import type { DkimFault, DkimKeyFault, DkimKeyRecord, DkimSignature } from './signature.ts'
-import { parseSignature } from './signature.ts'
+import { domainToASCII } from 'node:url'
+import { createExpiringMap } from '@postern/limits/caches'
+import type { HeaderBlock, HeaderField } from '../mail/octets.ts'
+import { canonicalBodies, canonicalFields, hashPrefixes, withoutSignature } from '../mail/octets.ts'
+import type {
+  Canonicalization,
+  DkimFault,
+  DkimKeyFault,
+  DkimKeyRecord,
+  DkimSignature,
+  SignatureReport,
+  TxtAnswer,
+} from './report.ts'
 
 interface VerifyingDeps {
   /** Answers for `selector._domainkey.domain`, lower case. A name that is absent does not exist. */
@@ -96,34 +106,6 @@ function findSignatureFault(
   return signature.expiresAt !== undefined && signature.expiresAt * 1000 < now ? 'expired' : undefined
 }
 
-/** The DNS answer for one name: the TXT records, or the code of the error. */
-export type TxtAnswer = { readonly records: readonly (readonly string[])[] } | { readonly code: string }
-
-/** One DKIM signature as the computation came out, before policy judges it. */
-export interface SignatureReport {
-  /** Lower case, A-labels. */
-  readonly domain: string
-  readonly selector: string
-  /** `rsa-sha256`, `ed25519-sha256`; as written when it is unknown. */
-  readonly algorithm: string
-  /** RSA modulus length. */
-  readonly bits?: number | undefined
-  /** Absent when the signature is good. */
-  readonly fault?: DkimFault | undefined
-  /** The code of the DNS error. */
-  readonly dnsCode?: string | undefined
-  /** Octets of the canonical body that are not covered (`l=`). */
-  readonly uncovered: number
-  /** The key is declared as a test (`t=y`). */
-  readonly isTesting: boolean
-  /** Seconds since the epoch. */
-  readonly signedAt?: number | undefined
-  /** Lower-case names of the fields that it covers, one name for each field. */
-  readonly covers: readonly string[]
-  /** SHA-256 of the signature value, lower-case hex. */
-  readonly id: string
-}
-
 interface SignedFields {
   /** The DKIM-Signature itself. */
   readonly field: HeaderField
@@ -165,78 +147,196 @@ function readLine(octets: Buffer, { start, end }: HeaderField): string {
   return line.endsWith('\r\n') ? line.slice(0, -2) : line
 }
 
-/**
- * Canonical header fields (RFC 6376 §3.4.1 and §3.4.2), of fields as Latin-1 text so that every octet is kept, and
- * without the last line end.
- */
-export const canonicalFields = { simple: (field: string) => field, relaxed: relaxField } as const
-
-export function relaxField(field: string): string {
-  const colon = field.indexOf(':')
-  const name = field
-    .slice(0, colon)
-    .replace(/[ \t]+$/, '')
-    .toLowerCase()
-  const value = field
-    .slice(colon + 1)
-    .replace(/\r\n/g, '')
-    .replace(/[ \t]+/g, ' ')
-  const start = value.startsWith(' ') ? 1 : 0
-  return `${name}:${value.slice(start, value.endsWith(' ') && value.length > start ? -1 : undefined)}`
+/** Reads a signature field; a field that breaks a rule is read as far as it goes. */
+export function parseSignature(field: Pick<HeaderField, 'value'>): DkimSignature {
+  const { tags, isValid } = parseTagList(field.value)
+  const read = readTags(tags)
+  const fault = isValid ? findFault(tags, read) : 'signature syntax error'
+  return fault ? { ...read, fault } : read
 }
 
-/** A canonical DKIM-Signature as its own signature sees it: with an empty `b=` (RFC 6376 §3.7). */
-export function withoutSignature(field: string): string {
-  const colon = field.indexOf(':')
-  const specs = field.slice(colon + 1).split(';')
-  // Only tags have semicolons between them, so that no `b=` inside of a value is taken for it.
-  const emptied = specs.map(spec => /^[ \t\r\n]*b[ \t\r\n]*=/.exec(spec)?.[0] ?? spec)
-  return `${field.slice(0, colon + 1)}${emptied.join(';')}`
-}
+export type Tags = ReadonlyMap<string, string>
 
-const [LF, CR, SPACE, TAB] = [0x0a, 0x0d, 0x20, 0x09]
-const crlf = Buffer.from('\r\n')
+const algorithms = /^(?:rsa-sha1|rsa-sha256|ed25519-sha256)$/i
+const canonicalizations = /^(simple|relaxed)(?:\/(simple|relaxed))?$/i
 
-/** Canonical bodies (RFC 6376 §3.4.3 and §3.4.4); line ends are CRLF, and a CR alone is text. */
-export const canonicalBodies = { simple: withOneLineEnd, relaxed: relaxBody } as const
-
-export function relaxBody(body: Buffer): Buffer {
-  const relaxed = withOneLineEnd(hasLooseSpace(body) ? relaxLines(body) : body)
-  return relaxed.length === 2 ? relaxed.subarray(2) : relaxed
-}
-
-/** Without empty lines at the end, and with the end of the last line; a copy only where that is missing. */
-function withOneLineEnd(body: Buffer): Buffer {
-  let end = body.length
-  while (end >= 2 && body[end - 1] === LF && body[end - 2] === CR) end -= 2
-  return end < body.length ? body.subarray(0, end + 2) : Buffer.concat([body, crlf])
-}
-
-/** Whether relaxing would change a line. Most bodies are as they should be, and searching is faster than copying. */
-function hasLooseSpace(body: Buffer): boolean {
-  return body.includes('\t') || body.includes('  ') || body.includes(' \r\n') || body.at(-1) === SPACE
-}
-
-/** White space of any length becomes one space, and none before the end of a line. */
-function relaxLines(body: Buffer): Buffer {
-  const relaxed = Buffer.allocUnsafe(body.length)
-  let written = 0
-  let isSpaced = false
-  for (let at = 0; at < body.length; at += 1) {
-    const octet = body[at] ?? 0
-    if (octet === SPACE || octet === TAB) {
-      isSpaced = true
-      continue
-    }
-    if (isSpaced && !(octet === CR && body[at + 1] === LF)) {
-      relaxed[written] = SPACE
-      written += 1
-    }
-    isSpaced = false
-    relaxed[written] = octet
-    written += 1
+function readTags(tags: Tags): DkimSignature {
+  const [d = '', s = '', a = '', i] = ['d', 's', 'a', 'i'].map(name => tags.get(name))
+  const form = canonicalizations.exec(tags.get('c') ?? 'simple')
+  const domain = readDomain(d)
+  return {
+    domain: domain ?? d.toLowerCase(),
+    selector: readSelector(s) ?? s,
+    algorithm: algorithms.test(a) ? a.toLowerCase() : a,
+    keyType: /^ed/i.test(a) ? 'ed25519' : 'rsa',
+    fieldForm: readForm(form?.[1]),
+    bodyForm: readForm(form?.[2]),
+    fields: splitList(tags.get('h') ?? ''),
+    bodyHash: withoutSpace(tags.get('bh') ?? ''),
+    bodyLength: readNumber(tags.get('l')),
+    identity: (i === undefined ? domain : readIdentityDomain(i)) ?? '',
+    signedAt: readNumber(tags.get('t')),
+    expiresAt: readNumber(tags.get('x')),
+    value: decodeBase64(tags.get('b') ?? '') ?? Buffer.alloc(0),
   }
-  return relaxed.subarray(0, written)
+}
+
+/** `simple` where nothing is said (RFC 6376 §3.5). */
+function readForm(text = 'simple'): Canonicalization {
+  return text.toLowerCase() === 'relaxed' ? 'relaxed' : 'simple'
+}
+
+function readNumber(text: string | undefined): number | undefined {
+  return text !== undefined && /^[0-9]{1,76}$/.test(text) ? Number(text) : undefined
+}
+
+interface Rule {
+  readonly fault: DkimFault
+  readonly isBroken: (tags: Tags, read: DkimSignature) => boolean
+}
+
+const required = ['v', 'a', 'b', 'bh', 'd', 'h', 's']
+const has = (tags: Tags, name: string, pattern: RegExp) => pattern.test(tags.get(name) ?? '')
+const keeps = (tags: Tags, name: string, pattern: RegExp) => !tags.has(name) || has(tags, name, pattern)
+
+/** The checks of RFC 6376 §6.1.1, in order: the first that fails is the fault. */
+const rules: readonly Rule[] = [
+  { fault: 'unknown algorithm', isBroken: tags => tags.has('a') && !has(tags, 'a', algorithms) },
+  { fault: 'unknown canonicalization', isBroken: tags => !keeps(tags, 'c', canonicalizations) },
+  { fault: 'signature missing required tag', isBroken: tags => required.some(name => !tags.has(name)) },
+  { fault: 'incompatible version', isBroken: tags => tags.get('v') !== '1' },
+  { fault: 'signature syntax error', isBroken: tags => !keeps(tags, 't', /^[0-9]{1,12}$/) },
+  { fault: 'signature syntax error', isBroken: tags => !keeps(tags, 'x', /^[0-9]{1,12}$/) },
+  { fault: 'signature syntax error', isBroken: tags => !keeps(tags, 'l', /^[0-9]{1,76}$/) },
+  { fault: 'signature syntax error', isBroken: (_, { fields }) => fields.length === 0 },
+  { fault: 'signature syntax error', isBroken: tags => readDomain(tags.get('d') ?? '') === undefined },
+  { fault: 'signature syntax error', isBroken: tags => readSelector(tags.get('s') ?? '') === undefined },
+  { fault: 'signature syntax error', isBroken: (_, { value }) => value.length === 0 },
+  { fault: 'unsupported query method', isBroken: tags => !splitList(tags.get('q') ?? 'dns/txt').includes('dns/txt') },
+  { fault: 'signature syntax error', isBroken: (_, { identity }) => identity === '' },
+  { fault: 'domain mismatch', isBroken: (_, { identity, domain }) => !`.${identity}`.endsWith(`.${domain}`) },
+  {
+    fault: 'invalid expiration',
+    isBroken: (_, { signedAt, expiresAt }) =>
+      signedAt !== undefined && expiresAt !== undefined && expiresAt <= signedAt,
+  },
+  { fault: 'From field not signed', isBroken: (_, { fields }) => !fields.includes('from') },
+]
+
+function findFault(tags: Tags, read: DkimSignature): DkimFault | undefined {
+  return rules.find(({ isBroken }) => isBroken(tags, read))?.fault
+}
+
+const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
+const domainName = new RegExp(`^${label}(?:\\.${label})+$`)
+const selectorName = new RegExp(`^${label}(?:\\.${label})*$`)
+
+/** A `domain-name` (RFC 6376 §3.5) in lower case, as A-labels; undefined when it is none. */
+function readDomain(text: string): string | undefined {
+  const name = toAscii(text)
+  return domainName.test(name) ? name : undefined
+}
+
+/** A selector: one label or more (RFC 6376 §3.1). */
+function readSelector(text: string): string | undefined {
+  const name = toAscii(text)
+  return selectorName.test(name) ? name : undefined
+}
+
+/** Mail beyond ASCII may have U-labels (RFC 8616 §5). */
+function toAscii(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
+  return /^[\x00-\x7f]*$/.test(text) ? text.toLowerCase() : domainToASCII(text)
+}
+
+const atom = "[\\w!#$%&'*+\\-/=?^`{|}~\\u0080-\\u{10ffff}]+"
+const localPart = new RegExp(`^(?:${atom}(?:\\.${atom})*|"(?:[^"\\\\\\r\\n]|\\\\.)*")?$`, 'u')
+
+/**
+ * The domain of an `i=` (RFC 6376 §3.5), which may be dkim-quoted-printable (RFC 6376 §2.11); undefined when it is no identity.
+ */
+function readIdentityDomain(value: string): string | undefined {
+  const octets = Buffer.from(value.replace(/[ \t\r\n]+/g, '')).toString('latin1')
+  const decoded = octets.replace(/=([0-9A-Fa-f]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
+  const text = Buffer.from(decoded, 'latin1').toString()
+  const at = text.lastIndexOf('@')
+  return at >= 0 && localPart.test(text.slice(0, at)) ? readDomain(text.slice(at + 1)) : undefined
+}
+
+/** The tags of a DKIM-Signature or of a key record. */
+interface TagList {
+  /** Values by name; names are case-sensitive. */
+  readonly tags: Tags
+  /** False for a tag without `=`, a bad name, an empty tag before the end, or a name that comes twice. */
+  readonly isValid: boolean
+}
+
+const tagName = /^[A-Za-z][A-Za-z0-9_]*$/
+
+/**
+ * Reads a tag-list (RFC 6376 §3.2). Values have no white space around them; quotes and parentheses mean nothing. One
+ * that is not valid is read as far as it goes, to be shown.
+ */
+export function parseTagList(text: string): TagList {
+  const specs = text.split(';')
+  // One semicolon may stand at the end.
+  if (specs.length > 1 && trimSpace(specs.at(-1) ?? '') === '') specs.pop()
+  const tags = new Map<string, string>()
+  let isValid = true
+  for (const spec of specs) {
+    const equals = spec.indexOf('=')
+    const name = trimSpace(spec.slice(0, Math.max(equals, 0)))
+    isValid &&= tagName.test(name) && !tags.has(name)
+    tags.set(name, trimSpace(spec.slice(equals + 1)))
+  }
+  return { tags, isValid }
+}
+
+/** Folding white space only: other blanks belong to the value. */
+function trimSpace(text: string): string {
+  let [start, end] = [0, text.length]
+  while (start < end && isSpace(text.charCodeAt(start))) start += 1
+  while (end > start && isSpace(text.charCodeAt(end - 1))) end -= 1
+  return text.slice(start, end)
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x09 || code === 0x0d || code === 0x0a
+}
+
+/** A value without the white space that it may be folded with. */
+function withoutSpace(value: string): string {
+  return value.replace(/[ \t\r\n]+/g, '')
+}
+
+/** The entries of a list with colons, lower case; empty ones do not count. */
+export function splitList(value: string): readonly string[] {
+  return value.split(':').flatMap(entry => trimSpace(entry).toLowerCase() || [])
+}
+
+const base64 = /^[A-Za-z0-9+/]+={0,2}$/
+
+/** The octets of a base64 value that may be folded (`base64string`, RFC 6376 §2.10); undefined when it is none. */
+export function decodeBase64(value: string): Buffer | undefined {
+  const text = withoutSpace(value)
+  return base64.test(text) ? Buffer.from(text, 'base64') : undefined
+}
+
+/** Longer records are read anew each time; so many others are kept. */
+const [maxKeptChars, maxKept] = [2048, 1000]
+
+type ReadKeyRecord = (text: string) => DkimKeyRecord | DkimKeyFault
+
+/** `parse` that remembers the newest records: to import an RSA key takes longer than to verify with it. */
+export function createKeyReader(parse: ReadKeyRecord): ReadKeyRecord {
+  const kept = createExpiringMap<DkimKeyRecord | DkimKeyFault>(maxKept)
+  return text => {
+    const known = kept.get(text)
+    if (known) return known
+    const record = parse(text)
+    if (text.length <= maxKeptChars) kept.set(text, record)
+    return record
+  }
 }
 
 /** The body as one signature covers it. */
@@ -263,41 +363,4 @@ function hashBodies(octets: Buffer, signatures: readonly DkimSignature[]): (sign
     const length = Math.min(bodyLength ?? size, size)
     return { hash: digests.get(length) ?? '', uncovered: size - length }
   }
-}
-
-/** SHA-256 of the first octets, base64, for each of some lengths: one pass over the octets for all of them. */
-export function hashPrefixes(octets: Buffer, lengths: readonly number[]): ReadonlyMap<number, string> {
-  const hash = createHash('sha256')
-  const digests = new Map<number, string>()
-  let hashed = 0
-  for (const length of [...new Set(lengths)].toSorted((left, right) => left - right)) {
-    hash.update(octets.subarray(hashed, length))
-    hashed = length
-    digests.set(length, hash.copy().digest('base64'))
-  }
-  return digests
-}
-
-/** The message with every bare LF made CRLF, as DKIM hashes it; the same buffer when there is none. */
-export function toCrlf(octets: Buffer): Buffer {
-  const bare = countBareLf(octets)
-  if (bare === 0) return octets
-  const whole = Buffer.allocUnsafe(octets.length + bare)
-  let written = 0
-  for (let at = 0; at < octets.length; at += 1) {
-    const octet = octets[at] ?? 0
-    if (octet === LF && octets[at - 1] !== CR) {
-      whole[written] = CR
-      written += 1
-    }
-    whole[written] = octet
-    written += 1
-  }
-  return whole
-}
-
-function countBareLf(octets: Buffer): number {
-  let count = 0
-  for (let at = octets.indexOf(LF); at >= 0; at = octets.indexOf(LF, at + 1)) if (octets[at - 1] !== CR) count += 1
-  return count
 }

@@ -10,12 +10,11 @@ import type {
 } from '@postern/core'
 import { createIntakeSteps, hasRefusal, isJsonObject, isoTime, Rejection, receive, recordRefusal } from '@postern/core'
 import type { MailLimits } from '../config/limits.ts'
-import type { AddressedAgent, AddressReader, MailAddresses, Mailbox } from '../mail/header-values.ts'
-import { countEntries, findRecipient, findRecipients, formatMailbox, readAuthor } from '../mail/header-values.ts'
+import type { AddressedAgent, AddressReader, AddressTokens, MailAddresses, Mailbox } from '../mail/addresses.ts'
+import { countEntries, findRecipient, findRecipients, formatMailbox, readAuthor } from '../mail/addresses.ts'
+import type { HeaderBlock } from '../mail/octets.ts'
+import { fieldValues, findField, scanHeaders } from '../mail/octets.ts'
 import type { MailEnvelopeIn, RawMail } from '../mail/raw.ts'
-import type { HeaderBlock } from '../mail/scan.ts'
-import { fieldValues, findField, scanHeaders } from '../mail/scan.ts'
-import type { AddressTokens } from '../tokens/address-tokens.ts'
 
 /** The work that every mail endpoint does with a message. */
 export interface MailIntake {
@@ -241,4 +240,71 @@ function nameRecipient(address: string, agents: AgentDirectory): string {
   if (known) return known.agent
   const [local, domain, more] = address.toLowerCase().split('@')
   return local && domain === agents.domain && more === undefined ? (local.split('+')[0] ?? local) : address
+}
+
+/** The place of a message in a conversation, by its header. All ids without brackets. */
+export interface MailThread {
+  /** The message's own id: its Message-ID where that is covered, else `sha256:…`. */
+  readonly id: string
+  /** The Message-ID, if it has exactly one usable. */
+  readonly messageId?: string | undefined
+  readonly threadId: string
+  readonly inReplyTo?: string | undefined
+  /** Earlier ids, best first, to look the thread up by. */
+  readonly references: readonly string[]
+  /** Another name of the message: Outlook's conversation. */
+  readonly aliases: readonly string[]
+}
+
+/**
+ * The root is the first reference, else what is answered, else the message itself (EM-4.2). Only covered fields decide; a
+ * Message-ID that is not is quoted in an answer and names nothing.
+ */
+export function readThread(
+  { header, covered }: Readonly<Record<'header' | 'covered', HeaderBlock>>,
+  digest: string,
+): MailThread {
+  const messageId = readOwnId(header)
+  const id = readOwnId(covered) ?? `sha256:${digest}`
+  const chain = trimReferences(readMessageIds(fieldValues(covered, 'references').join(' ')))
+  const answered = readMessageIds(findField(covered, 'in-reply-to') ?? '')[0]
+  const conversation = readConversation(findField(covered, 'thread-index'))
+  const references = [...chain, ...(answered ? [answered] : []), ...(conversation ? [conversation] : [])]
+  return {
+    id,
+    messageId,
+    threadId: chain[0] ?? answered ?? id,
+    inReplyTo: answered ?? chain.at(-1),
+    references: [...new Set(references)].filter(reference => reference !== id),
+    aliases: conversation ? [conversation] : [],
+  }
+}
+
+/** The Message-ID, if it has exactly one usable. */
+export function readOwnId(header: HeaderBlock): string | undefined {
+  const values = fieldValues(header, 'message-id')
+  const ids = values.flatMap(readMessageIds)
+  return values.length === 1 && ids.length === 1 ? ids[0] : undefined
+}
+
+/** Outlook's Thread-Index: 6 octets of time, the 16 of the conversation, then 5 for each answer. */
+function readConversation(value: string | undefined): string | undefined {
+  if (!value || value.length > 4096) return undefined
+  const octets = Buffer.from(value, 'base64')
+  return octets.length >= 22 ? `thread-index:${octets.subarray(6, 22).toString('hex')}` : undefined
+}
+
+/**
+ * Ids without brackets, in order. Commas and junk between them are ignored (RFC 5322 §3.6.4 in practice); one that does not
+ * fit a line together with its field's name (RFC 5322 §2.1.1) could not be quoted in an answer, and is none.
+ */
+function readMessageIds(value: string): string[] {
+  return Array.from(value.matchAll(/<([^<>\s\p{Cc}]{1,900})>/gu), match => match[1] ?? '')
+}
+
+const [keptFirst, keptLast] = [5, 45]
+
+/** The beginning and the end of a long chain of ids, where the root and the latest are. */
+export function trimReferences(ids: readonly string[], first = keptFirst, last = keptLast): string[] {
+  return ids.length <= first + last ? [...ids] : [...ids.slice(0, first), ...ids.slice(-last)]
 }

@@ -1,9 +1,10 @@
 import { simpleParser } from 'mailparser'
-import type { HeaderBlock } from '../mail/scan.ts'
-import { isBeyond, measureMime, scanHeaders } from '../mail/scan.ts'
+import type { HeaderBlock } from '../mail/octets.ts'
+import { scanHeaders } from '../mail/octets.ts'
 import { CharsetStream, charsetOfMeta } from '../text/charsets.ts'
 import type { BodyOptions, ReadBody } from './job.ts'
-import { emptyBody, finishBody, isOfBody } from './job.ts'
+import { emptyBody, finishBody, isOfBody } from './read-mail.ts'
+import { isBeyond, measureMime } from './shape.ts'
 import type { UnsignedStructure } from './unsigned-structure.ts'
 import { readUnsignedStructure } from './unsigned-structure.ts'
 

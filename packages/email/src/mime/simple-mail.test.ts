@@ -4,12 +4,12 @@ import { Rejection } from '@postern/core'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { mailLimitsSchema } from '../config/limits.ts'
-import { createKeyReader } from '../dkim/signature.ts'
-import { toCrlf } from '../dkim/verify.ts'
-import type { HeaderBlock } from '../mail/scan.ts'
-import { scanHeaders } from '../mail/scan.ts'
+import { parseKeyRecord } from '../dkim/key-record.ts'
+import { createKeyReader } from '../dkim/verify.ts'
+import type { HeaderBlock } from '../mail/octets.ts'
+import { scanHeaders, toCrlf } from '../mail/octets.ts'
 import { readMailBody } from './read-body.ts'
-import { createSimpleReader, readSimpleBody } from './simple-mail.ts'
+import { createSimpleReader, readSimpleBody } from './read-mail.ts'
 
 // Read without the parser, a message gives what it gives with mailparser, or it is handed over.
 
@@ -226,7 +226,7 @@ test('the simple parser leaves a mail whose plain text and HTML differ to the fu
 })
 
 test('the simple parser leaves a mail with a slow key to the full one, and has computed nothing', async () => {
-  const read = createSimpleReader({ limits, readKey: createKeyReader() })
+  const read = createSimpleReader({ limits, readKey: createKeyReader(parseKeyRecord) })
   const octets = Buffer.from('From: a@b.test\r\n\r\nHello.\r\n')
   const job = (e: string) => {
     const key = createPublicKey({
@@ -242,7 +242,7 @@ test('the simple parser leaves a mail with a slow key to the full one, and has c
 })
 
 test('the simple parser leaves a mail of more than 64 KB, or with a chain, to the full one', async () => {
-  const read = createSimpleReader({ limits, readKey: createKeyReader() })
+  const read = createSimpleReader({ limits, readKey: createKeyReader(parseKeyRecord) })
   const job = (length: number, isSealed: boolean) => {
     const octets = Buffer.from(`From: a@b.test\r\n\r\n${'x'.repeat(length)}`)
     return { octets, ignored: [], keys: {}, keepsQuotes: false, now: 0, isSealed }
@@ -305,7 +305,7 @@ test.each([
   const began = process.threadCpuUsage()
   expect(countOn(limitSteps)).toBeLessThan(7)
   const limitMs = msSince(began)
-  const read = createSimpleReader({ limits, readKey: createKeyReader() })
+  const read = createSimpleReader({ limits, readKey: createKeyReader(parseKeyRecord) })
   const octets = Buffer.from(`From: a@b.test\r\n${mail}`, 'latin1')
   const times: number[] = []
   for (let round = 0; round < 3; round++) {

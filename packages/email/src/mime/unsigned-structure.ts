@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
-import type { HeaderBlock, HeaderLimits } from '../mail/scan.ts'
-import { findField, readBoundary, scanHeaders } from '../mail/scan.ts'
+import type { HeaderBlock, HeaderLimits } from '../mail/octets.ts'
+import { findField, scanHeaders } from '../mail/octets.ts'
+import { readBoundary } from './shape.ts'
 
 /** How a body is read whose signature covers the body, and not the fields that say how it is put together. */
 export interface UnsignedStructure {

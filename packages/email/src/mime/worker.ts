@@ -1,17 +1,19 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { verifyChain } from '../authenticate/arc-verify.ts'
 import type { MailLimits } from '../config/limits.ts'
-import { createKeyReader } from '../dkim/signature.ts'
-import { digestContent } from '../mail/scan.ts'
+import { parseKeyRecord } from '../dkim/key-record.ts'
+import { createKeyReader } from '../dkim/verify.ts'
+import { digestContent } from '../mail/octets.ts'
 import type { MimeJob, MimeResult, ReadingDeps } from './job.ts'
-import { hasLooseStructure, ownBytes, verifyJob } from './job.ts'
+import { ownBytes } from './job.ts'
 import { readMailBody } from './read-body.ts'
+import { hasLooseStructure, verifyJob } from './read-mail.ts'
 
 /** The reply of a thread about a job. */
 export type MimeReply = { readonly result: MimeResult } | { readonly error: string }
 
 /** The same for every job of a thread. */
-const deps: ReadingDeps = { limits: workerData as MailLimits, readKey: createKeyReader() }
+const deps: ReadingDeps = { limits: workerData as MailLimits, readKey: createKeyReader(parseKeyRecord) }
 
 /** All at a time, and one message back for all: what each waits for comes in the same turn of the event loop, and costs a fifth less so. */
 parentPort?.on('message', async (jobs: readonly MimeJob[]) => {

@@ -1,7 +1,6 @@
 import type { Addressing, AgentDirectory, PostAction } from '@postern/core'
 import { isUnread } from '../automatic/marks.ts'
-import { findRecipient, formatMailbox, parseMailbox } from '../mail/header-values.ts'
-import { replyAlias } from '../tokens/address-tokens.ts'
+import { findRecipient, formatMailbox, parseMailbox, replyAlias } from '../mail/addresses.ts'
 import { isNamedBy, packTarget } from './target.ts'
 
 interface DirectMessageRules {

@@ -1,7 +1,7 @@
 import type { BytesRef, NormalizedMessage } from '@postern/core'
 import { escapeHtml } from '@postern/core/html-characters'
 import { plainToMailHtml } from '@postern/markup/markdown'
-import { withoutControls } from '../mail/header-values.ts'
+import { withoutControls } from '../mail/addresses.ts'
 
 /** A file that goes with the mail. */
 export interface MailAttachment {

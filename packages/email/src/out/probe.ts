@@ -1,8 +1,8 @@
 import type { AgentDirectory, ChannelContext } from '@postern/core'
 import { isoTime, randomHex, Undeliverable } from '@postern/core'
-import type { AddressTokens } from '../tokens/address-tokens.ts'
-import { hopField } from '../tokens/address-tokens.ts'
-import type { DkimSigner } from './dkim-signer.ts'
+import type { DkimSigner } from '../dkim/own-keys.ts'
+import type { AddressTokens } from '../mail/addresses.ts'
+import { hopField } from '../mail/addresses.ts'
 
 interface Probing {
   readonly platform: ChannelContext['platform']

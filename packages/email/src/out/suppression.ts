@@ -1,7 +1,7 @@
 import type { ChannelContext, RelationEffect } from '@postern/core'
 import { admitOwn, formatAddress, isoTime, randomHex } from '@postern/core'
+import type { Unsubscription } from '../mail/read-tokens.ts'
 import { emailDescriptor } from '../speaker.ts'
-import type { Unsubscription } from '../tokens/address-tokens.ts'
 
 type SuppressionDeps = Pick<ChannelContext, 'admission' | 'store' | 'platform' | 'agents'>
 

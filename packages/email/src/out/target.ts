@@ -15,12 +15,11 @@ import type {
 } from '@postern/core'
 import { formatAddress, hasRequirements, plainTextOf } from '@postern/core'
 import { z } from 'zod'
+import { alignsWithoutPolicy } from '../authenticate/alignment.ts'
 import type { ProvenMail } from '../authenticate/proven-mail.ts'
-import { alignsWithoutPolicy } from '../authenticate/signatures.ts'
 import { isUnread } from '../automatic/marks.ts'
-import type { Mailbox } from '../mail/header-values.ts'
-import { findRecipient, formatMailbox, parseMailbox } from '../mail/header-values.ts'
-import { replyAlias } from '../tokens/address-tokens.ts'
+import type { Mailbox } from '../mail/addresses.ts'
+import { findRecipient, formatMailbox, parseMailbox, replyAlias } from '../mail/addresses.ts'
 
 /**
  * The data that an answer needs, stored with the message: all of it is proven or harmless, and nothing is looked up

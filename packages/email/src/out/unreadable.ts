@@ -3,10 +3,8 @@ import type { Delivery, NormalizedResponse, OnceStore, PlannedDelivery, Platform
 import type { Authentication } from '../authenticate/verdict.ts'
 import { matchFieldRules } from '../automatic/marks.ts'
 import type { MailBody } from '../body/mail-body.ts'
-import type { UnprovenMail } from '../intake/intake.ts'
-import type { MailThread } from '../mail/header-values.ts'
-import { formatMailbox } from '../mail/header-values.ts'
-import { replyAlias } from '../tokens/address-tokens.ts'
+import type { MailThread, UnprovenMail } from '../intake/intake.ts'
+import { formatMailbox, replyAlias } from '../mail/addresses.ts'
 import type { MailTarget } from './target.ts'
 import { packTarget } from './target.ts'
 

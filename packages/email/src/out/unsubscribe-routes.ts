@@ -4,7 +4,8 @@ import { escapeHtml } from '@postern/core/html-characters'
 import { readBody, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import type { AddressTokens, Unsubscription } from '../tokens/address-tokens.ts'
+import type { AddressTokens } from '../mail/addresses.ts'
+import type { Unsubscription } from '../mail/read-tokens.ts'
 import { unsubscribe } from './suppression.ts'
 
 interface UnsubscribeRouting {

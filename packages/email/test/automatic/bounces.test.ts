@@ -1,6 +1,6 @@
 import type { DeliveryRecord } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { classifySmtpError } from '../../src/out/submit.ts'
+import { classifySmtpError } from '../../src/deliver.ts'
 import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'

@@ -1,5 +1,5 @@
 import { mailLimitsSchema } from '../../src/config/limits.ts'
-import { scanHeaders } from '../../src/mail/scan.ts'
+import { scanHeaders } from '../../src/mail/octets.ts'
 
 type Tags = ReadonlyMap<string, string>
 

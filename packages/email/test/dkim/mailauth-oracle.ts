@@ -3,10 +3,10 @@ import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import type { SignatureVerdict } from '../../src/authenticate/signatures.ts'
 import { classifySignature } from '../../src/authenticate/signatures.ts'
 import { mailLimitsSchema } from '../../src/config/limits.ts'
-import { parseKeyRecord } from '../../src/dkim/signature.ts'
-import type { SignatureReport, TxtAnswer } from '../../src/dkim/verify.ts'
+import { parseKeyRecord } from '../../src/dkim/key-record.ts'
+import type { SignatureReport, TxtAnswer } from '../../src/dkim/report.ts'
 import { verifySignatures } from '../../src/dkim/verify.ts'
-import { scanHeaders } from '../../src/mail/scan.ts'
+import { scanHeaders } from '../../src/mail/octets.ts'
 
 /** What a verifier says of one signature. All but the verdict is compared only where the signature is good. */
 export interface Opinion {

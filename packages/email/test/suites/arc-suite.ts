@@ -1,5 +1,5 @@
 import { verifyChain } from '../../src/authenticate/arc-verify.ts'
-import { toCrlf } from '../../src/dkim/verify.ts'
+import { toCrlf } from '../../src/mail/octets.ts'
 import { readDocuments } from './read-documents.ts'
 import type { Scored } from './score.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { checkSpf, createMailDns } from '../../src/authenticate/dns-checks.ts'
+import { checkSpf, createMailDns } from '../../src/authenticate/verdict.ts'
 import { mailLimitsSchema } from '../../src/config/limits.ts'
 import { readDocuments } from './read-documents.ts'
 import type { Scored } from './score.ts'

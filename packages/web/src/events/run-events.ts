@@ -8,7 +8,7 @@ import { writeAguiUsage } from '@postern/transcript'
 import type { EmitEvent, FileAddress, ShownRefusal, TextWriter, Unstamped } from '../render.ts'
 import { createRunTextWriter } from '../render.ts'
 import type { NoteWriter, OpenStep, StageWriter, StepWriter, ToolWriter } from './work-events.ts'
-import { createNoteWriter, createStageWriter, createStepWriter, createToolWriter } from './work-events.ts'
+import { createNoteWriter, createStageWriter, createToolWriter } from './work-events.ts'
 
 interface RunWriterOptions {
   readonly threadId: string
@@ -65,10 +65,11 @@ interface OpenRun {
   readonly startedAt: number
   readonly emit: EmitEvent
   readonly text: TextWriter
-  readonly tools: ToolWriter
   readonly steps: StepWriter
-  readonly stages: StageWriter
-  readonly notes: NoteWriter
+  /** Undefined until the agent calls a tool, names a stage or notes something. */
+  tools: ToolWriter | undefined
+  stages: StageWriter | undefined
+  notes: NoteWriter | undefined
   execution: OpenStep | undefined
   state: ChatState | undefined
   /** The cost so far; the answer states all of it. */
@@ -78,7 +79,7 @@ interface OpenRun {
 
 export function createRunWriter(options: RunWriterOptions, send: (event: Event) => void): RunWriter {
   const run = openRun(options, send)
-  const { emit, stages, notes } = run
+  const { emit } = run
   const { threadId, runId } = options
   return {
     start: () => startRun(run),
@@ -90,13 +91,13 @@ export function createRunWriter(options: RunWriterOptions, send: (event: Event) 
     behind: behind => writeBehind(behind, run),
     interim: parts => emit({ type: EventType.CUSTOM, name: 'working', value: plainTextOf(parts) }),
     note(notice) {
-      if (notice.kind === 'stage') stages.begin(notice)
-      else if (notice.body.kind === 'activity') stages.end(notice)
-      else if (options.showsNotes) notes.note(notice)
+      if (notice.kind === 'stage') stagesOf(run).begin(notice)
+      else if (notice.body.kind === 'activity') run.stages?.end(notice)
+      else if (options.showsNotes) notesOf(run).note(notice)
     },
     complete: response => completeAnswer(response, run),
     finish(ending) {
-      const outcome = writeOutcome(ending, run.tools.listPending())
+      const outcome = writeOutcome(ending, run.tools?.listPending() ?? [])
       endRun({ type: EventType.RUN_FINISHED, threadId, runId, outcome }, run)
     },
     fail(message, code, { response, details } = {}) {
@@ -107,22 +108,56 @@ export function createRunWriter(options: RunWriterOptions, send: (event: Event) 
 }
 
 function openRun(options: RunWriterOptions, send: (event: Event) => void): OpenRun {
-  const { agent, runId, now, clientTools, fileAddress } = options
+  const { agent, runId, now, fileAddress } = options
   const emit: EmitEvent = event => {
     if (!run.isOver) send({ ...event, timestamp: Math.trunc(now()) } as Event)
   }
   const steps = createStepWriter(runId, now, emit)
   const text = createRunTextWriter({ emit, speaker: agent, fileAddress })
+  const writers = { tools: undefined, stages: undefined, notes: undefined }
+  const state = { execution: undefined, state: undefined, spent: [], isOver: false }
+  const run: OpenRun = { options, startedAt: now(), emit, text, steps, ...writers, ...state }
+  return run
+}
+
+function toolsOf(run: OpenRun): ToolWriter {
+  if (run.tools) return run.tools
+  const { emit, steps, text, options } = run
   const beforeCall = () => {
     text.separate()
     text.endMessage()
   }
-  const tools = createToolWriter({ clientTools, emit, steps, beforeCall })
-  const notes = createNoteWriter({ agent, emit, steps, callTool: tools.write })
-  const writers = { emit, text, tools, steps, notes, stages: createStageWriter(steps) }
-  const state = { execution: undefined, state: undefined, spent: [], isOver: false }
-  const run: OpenRun = { options, startedAt: now(), ...writers, ...state }
-  return run
+  run.tools = createToolWriter({ clientTools: options.clientTools, emit, steps, beforeCall })
+  return run.tools
+}
+
+function stagesOf(run: OpenRun): StageWriter {
+  run.stages ??= createStageWriter(run.steps)
+  return run.stages
+}
+
+function notesOf(run: OpenRun): NoteWriter {
+  const { emit, steps, options } = run
+  run.notes ??= createNoteWriter({ agent: options.agent, emit, steps, callTool: call => toolsOf(run).write(call) })
+  return run.notes
+}
+
+function createStepWriter(runId: string, now: () => number, emit: EmitEvent): StepWriter {
+  const open = new Set<string>()
+  return {
+    begin(stage, id, isOver = false) {
+      const name = open.has(stage) ? `${stage} ${id}` : stage
+      open.add(name)
+      emit({ type: EventType.STEP_STARTED, stepName: name })
+      return { name, stage, from: isOver ? undefined : now() }
+    },
+    end({ name, stage, from }, { latency_ms = from === undefined ? undefined : now() - from, message_id, ...more }) {
+      if (!open.delete(name)) return
+      const latency = latency_ms === undefined ? {} : { latency_ms: Math.max(0, Math.round(latency_ms)) }
+      const metadata = { run_id: runId, stage, ...latency, message_id, ...more }
+      emit({ type: EventType.STEP_FINISHED, stepName: name, metadata })
+    },
+  }
 }
 
 function startRun(run: OpenRun): void {
@@ -132,15 +167,15 @@ function startRun(run: OpenRun): void {
   run.execution = run.steps.begin(stage, runId)
 }
 
-function writePart(part: Part, response: string, { text, tools }: OpenRun): void {
-  if (part.kind === 'tool_call') tools.write(part)
-  else text.write(part, response)
+function writePart(part: Part, response: string, run: OpenRun): void {
+  if (part.kind === 'tool_call') toolsOf(run).write(part)
+  else run.text.write(part, response)
 }
 
 function writeBehind({ speaker, chat_state, trace = [], usage }: Behind, run: OpenRun): void {
   if (usage) run.spent = sumUsage([...run.spent, ...usage])
   if (speaker !== undefined) run.text.speakAs(speaker)
-  if (run.options.showsTrace) for (const call of trace) run.tools.write(call, true)
+  if (run.options.showsTrace) for (const call of trace) toolsOf(run).write(call, true)
   if (chat_state) writeState(chat_state, run)
 }
 
@@ -153,10 +188,10 @@ function writeState(next: ChatState, run: OpenRun): void {
 
 function completeAnswer(response: NormalizedResponse, run: OpenRun): void {
   const { id, parts, created_at, chat_metadata, usage, ...behind } = response
-  const { text, tools } = run
+  const { text } = run
   writeBehind(behind, run)
   text.keep(chat_metadata)
-  const isUnseen = !text.hasText() && !tools.hasCalls()
+  const isUnseen = !text.hasText() && !run.tools?.hasCalls()
   for (const part of parts) {
     // Parts of a complete answer are separate blocks.
     if (isUnseen) text.separate()
@@ -171,10 +206,10 @@ function endStep(run: OpenRun, response?: Answered): void {
   const { options, text, tools, steps, stages, notes, execution } = run
   if (response) run.spent = response.usage ?? []
   text.endMessage()
-  tools.close()
-  notes.close('The run ended before it answered')
+  tools?.close()
+  notes?.close('The run ended before it answered')
   const message_id = response?.id ?? `${stage}-${options.runId}`
-  stages.close(message_id)
+  stages?.close(message_id)
   if (!execution) return
   const endedAt = response ? Date.parse(response.created_at) : options.now()
   const latency_ms = endedAt - (options.askedAt ?? run.startedAt)

@@ -28,24 +28,6 @@ export interface StepWriter {
   end(step: OpenStep, end: StepEnd): void
 }
 
-export function createStepWriter(runId: string, now: () => number, emit: EmitEvent): StepWriter {
-  const open = new Set<string>()
-  return {
-    begin(stage, id, isOver = false) {
-      const name = open.has(stage) ? `${stage} ${id}` : stage
-      open.add(name)
-      emit({ type: EventType.STEP_STARTED, stepName: name })
-      return { name, stage, from: isOver ? undefined : now() }
-    },
-    end({ name, stage, from }, { latency_ms = from === undefined ? undefined : now() - from, message_id, ...more }) {
-      if (!open.delete(name)) return
-      const latency = latency_ms === undefined ? {} : { latency_ms: Math.max(0, Math.round(latency_ms)) }
-      const metadata = { run_id: runId, stage, ...latency, message_id, ...more }
-      emit({ type: EventType.STEP_FINISHED, stepName: name, metadata })
-    },
-  }
-}
-
 /** Stages that the agent names. One is open at a time. */
 export interface StageWriter {
   begin(notice: StageNotice): void

@@ -5,7 +5,8 @@ import { contentIsEmpty, textOfContent, writeAguiUsage } from '@postern/transcri
 import { locateStoredFile, showPlace } from '../attachments/attachment-store.ts'
 import type { WebDeps } from '../endpoint.ts'
 import type { FileAddress, ShownRefusal } from '../render.ts'
-import { findRefusal, listFiles, writeBlocks } from '../render.ts'
+import { blockBreak, findRefusal, listFiles, writeBlock, writeBlocks } from '../render.ts'
+import type { OpenRequirementView } from '../requirements/interrupts.ts'
 import { showOpenRequirements } from '../requirements/interrupts.ts'
 
 /** A message as `GET …/history` shows it: text only, and the rest in `metadata`. */
@@ -134,4 +135,12 @@ async function showAttachments(
   const places = found.filter(place => place !== undefined)
   if (places.length === 0) return {}
   return { user_message_attachments: places[0], ...(places.length > 1 && { user_message_attachments_all: places }) }
+}
+
+/** The text of a message with a link for each open requirement of its `metadata`, for clients of AG-UI 0.0.x, which show only text. */
+export function addLinks(content: string, { requirements = [] }: { readonly requirements?: unknown }): string {
+  const links = (requirements as readonly OpenRequirementView[]).map(({ url }) =>
+    writeBlock({ kind: 'link', url }, undefined),
+  )
+  return [content, ...links].filter(Boolean).join(blockBreak)
 }

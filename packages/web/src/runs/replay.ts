@@ -5,10 +5,10 @@ import { isJsonObject, parseJsonText } from '@postern/core'
 import type { WebAttachments } from '../attachments/attachment-store.ts'
 import { readStoredPlace } from '../attachments/signed-url.ts'
 import type { WebDeps } from '../endpoint.ts'
-import { readRunInput } from '../input/read-run-input.ts'
 import type { RunArrival } from '../normalize.ts'
 import { normalizeRun, restoreRun } from '../normalize.ts'
 import type { RunNews } from '../resolve.ts'
+import { readRunInput } from '../resolve.ts'
 import { readNews } from './routes.ts'
 
 /**

@@ -13,7 +13,7 @@ import type { TranscriptEntry } from '@postern/transcript'
 import type { WebDeps } from '../endpoint.ts'
 import { RunRepeated } from '../endpoint.ts'
 import { isAsked } from '../history/show-history.ts'
-import type { AskedRun } from '../input/read-run-input.ts'
+import type { AskedRun } from '../resolve.ts'
 import { senderOf } from '../verify.ts'
 import type { Watched } from './stream-run.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { canonicalBodies, canonicalFields, hashPrefixes, withoutSignature } from './verify.ts'
+import { canonicalBodies, canonicalFields, hashPrefixes, withoutSignature } from './octets.ts'
 
 const bodyOf = (form: 'simple' | 'relaxed', text: string) =>
   canonicalBodies[form](Buffer.from(text, 'latin1')).toString('latin1')

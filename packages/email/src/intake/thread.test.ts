@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { mailLimitsSchema } from '../config/limits.ts'
-import { readThread } from './header-values.ts'
-import { scanHeaders } from './scan.ts'
+import { scanHeaders } from '../mail/octets.ts'
+import { readThread } from './intake.ts'
 
 function read(fields: string) {
   const header = scanHeaders(Buffer.from(`${fields}\r\n\r\n`), mailLimitsSchema.parse({}))

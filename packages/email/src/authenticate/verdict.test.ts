@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { mailLimitsSchema } from '../config/limits.ts'
-import { createMailDns } from './dns-checks.ts'
+import { createMailDns } from './verdict.ts'
 
 const limits = mailLimitsSchema.parse({ dns_questions: 3, dns_timeout_ms: 20 })
 

@@ -1,11 +1,21 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import { domainToUnicode } from 'node:url'
-import type { AgentDirectory } from '@postern/core'
-import { Rejection, toAsciiDomain } from '@postern/core'
+import type { AgentDirectory, ChannelContext } from '@postern/core'
+import { Rejection, randomHex, toAsciiDomain } from '@postern/core'
 import { readVisibleCharacters } from '@postern/markup/html'
 import type { default as ParseAddresses } from 'nodemailer/lib/addressparser'
-import { statefulCharsets } from '../text/stateful-charsets.ts'
-import type { HeaderBlock } from './scan.ts'
-import { fieldValues, findField } from './scan.ts'
+import { decodeWord } from '../text/encoded-word.ts'
+import type { HeaderBlock } from './octets.ts'
+import { fieldValues } from './octets.ts'
+import type { AddressMac, AddressToken, BounceToken, HopMark, Unsubscription } from './read-tokens.ts'
+import {
+  findBounce,
+  formatUnsubscription,
+  isOwnHopField,
+  readBounce,
+  readReplyToken,
+  readUnsubscription,
+} from './read-tokens.ts'
 
 /** One mailbox of an address field. */
 export interface Mailbox {
@@ -181,23 +191,6 @@ export function withoutControls(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim()
 }
 
-function decodeWord(word: string, charset: string, encoding: string, data: string): string {
-  const octets = encoding.toLowerCase() === 'b' ? Buffer.from(data, 'base64') : decodeQ(data)
-  try {
-    const name = charset.split('*')[0] ?? ''
-    return statefulCharsets.get(name.toLowerCase())?.(Buffer.from(octets)) ?? new TextDecoder(name).decode(octets)
-  } catch {
-    return word
-  }
-}
-
-function decodeQ(data: string): Uint8Array {
-  const latin = data
-    .replaceAll('_', ' ')
-    .replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
-  return Buffer.from(latin, 'latin1')
-}
-
 /** Marks of answers, also those of other languages and counting ones (`RE[2]:`). */
 const answerMark =
   /^\s*(?:re|aw|sv|antw|rif|odp|vs|ref|res|r|回复|回覆|答复|返信|답장|회신|отв|ответ)(?:\s?\[\d{1,3}\]|\s?\(\d{1,3}\))?\s*[:：]\s*/iu
@@ -217,69 +210,144 @@ export function isForwardSubject(field: string): boolean {
   return forwardMark.test(decodeHeaderText(field.slice(0, 2000)))
 }
 
-/** The place of a message in a conversation, by its header. All ids without brackets. */
-export interface MailThread {
-  /** The message's own id: its Message-ID where that is covered, else `sha256:…`. */
-  readonly id: string
-  /** The Message-ID, if it has exactly one usable. */
-  readonly messageId?: string | undefined
-  readonly threadId: string
-  readonly inReplyTo?: string | undefined
-  /** Earlier ids, best first, to look the thread up by. */
-  readonly references: readonly string[]
-  /** Another name of the message: Outlook's conversation. */
-  readonly aliases: readonly string[]
+/** Fields a message may have once only (RFC 5322 §3.6, RFC 2045 §3). A second `From` is refused elsewhere. */
+const onceOnlyFields = [
+  'sender',
+  'reply-to',
+  'to',
+  'cc',
+  'date',
+  'subject',
+  'message-id',
+  'in-reply-to',
+  'references',
+  'content-type',
+  'content-transfer-encoding',
+] as const
+
+/** Names of once-only fields that are there more than once: never pick one of them. */
+export function findRepeatedFields(block: HeaderBlock): string[] {
+  return onceOnlyFields.filter(name => fieldValues(block, name).length > 1)
 }
 
-/**
- * The root is the first reference, else what is answered, else the message itself (EM-4.2). Only covered fields decide; a
- * Message-ID that is not is quoted in an answer and names nothing.
- */
-export function readThread(
-  { header, covered }: Readonly<Record<'header' | 'covered', HeaderBlock>>,
-  digest: string,
-): MailThread {
-  const messageId = readOwnId(header)
-  const id = readOwnId(covered) ?? `sha256:${digest}`
-  const chain = trimReferences(readMessageIds(fieldValues(covered, 'references').join(' ')))
-  const answered = readMessageIds(findField(covered, 'in-reply-to') ?? '')[0]
-  const conversation = readConversation(findField(covered, 'thread-index'))
-  const references = [...chain, ...(answered ? [answered] : []), ...(conversation ? [conversation] : [])]
+/** The parsed text after the `+` of an address. */
+export interface ReadTag {
+  readonly token?: AddressToken | undefined
+  /** The peer's own tag, without the token. */
+  readonly tag?: string | undefined
+}
+
+export interface AddressTokens {
+  /** Envelope sender of one delivery (VERP); the plain address when a longer one would not fit. */
+  bounceAddress(agent: string, delivery: string): string
+  /** The address for answers to a response; undefined when it would not fit. `now` in ms. */
+  replyAddress(agent: string, reply: ReplyPlan): string | undefined
+  readTag(agent: string, tag: string | undefined, now: number): ReadTag
+  /** A token for a bounce somewhere in a text, as complaints quote it. */
+  findBounce(agent: string, text: string): BounceToken | undefined
+  /** The header field that marks what this gateway sends. */
+  formatHop(agent: string, mark: HopMark, response: string): string
+  /** Whether this gateway wrote a header field of that name. */
+  isOwnHop(value: string): boolean
+  /** The text in the link by which a person ends unasked mail of an agent. */
+  formatUnsubscription(unsubscription: Unsubscription): string
+  readUnsubscription(agent: string, text: string): Unsubscription | undefined
+}
+
+interface ReplyPlan {
+  readonly response: string
+  /** The tag the message came with. */
+  readonly tag?: string | undefined
+  /** ms since the epoch. */
+  readonly at: number
+}
+
+/** RFC 5321 §4.5.3.1.1 */
+const maxLocal = 64
+const dayMs = 24 * 3_600_000
+/** How long an answer finds its thread by the address alone. */
+const replyDays = 180
+
+/** Another name for a response, short enough for an address. */
+export function replyAlias(response: string): string {
+  return `reply:${response.slice(0, 16)}`
+}
+
+export function createAddressTokens(key: string, domain: string): AddressTokens {
+  const mac = createAddressMac(key)
   return {
-    id,
-    messageId,
-    threadId: chain[0] ?? answered ?? id,
-    inReplyTo: answered ?? chain.at(-1),
-    references: [...new Set(references)].filter(reference => reference !== id),
-    aliases: conversation ? [conversation] : [],
+    bounceAddress(agent, delivery) {
+      const id = delivery.toLowerCase()
+      const local = `${agent}+b.${id}.${mac.sign('bounce', agent, id, 20)}`
+      return /^[0-9a-z]{1,20}$/.test(id) && local.length <= maxLocal ? `${local}@${domain}` : `${agent}@${domain}`
+    },
+    replyAddress(agent, { response, tag, at }) {
+      if (!/^[0-9a-f]{32}$/.test(response)) return undefined
+      const until = Math.floor(at / dayMs) + replyDays
+      const data = `${response.slice(0, 16)}${(until & 0xffff).toString(16).padStart(4, '0')}`
+      const local = `${agent}${tag ? `+${tag}` : ''}+r.${data}${mac.sign('reply', agent, data, 12)}`
+      return local.length <= maxLocal ? `${local}@${domain}` : undefined
+    },
+    readTag(agent, tag, now) {
+      if (tag === undefined) return {}
+      const at = tag.lastIndexOf('+') + 1
+      const last = tag.slice(at)
+      const token = readToken(mac, agent, last, now)
+      const rest = token ? tag.slice(0, Math.max(at - 1, 0)) : tag
+      return { ...(token && { token }), ...(rest && { tag: rest }) }
+    },
+    findBounce: (agent, text) => findBounce(mac, agent, text),
+    formatHop: (agent, mark, response) => formatHopField(mac, agent, mark, response),
+    formatUnsubscription: unsubscription => formatUnsubscription(mac, unsubscription),
+    readUnsubscription: (agent, text) => readUnsubscription(mac, agent, text),
+    isOwnHop: value => isOwnHopField(mac, value),
   }
 }
 
-/** The Message-ID, if it has exactly one usable. */
-export function readOwnId(header: HeaderBlock): string | undefined {
-  const values = fieldValues(header, 'message-id')
-  const ids = values.flatMap(readMessageIds)
-  return values.length === 1 && ids.length === 1 ? ids[0] : undefined
+/** The token in the last tag of an address; undefined when it is none, or too old. */
+function readToken(mac: AddressMac, agent: string, text: string, now: number): AddressToken | undefined {
+  const reply = readReplyToken(mac, agent, text, now)
+  return reply === undefined ? readBounce(mac, agent, text) : { kind: 'reply', alias: replyAlias(reply) }
 }
 
-/** Outlook's Thread-Index: 6 octets of time, the 16 of the conversation, then 5 for each answer. */
-function readConversation(value: string | undefined): string | undefined {
-  if (!value || value.length > 4096) return undefined
-  const octets = Buffer.from(value, 'base64')
-  return octets.length >= 22 ? `thread-index:${octets.subarray(6, 22).toString('hex')}` : undefined
+/** The header field on every mail that this gateway sends. */
+export const hopField = 'X-Postern-Hop'
+
+/** The field on a response of this agent, signed. */
+function formatHopField(mac: AddressMac, agent: string, { hop, maxHops }: HopMark, response: string): string {
+  const max = maxHops === undefined ? '' : ` max=${maxHops};`
+  const signed = maxHops === undefined ? `${hop} ${response}` : `${hop}/${maxHops} ${response}`
+  return `${agent}; hop=${hop};${max} id=${response}; mac=${mac.sign('hop', agent, signed, 32)}`
 }
 
-/**
- * Ids without brackets, in order. Commas and junk between them are ignored (RFC 5322 §3.6.4 in practice); one that does not
- * fit a line together with its field's name (RFC 5322 §2.1.1) could not be quoted in an answer, and is none.
- */
-function readMessageIds(value: string): string[] {
-  return Array.from(value.matchAll(/<([^<>\s\p{Cc}]{1,900})>/gu), match => match[1] ?? '')
+function createAddressMac(key: string): AddressMac {
+  const sign: AddressMac['sign'] = (purpose, agent, data, digits) =>
+    createHmac('sha256', key).update(`${purpose} ${agent} ${data}`).digest('hex').slice(0, digits)
+  return {
+    sign,
+    isSigned(given, purpose, agent, data) {
+      const [left, right] = [Buffer.from(given), Buffer.from(sign(purpose, agent, data, given.length))]
+      return left.length > 0 && left.length === right.length && timingSafeEqual(left, right)
+    },
+  }
 }
 
-const [keptFirst, keptLast] = [5, 45]
-
-/** The beginning and the end of a long chain of ids, where the root and the latest are. */
-export function trimReferences(ids: readonly string[], first = keptFirst, last = keptLast): string[] {
-  return ids.length <= first + last ? [...ids] : [...ids.slice(0, first), ...ids.slice(-last)]
+/** Opens the tokens of this gateway once; their key is made once and durable before the first use. */
+export function createTokenKey({
+  store,
+  platform,
+  agents,
+}: Pick<ChannelContext, 'store' | 'platform' | 'agents'>): () => Promise<AddressTokens> {
+  let opened: Promise<AddressTokens> | undefined
+  const open = async () => {
+    const key = await store.secret('email-address-tokens', async () => randomHex(platform, 32))
+    return createAddressTokens(key, agents.domain)
+  }
+  return () => {
+    opened ??= open()
+    opened.catch(() => {
+      opened = undefined
+    })
+    return opened
+  }
 }

@@ -6,9 +6,9 @@ import { openSimulation } from '@postern/simulation'
 import { silentLog } from '@postern/testing'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { submitConfigSchema } from '../config/servers.ts'
-import type { MailSubmitter } from './submit.ts'
-import { classifySmtpError, createMailSubmitter } from './submit.ts'
+import { submitConfigSchema } from './config/servers.ts'
+import type { MailSubmitter } from './deliver.ts'
+import { classifySmtpError, createMailSubmitter } from './deliver.ts'
 
 const envelope = { from: 'echo@agents.test', to: ['bob@nodmarc.test'] }
 const octets = Buffer.from(

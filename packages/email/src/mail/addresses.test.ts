@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isForwardSubject, replySubject } from './header-values.ts'
+import { isForwardSubject, replySubject } from './addresses.ts'
 
 test.each([
   'Fwd: offer',

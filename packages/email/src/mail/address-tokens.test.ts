@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { createAddressTokens, parseHopField, replyAlias } from './address-tokens.ts'
+import { createAddressTokens, replyAlias } from './addresses.ts'
+import { parseHopField } from './read-tokens.ts'
 
 const tokens = createAddressTokens('a key of the gateway', 'agents.test')
 const others = createAddressTokens('another key', 'agents.test')

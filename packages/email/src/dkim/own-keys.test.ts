@@ -1,7 +1,7 @@
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { beforeEach, expect, test } from 'vitest'
-import type { DkimSigner } from './dkim-signer.ts'
-import { createDkimSigner } from './dkim-signer.ts'
+import type { DkimSigner } from './own-keys.ts'
+import { createDkimSigner } from './own-keys.ts'
 
 const dayMs = 24 * 3_600_000
 const begin = Date.UTC(2026, 10, 1)
@@ -31,7 +31,7 @@ function open(): DkimSigner {
   return createDkimSigner({
     domain: 'agents.test',
     selector: 'postern',
-    now: () => clock,
+    clock: { now: () => clock },
     store: {
       async secret(name, make) {
         const value = secrets.get(name) ?? (await make())

@@ -1,6 +1,6 @@
 import { measureGrowth } from '@postern/testing/growth'
 import { expect, test } from 'vitest'
-import { scanHeaders } from './scan.ts'
+import { scanHeaders } from './octets.ts'
 
 const limits = { field_bytes: 64 * 1024, header_bytes: 256 * 1024, fields: 1000 }
 const scan = (header: string) => scanHeaders(Buffer.from(`${header}\r\n\r\n`), limits)

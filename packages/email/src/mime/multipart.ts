@@ -1,0 +1,106 @@
+import type { HeaderBlock, HeaderLimits } from '../mail/octets.ts'
+import { scanHeaders } from '../mail/octets.ts'
+
+export interface Leaf {
+  readonly type: string
+  readonly octets: Buffer
+  /** As the part names it. */
+  readonly charset: string
+  /** It is one of several forms of the same words. */
+  readonly isAlternative: boolean
+}
+
+/** An entity: a message, or a part of it. */
+export interface Entity {
+  readonly octets: Buffer
+  readonly header: HeaderBlock
+  readonly end: number
+  readonly depth: number
+  readonly isAlternative: boolean
+}
+
+const maxDepth = 3
+
+/** The leaves of a multipart; `readPart` reads each of its parts. */
+export function readMultipart(
+  entity: Entity,
+  type: ContentType,
+  limits: HeaderLimits,
+  readPart: (part: Entity, limits: HeaderLimits) => readonly Leaf[] | undefined,
+): readonly Leaf[] | undefined {
+  const { octets, header, end, depth } = entity
+  const boundary = type.params.get('boundary')
+  if (!boundary || depth >= maxDepth) return undefined
+  const parts = splitMultipart(octets, { start: header.bodyStart, end }, boundary)
+  const isAlternative = entity.isAlternative || type.name === 'multipart/alternative'
+  const leaves: Leaf[] = []
+  for (const { start, end: partEnd } of parts ?? []) {
+    const partHeader = scanPart(octets, start, limits)
+    if (!partHeader || partHeader.bodyStart > partEnd) return undefined
+    const part = { octets, header: partHeader, end: partEnd, depth: depth + 1, isAlternative }
+    const read = readPart(part, limits)
+    if (!read) return undefined
+    leaves.push(...read)
+  }
+  return parts && leaves
+}
+
+function scanPart(octets: Buffer, start: number, limits: HeaderLimits): HeaderBlock | undefined {
+  try {
+    return scanHeaders(octets, limits, start)
+  } catch {
+    return undefined
+  }
+}
+
+export interface ContentType {
+  readonly name: string
+  readonly params: ReadonlyMap<string, string>
+}
+
+interface Range {
+  readonly start: number
+  readonly end: number
+}
+
+/** No text has more parts. */
+const maxParts = 20
+
+/**
+ * The parts of a multipart body (RFC 2046 §5.1.1), without the line ends before their delimiters. Undefined unless
+ * every delimiter line is exact, and the last one closes.
+ */
+function splitMultipart(octets: Buffer, range: Range, boundary: string): readonly Range[] | undefined {
+  const lines = [...listDelimiters(octets, range, `--${boundary}`)]
+  const last = lines.at(-1)
+  const isSound =
+    lines.length > 1 && lines.length <= maxParts && lines.every(line => line.isClosing === (line === last))
+  if (!isSound || !lines.every(line => line.isExact)) return undefined
+  return lines.slice(1).map(({ start }, at) => ({ start: lines[at]?.end ?? start, end: start - 2 }))
+}
+
+interface DelimiterLine extends Range {
+  readonly isClosing: boolean
+  /** Nothing is behind the boundary but the mark of the last one, and a line end. */
+  readonly isExact: boolean
+}
+
+/** The lines that begin like a delimiter. */
+function* listDelimiters(octets: Buffer, { start, end }: Range, delimiter: string): Generator<DelimiterLine> {
+  for (let at = findDashes(octets, start, start); at >= 0 && at < end; at = findDashes(octets, at + 1, start)) {
+    const lf = octets.indexOf(0x0a, at)
+    const lineEnd = lf < 0 || lf >= end ? end : lf + 1
+    const line = octets.toString('latin1', at, Math.min(lineEnd, at + delimiter.length + 5))
+    if (!line.startsWith(delimiter)) continue
+    const rest = line.slice(delimiter.length)
+    const isClosing = rest.startsWith('--')
+    yield { start: at, end: lineEnd, isClosing, isExact: isClosing ? /^--(?:\r\n)?$/.test(rest) : rest === '\r\n' }
+  }
+}
+
+/** The next line that begins with two dashes. */
+function findDashes(octets: Buffer, from: number, start: number): number {
+  if (from === start && octets[from] === 0x2d && octets[from + 1] === 0x2d) return from
+  const at = octets.indexOf('\r\n--', from - 2)
+  return at < 0 ? -1 : at + 2
+}

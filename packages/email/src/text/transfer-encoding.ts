@@ -1,0 +1,14 @@
+/** No blanks at the end of a line, and behind each equals sign two hexadecimal digits or a line end. */
+const [oddQuote, softBreak, quoted] = [/[ \t](?:[\r\n]|$)|=(?!\r\n|[0-9A-Fa-f]{2})/, /=\r\n/g, /=([0-9A-Fa-f]{2})/g]
+
+export function decodeQuotedPrintable(octets: Buffer): Buffer | undefined {
+  const text = octets.toString('latin1')
+  if (oddQuote.test(text)) return undefined
+  const octet = (_: string, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))
+  return Buffer.from(text.replace(softBreak, '').replace(quoted, octet), 'latin1')
+}
+
+export function decodeBase64Lines(octets: Buffer): Buffer | undefined {
+  const text = octets.toString('latin1').replaceAll('\r\n', '')
+  return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text) ? Buffer.from(text, 'base64') : undefined
+}
