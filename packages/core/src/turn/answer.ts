@@ -1,5 +1,5 @@
 import { planActions, storeFilesFor, toPlanned } from '../actions/plan-actions.ts'
-import type { Json } from '../format/json.ts'
+import type { Json } from '../format/notations.ts'
 import { collapseCalls } from '../history/history.ts'
 import { chooseMentions, defaultMaxMentions } from '../message/address/address.ts'
 import type { AgentAction } from '../message/agent-action.ts'

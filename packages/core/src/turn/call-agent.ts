@@ -1,6 +1,6 @@
 import type { ActionList } from '../actions/plan-actions.ts'
 import { keepFiles, settleFiles } from '../actions/plan-actions.ts'
-import type { Json } from '../format/json.ts'
+import type { Json } from '../format/notations.ts'
 import { createSenderIdentity } from '../message/address/access.ts'
 import type { NormalizedMessage } from '../message/message.ts'
 import type { PartialResponse } from '../message/response.ts'

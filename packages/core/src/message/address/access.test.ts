@@ -2,14 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Sender, SenderProfile } from '../message.ts'
 import type { AgentAccess, IdentityQuery, SenderIdentity } from './access.ts'
-import {
-  agentAccessShape,
-  createSenderIdentity,
-  hasSubjectPrefix,
-  mayAccess,
-  mintTransportEvidence,
-  subjectOf,
-} from './access.ts'
+import { agentAccessShape, createSenderIdentity, hasSubjectPrefix, mayAccess, subjectOf } from './access.ts'
+import { mintTransportEvidence } from './address.ts'
 import type { IdentityEvidence } from './identity.ts'
 
 const member = 'urn:mentionable:auth:slack-workspace-member:v0.1'

@@ -1,7 +1,7 @@
 import type { TurnAborted } from '../../format/errors.ts'
-import type { Json } from '../../format/json.ts'
+import type { Json } from '../../format/notations.ts'
 import type { Part } from '../../message/part.ts'
-import { plainTextOf } from '../../message/part.ts'
+import { plainTextOf } from '../../message/response.ts'
 import type { HistoryRequest } from './transcript.ts'
 
 /**

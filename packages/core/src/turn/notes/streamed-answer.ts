@@ -1,5 +1,5 @@
-import type { Json } from '../../format/json.ts'
-import { parseJsonText } from '../../format/json.ts'
+import type { Json } from '../../format/notations.ts'
+import { parseJsonText } from '../../format/notations.ts'
 import type { TurnContext } from '../../ports/agent/turn-context.ts'
 import { isoTime } from '../../ports/platform/platform.ts'
 import type { TurnNote } from '../../ports/records/note.ts'
