@@ -40,17 +40,11 @@ export {
 export { lazy } from './loading/lazy.ts'
 export { loadOptional } from './loading/optional-library.ts'
 export type { ProfileField } from './message/address/access.ts'
-export {
-  agentAccessShape,
-  createSenderIdentity,
-  hasSubjectPrefix,
-  isLinkField,
-  replayFlag,
-  subjectOf,
-} from './message/address/access.ts'
+export { agentAccessShape, hasSubjectPrefix, isLinkField, replayFlag, subjectOf } from './message/address/access.ts'
 export type { Address } from './message/address/address.ts'
 export {
   clampAgentChain,
+  createSenderIdentity,
   defaultMaxHops,
   defaultMaxMentions,
   findDestinationHost,
@@ -222,7 +216,7 @@ export type {
   StageNotice,
   TurnNote,
 } from './ports/records/note.ts'
-export { formatTurnId, isTurnNews, readAbortKind } from './ports/records/note.ts'
+export { formatTurnId } from './ports/records/note.ts'
 export type { DeliveryPage, ListPeriod, ListWindow, MessagePage, Page, RefusalPage } from './ports/records/page.ts'
 export type {
   Forgetting,
@@ -385,9 +379,9 @@ export {
 } from './requirements/resolution-intake.ts'
 export { collectAnswer, completeResponse } from './turn/answer.ts'
 export { defaultRetryPolicy } from './turn/retry.ts'
-export type { RebuiltGiven } from './turn/trace/turn-trace.ts'
-export { rebuildGiven } from './turn/trace/turn-trace.ts'
-export { workTurn } from './turn/turn.ts'
+export type { RebuiltGiven } from './turn/trace/rebuilt-given.ts'
+export { rebuildGiven } from './turn/trace/rebuilt-given.ts'
+export { isTurnNews, readAbortKind, workTurn } from './turn/turn.ts'
 export { createAccessRule, createRequirementDecisions } from './worker/admission/access-rule.ts'
 export type { LoopMemory, Reception, RefusalPlace } from './worker/receive.ts'
 export {

@@ -25,10 +25,11 @@ const longestMs = 30 * 86_400_000
 
 interface Settling {
   readonly turnContext: Pick<TurnContext, 'requirements' | 'platform'>
-  readonly issued: RequirementList['issued']
+  /** Absent where none was issued. */
+  readonly issued: RequirementList['issued'] | undefined
 }
 
-interface SettledAnswer {
+export interface SettledAnswer {
   readonly partial: PartialResponse | undefined
   readonly requirements: readonly PlannedRequirement[]
 }
@@ -75,7 +76,7 @@ function settlePolicy(policy: Policy, turn: Turn, { turnContext, issued }: Settl
   const { kind } = policy
   if (!isRequirementKind(kind)) return { policy: { ...bare, ...own } }
   if (kind === 'payment_required') checkPrice(policy)
-  const known = issued.get(policy.state ?? '')
+  const known = issued?.get(policy.state ?? '')
   const id = known ?? randomHex(platform, 16)
   const expiresAt = expiryOf(policy, known !== undefined, platform.now()) ?? platform.now() + gateway.ttlMs
   const settled = { ...bare, ...own, requirement: id, expires_at: isoTime(expiresAt) }

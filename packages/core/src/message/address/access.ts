@@ -21,17 +21,6 @@ export interface AgentAccess {
   readonly deny?: readonly IdentityQuery[] | undefined
 }
 
-/** A query that an agent can make about its sender before it acts. */
-export interface SenderIdentity {
-  /** Every identity that is proven and admitted. */
-  list(): readonly IdentityEvidence[]
-  /**
-   * Whether one identity meets all criteria. Where the sender acts on behalf of others, each of them has to meet them, too
-   * (`on_behalf_of` never widens a right). An unknown or empty criterion is never met.
-   */
-  has(query: IdentityQuery): boolean
-}
-
 const criterion = z.string().min(1).max(512)
 
 const ruleSchema = z
@@ -83,15 +72,10 @@ export function mayAccess({ identities = [] }: Pick<Sender, 'identities'>, { all
   return identities.some(isAllowed) && principals.every(isAllowed)
 }
 
-/** The data behind `context.identity`. */
-export function createSenderIdentity({ identities = [] }: Pick<Sender, 'identities'>): SenderIdentity {
-  return {
-    list: () => identities,
-    has(query) {
-      const fits = (one: IdentityEvidence) => meets(one, query, 'grant')
-      return identities.some(fits) && identities.flatMap(listPrincipals).every(fits)
-    },
-  }
+/** Whether one of them meets a query, and with it everyone on whose behalf they are. */
+export function haveIdentity(identities: readonly IdentityEvidence[], query: IdentityQuery): boolean {
+  const fits = (one: IdentityEvidence) => meets(one, query, 'grant')
+  return identities.some(fits) && identities.flatMap(listPrincipals).every(fits)
 }
 
 /** Those for whom the subject acts, each as if it stood there itself: only the subject is another's. */

@@ -1,6 +1,8 @@
 import { Rejection } from '../../format/errors.ts'
 import { isHostLength, maxHostLength, parseUrl } from '../../format/notations.ts'
-import type { AgentChain } from '../message.ts'
+import type { AgentChain, Sender } from '../message.ts'
+import type { IdentityQuery } from './access.ts'
+import { haveIdentity } from './access.ts'
 import type { IdentityEvidence } from './identity.ts'
 
 /** An agent's or person's address `@local@domain`; both halves lower case, the domain as A-labels. */
@@ -166,5 +168,24 @@ export function mintTransportEvidence(evidence: TransportEvidence): IdentityEvid
     audience,
     issued_at: issuedAt,
     proof: { type: 'transport', verified_by: method, ...(keyId && { key_id: keyId }) },
+  }
+}
+
+/** A query that an agent can make about its sender before it acts. */
+export interface SenderIdentity {
+  /** Every identity that is proven and admitted. */
+  list(): readonly IdentityEvidence[]
+  /**
+   * Whether one identity meets all criteria. Where the sender acts on behalf of others, each of them has to meet them, too
+   * (`on_behalf_of` never widens a right). An unknown or empty criterion is never met.
+   */
+  has(query: IdentityQuery): boolean
+}
+
+/** The data behind `context.identity`. */
+export function createSenderIdentity({ identities = [] }: Pick<Sender, 'identities'>): SenderIdentity {
+  return {
+    list: () => identities,
+    has: query => haveIdentity(identities, query),
   }
 }
