@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 const root = join(import.meta.dirname, '../../..')
 /** The runtime's parser: `JSON.parse`, and `json()` of a request or an answer. */
 const nativeReader = /\bJSON\s*\.\s*parse\b|\bJSON\s*\[|(?<!\bz)\.json\(\s*\)/
-const theReader = 'packages/core/src/format/json.ts'
+const theReader = 'packages/core/src/format/notations.ts'
 
 test('the repository parses JSON in one module', () => {
   const files = globSync('{packages,apps}/*/src/**/*.ts', { cwd: root }).filter(

@@ -1,4 +1,4 @@
-import type { Agent, AgentDirectory, AgentProfile, HistoryPolicy, Log, RunningAgent } from '@postern/core'
+import type { Agent, AgentProfile, HistoryPolicy, Log, RunningAgent } from '@postern/core'
 import { ConfigError } from '@postern/core'
 import { createMemoryRecords, createMemoryTranscript } from '@postern/transcript'
 import { parseDeadline } from './config/duration.ts'
@@ -8,6 +8,8 @@ import type { AgentConfigInput } from './config.ts'
 import { readAgentConfig } from './config.ts'
 import type { AgentPlatform, AgentStores, CommonAgentConfig, HumanOperators, OpenedAgent } from './kind/agent-kind.ts'
 import { createHistoryView } from './kind/history-view.ts'
+import type { AgentSet, OpenResident, RunningDirectory } from './kind/running-agents.ts'
+import { createRunningAgents, hearOnly } from './kind/running-agents.ts'
 
 /** Published names: the narrow grammar, and no empty piece between dots, so that every wire can carry them. */
 const namePattern = /^(?=.{1,64}$)[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/
@@ -29,10 +31,7 @@ export interface AgentDepsOptions {
 }
 
 /** The agents of this gateway, and how they run. */
-export interface AgentDeps extends AgentDirectory {
-  findRunning(name: string): RunningAgent | undefined
-  /** Its picture, when it is a file; `AgentProfile.iconUrl` says where it is served. */
-  findIcon(name: string): AgentIcon | undefined
+export interface AgentDeps extends RunningDirectory {
   /** Opens the agents of another configuration, or the same ones anew. If one cannot be opened, none is. @throws ConfigError */
   prepare(listed: ListedAgents, deps: Pick<AgentDepsOptions, 'platform' | 'operators'>): Promise<AgentChange>
   /** Closes all, former ones too. */
@@ -53,12 +52,11 @@ function openMemoryStores(platform: AgentPlatform): AgentStores {
 /** Opens every agent of the configuration. If one fails, all fail. @throws ConfigError */
 export async function openAgents(listed: ListedAgents, options: AgentDepsOptions): Promise<AgentDeps> {
   const { domain, origin } = options
-  let open = await openAgentSet(listed, options)
+  const running = createRunningAgents(await openAgentSet(listed, options), { domain, origin })
   const former = new Set<OpenResident>()
   const commit = (renewed: AgentSet) => {
-    const replaced = [...open.residents.values()]
+    const replaced = [...running.replace(renewed).residents.values()]
     for (const resident of replaced) former.add(resident)
-    open = renewed
     return replaced.map(resident => ({
       name: resident.profile.name,
       async close() {
@@ -67,28 +65,13 @@ export async function openAgents(listed: ListedAgents, options: AgentDepsOptions
       },
     }))
   }
-  return {
-    domain,
-    origin,
-    get defaultAgent() {
-      return open.defaultAgent
-    },
-    find: name => open.residents.get(name)?.profile,
-    list: () => [...open.residents.values()].map(({ profile }) => profile),
-    findRunning: name => open.residents.get(name)?.running,
-    findIcon: name => open.residents.get(name)?.icon,
-    async prepare(changed, deps) {
+  return Object.assign(running.directory, {
+    async prepare(changed: ListedAgents, deps: Pick<AgentDepsOptions, 'platform' | 'operators'>) {
       const renewed = await openAgentSet(changed, { ...options, ...deps })
       return { commit: () => commit(renewed), discard: () => closeResidents(renewed.residents.values()) }
     },
-    close: () => closeResidents([...former, ...open.residents.values()]),
-  }
-}
-
-/** The agents of one configuration. */
-interface AgentSet {
-  readonly residents: ReadonlyMap<string, OpenResident>
-  readonly defaultAgent: string | undefined
+    close: () => closeResidents([...former, ...running.listResidents()]),
+  })
 }
 
 /** If one cannot be opened, the others are closed again. @throws ConfigError */
@@ -168,15 +151,6 @@ function runAgent(agent: Agent, { deadline, history, receives, people }: CommonA
   }
 }
 
-/** Agents that only handle messages get only messages. */
-function hearOnly(agent: Agent, kinds: CommonAgentConfig['receives']): Agent {
-  return {
-    ...(agent.start && { start: publisher => agent.start?.(publisher) }),
-    handle: (message, context) =>
-      kinds.includes(message.kind ?? 'message') ? agent.handle(message, context) : undefined,
-  }
-}
-
 function createHistoryPolicy({
   keep_head,
   max_turns,
@@ -189,15 +163,6 @@ function createHistoryPolicy({
     ...(max_turns !== undefined && { maxTurns: max_turns }),
     ...(max_chars !== undefined && { maxChars: max_chars }),
   })
-}
-
-/** An agent that is open. */
-interface OpenResident {
-  readonly profile: AgentProfile
-  readonly running: RunningAgent
-  readonly icon: AgentIcon | undefined
-  /** Once, however often it is asked. What it throws is logged. */
-  close(): Promise<void>
 }
 
 /** An agent that another has replaced. Its turns may still run. */

@@ -12,20 +12,23 @@ export {
   Unavailable,
   Undeliverable,
 } from './format/errors.ts'
-export { decodeEntities, escapeHtml } from './format/html-characters.ts'
-export type { Json } from './format/json.ts'
+export type { Json } from './format/notations.ts'
 export {
   canonicalizeJson,
   decodeBase58,
+  decodeEntities,
   encodeBase58,
+  escapeHtml,
   hashCanonicalJson,
+  isHostLength,
   isJsonObject,
+  maxUrlLength,
   parseIfJson,
   parseJsonText,
+  parseUrl,
   withoutTurning,
   writeVisibleJson,
-} from './format/json.ts'
-export { isHostLength, maxUrlLength, parseUrl } from './format/web-url.ts'
+} from './format/notations.ts'
 export type { SlidingWindowOptions } from './history/history.ts'
 export {
   announceSpeaker,
@@ -37,24 +40,18 @@ export {
 export { lazy } from './loading/lazy.ts'
 export { loadOptional } from './loading/optional-library.ts'
 export type { ProfileField } from './message/address/access.ts'
-export {
-  agentAccessShape,
-  createSenderIdentity,
-  formatTransportMethod,
-  hasSubjectPrefix,
-  isLinkField,
-  mintTransportEvidence,
-  replayFlag,
-  subjectOf,
-} from './message/address/access.ts'
+export { agentAccessShape, hasSubjectPrefix, isLinkField, replayFlag, subjectOf } from './message/address/access.ts'
 export type { Address } from './message/address/address.ts'
 export {
   clampAgentChain,
+  createSenderIdentity,
   defaultMaxHops,
   defaultMaxMentions,
   findDestinationHost,
   formatAddress,
+  formatTransportMethod,
   isFinalHop,
+  mintTransportEvidence,
   nextHop,
   parseAddress,
   renderAgentChain,
@@ -98,7 +95,7 @@ export type {
   TextPart,
   ToolCallPart,
 } from './message/part.ts'
-export { partSchema, plainTextOf, policySchema } from './message/part.ts'
+export { partSchema, policySchema } from './message/part.ts'
 export type { ApprovalAction, PolicyResolution, ResolutionOutcome } from './message/policy.ts'
 export { describeApproval, readApproval, refusedCall, refusedForGood, resolutionOutcomes } from './message/policy.ts'
 export type { Proof } from './message/proof.ts'
@@ -108,17 +105,23 @@ export type {
   RefusalKind,
   RequirementKind,
   ResponseStatus,
+  ShowRequirement,
 } from './message/response.ts'
 export {
   approvers,
+  hasRequirements,
   isForOperator,
   isRequirementKind,
   normalizedResponseSchema,
   operatorSubject,
   partialResponseSchema,
+  plainTextOf,
   policiesOf,
+  presentResponse,
   refusalKinds,
   requirementKinds,
+  showRequirements,
+  translatePolicy,
 } from './message/response.ts'
 export type { TokenUsage } from './message/token-usage.ts'
 export { sumUsage, tokenUsageSchema } from './message/token-usage.ts'
@@ -136,7 +139,6 @@ export type {
   PostOptions,
 } from './ports/agent/agent.ts'
 export type { AgentCallAnswer, AgentCallOptions, CallAgent } from './ports/agent/agent-call.ts'
-export type { ShowRequirement } from './ports/agent/agent-requirements.ts'
 export type { AgentState } from './ports/agent/agent-state.ts'
 export type {
   EvidenceCaller,
@@ -162,7 +164,9 @@ export type {
   ArrivedMessage,
   Channel,
   ChannelContext,
+  CheckedProof,
   Inbound,
+  IntakeSteps,
   Listening,
   Outbound,
   PublicProfile,
@@ -172,9 +176,10 @@ export type {
   ReplayMoment,
   RotateOptions,
   Transmitted,
+  UsedKey,
   WebLink,
 } from './ports/channel.ts'
-export { findChannel } from './ports/channel.ts'
+export { createIntakeSteps, createSender, findChannel, toProofKey } from './ports/channel.ts'
 export type { ChannelDescriptor, SpeakerRules } from './ports/channel-descriptor.ts'
 export type { AdmissionDeps, AdmissionRule, IntakeStore } from './ports/intake-store.ts'
 export type { CurrentMessage, FoundResponse, LookupStore, ResponseContext } from './ports/lookup-store.ts'
@@ -211,7 +216,7 @@ export type {
   StageNotice,
   TurnNote,
 } from './ports/records/note.ts'
-export { formatTurnId, isTurnNews, readAbortKind } from './ports/records/note.ts'
+export { formatTurnId } from './ports/records/note.ts'
 export type { DeliveryPage, ListPeriod, ListWindow, MessagePage, Page, RefusalPage } from './ports/records/page.ts'
 export type {
   Forgetting,
@@ -327,8 +332,6 @@ export type {
   WithdrawalStore,
 } from './ports/store.ts'
 export { windowedLists } from './ports/store.ts'
-export type { CheckedProof, IntakeSteps, UsedKey } from './ports/trace/intake-steps.ts'
-export { createIntakeSteps, toProofKey } from './ports/trace/intake-steps.ts'
 export type {
   AgentFault,
   DeliveryAttempt,
@@ -362,15 +365,7 @@ export {
   readRemember,
   rememberedPlace,
 } from './requirements/remembered-decision.ts'
-export {
-  actionUrl,
-  createRequirementList,
-  createShowRequirement,
-  hasRequirements,
-  presentResponse,
-  showRequirements,
-  translatePolicy,
-} from './requirements/requirements.ts'
+export { actionUrl, createRequirementList, createShowRequirement } from './requirements/requirements.ts'
 export {
   createResolutionIntake,
   decideByTimeout,
@@ -384,20 +379,21 @@ export {
 } from './requirements/resolution-intake.ts'
 export { collectAnswer, completeResponse } from './turn/answer.ts'
 export { defaultRetryPolicy } from './turn/retry.ts'
-export type { RebuiltGiven } from './turn/trace/turn-trace.ts'
-export { rebuildGiven } from './turn/trace/turn-trace.ts'
-export { workTurn } from './turn/turn.ts'
-export type { LoopMemory } from './worker/admission/rules.ts'
+export type { RebuiltGiven } from './turn/trace/rebuilt-given.ts'
+export { rebuildGiven } from './turn/trace/rebuilt-given.ts'
+export { isTurnNews, readAbortKind, workTurn } from './turn/turn.ts'
+export { createAccessRule, createRequirementDecisions } from './worker/admission/access-rule.ts'
+export type { LoopMemory, Reception, RefusalPlace } from './worker/receive.ts'
 export {
-  createAccessRule,
+  admitOwn,
   createLoopRule,
-  createRequirementDecisions,
   findLoop,
+  hasRefusal,
   loopMemoryMs,
-} from './worker/admission/rules.ts'
-export type { LeftAloneHost } from './worker/breaker.ts'
-export { createBreaker } from './worker/breaker.ts'
-export type { Reception, RefusalPlace } from './worker/pipeline.ts'
-export { admitOwn, createSender, hasRefusal, receive, recordRefusal, renderUnsent } from './worker/pipeline.ts'
+  receive,
+  recordRefusal,
+} from './worker/receive.ts'
+export type { LeftAloneHost } from './worker/send.ts'
+export { createBreaker, renderUnsent } from './worker/send.ts'
 export type { Worker, WorkerOptions } from './worker/worker.ts'
 export { startWorker } from './worker/worker.ts'

@@ -1,4 +1,4 @@
-import { mintTransportEvidence } from '../src/message/address/access.ts'
+import { mintTransportEvidence } from '../src/message/address/address.ts'
 import type { NormalizedMessage } from '../src/message/message.ts'
 
 /** A message of Alice's to echo, as a channel makes it; unproven by default. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createExpiringMap, memoize } from './caches.ts'
+import { createExpiringMap, memoize } from './limits.ts'
 
 // The memory of foreign servers, which can make up as many names as they like.
 

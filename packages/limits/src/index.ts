@@ -1,9 +1,11 @@
-export { createExpiringMap, createSingleFlight, memoize } from './caches.ts'
 export type { RateLimit, ResponseSemaphore } from './limits.ts'
 export {
   createByteBudget,
+  createExpiringMap,
   createKeyedSemaphore,
   createOpenCount,
   createRateLimit,
   createResponseSemaphore,
+  createSingleFlight,
+  memoize,
 } from './limits.ts'

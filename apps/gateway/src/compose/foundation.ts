@@ -211,7 +211,7 @@ export function listAdmissionRules(
   { limits: { messages: rateLimits }, answersCalls }: AdmissionRuleDeps,
 ): readonly AdmissionRule[] {
   const queueModes = createQueueModeRule(agents)
-  const access = createAccessRule(name => agents[name], answersCalls)
+  const access = createAgentAccessRule(agents, answersCalls)
   const loops = createLoopRule(readLoopLimits(limits.loop))
   return [queueModes, access, rateLimits, loops]
 }
@@ -225,6 +225,7 @@ function createQueueModeRule(agents: AgentConfigs): AdmissionRule {
     const lane = readQueueMode(queue)
     if (lane) lanes.set(name, lane)
   }
+  if (lanes.size === 0) return { name: 'queue modes' }
   return {
     name: 'queue modes',
     admit(intake) {
@@ -232,6 +233,12 @@ function createQueueModeRule(agents: AgentConfigs): AdmissionRule {
       return lane ? { ...intake, lane } : intake
     },
   }
+}
+
+/** Who may write to an agent, where an agent says it. */
+function createAgentAccessRule(agents: AgentConfigs, answersCalls: AdmissionRuleDeps['answersCalls']): AdmissionRule {
+  const isRestricted = Object.values(agents).some(({ allow, deny }) => allow || deny)
+  return isRestricted ? createAccessRule(name => agents[name], answersCalls) : { name: 'access' }
 }
 
 /** How many turns at once, for agents that say it. */

@@ -1,7 +1,7 @@
-import { writeSync } from 'node:fs'
 import type { Log } from '@postern/core'
 import { parseJsonText } from '@postern/core'
 import { pino } from 'pino'
+import { createLogOutput } from '../platform/platform.ts'
 import { toTerminalLine } from '../terminal/text.ts'
 
 type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -39,44 +39,4 @@ export function formatLogLine(line: string): string {
   const failure = err && typeof err === 'object' ? [`(${(err as { message?: string }).message ?? 'error'})`] : []
   const sentence = [String(msg), ...failure, ...pairs].join('  ')
   return `${clock} ${(levelNames[Number(level)] ?? String(level)).padEnd(5)} ${toTerminalLine(sentence)}\n`
-}
-
-interface LogOutput {
-  write(line: string): void
-}
-
-const flushAt = 8_192
-const flushAfterMs = 250
-/** Kept while the reader does not take more; what exceeds it is lost rather than the gateway stopped. */
-const keptAtMost = 1_048_576
-
-/**
- * Lines leave in company, a quarter of a second late at most; what is left goes out when the process ends. A reader that
- * has gone away never holds the process up.
- */
-export function createLogOutput(descriptor: number, write: typeof writeSync = writeSync): LogOutput {
-  let waiting = ''
-  let timer: NodeJS.Timeout | undefined
-
-  function flush(): void {
-    clearTimeout(timer)
-    timer = undefined
-    const octets = Buffer.from(waiting)
-    try {
-      const written = write(descriptor, octets)
-      waiting = octets.subarray(written).toString()
-    } catch (error) {
-      const isFull = (error as NodeJS.ErrnoException).code === 'EAGAIN' && waiting.length < keptAtMost
-      if (!isFull) waiting = ''
-    }
-  }
-
-  process.once('exit', flush)
-  return {
-    write(line) {
-      waiting += line
-      if (waiting.length >= flushAt) flush()
-      else timer ??= setTimeout(flush, flushAfterMs).unref()
-    },
-  }
 }

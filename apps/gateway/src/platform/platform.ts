@@ -1,14 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { Resolver } from 'node:dns/promises'
+import { writeSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import type {
   Channel,
   DnsResolver,
+  FetchAnswer,
   FetchRequest,
   GuardedFetch,
+  Json,
   Log,
   OpenStream,
   Platform,
+  ReplayStore,
   StreamRequest,
   SubmitMail,
 } from '@postern/core'
@@ -17,6 +21,8 @@ import { checkFetchUrl, createGuardedFetch } from '@postern/http'
 import type { Hono } from 'hono'
 import type { ChannelSlice } from '../config/channel-slices.ts'
 import type { Config } from '../config/schema.ts'
+import type { ShownDocument } from './lookup-record.ts'
+import { describeAnswer, describeFetchFailure, findShown } from './lookup-record.ts'
 import { softwareVersion } from './version.ts'
 
 export interface GatewayPlatform extends Platform {
@@ -218,5 +224,108 @@ async function* readPieces(
   } finally {
     signal?.removeEventListener('abort', abort)
     abort()
+  }
+}
+
+export type LookupPlatform = Pick<Platform, 'fetch' | 'resolveDns'>
+
+type NoteLookup = Pick<ReplayStore, 'noteLookup'>
+
+/** Notes what is read of other hosts and of DNS, so that a message can be read again as the moment was then. */
+export function noteLookups<Outer extends LookupPlatform & Pick<Platform, 'now'>>(
+  platform: Outer,
+  store: NoteLookup,
+): Outer {
+  const { fetch, resolveDns, now } = platform
+  const note = (key: string, answer: Json | undefined, shown: ShownDocument = {}) => {
+    if (answer !== undefined) store.noteLookup({ key, at: now(), answer, ...shown })
+  }
+  async function notedFetch(key: string, url: string, request: FetchRequest | undefined): Promise<FetchAnswer> {
+    try {
+      const answer = await fetch(url, request)
+      note(key, describeAnswer(answer), findShown(answer))
+      return answer
+    } catch (error) {
+      note(key, describeFetchFailure(error))
+      throw error
+    }
+  }
+
+  return {
+    ...platform,
+    // No promise of its own: deliveries pass here, too.
+    fetch: (url, request) => {
+      const key = nameFetch(url, request)
+      return key === undefined ? fetch(url, request) : notedFetch(key, url, request)
+    },
+    resolveDns: async (name, type) => {
+      const key = nameQuestion(name, type)
+      try {
+        const records = await resolveDns(name, type)
+        note(key, { records: records as Json })
+        return records
+      } catch (error) {
+        note(key, describeDnsFailure(error))
+        throw error
+      }
+    },
+  }
+}
+
+/** Undefined for a request that changes something, or that shows a credential: its answer is for who holds it. */
+export function nameFetch(url: string, { method = 'GET', headers = {} }: FetchRequest = {}): string | undefined {
+  const fields = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+  if (method !== 'GET' || 'authorization' in fields || 'cookie' in fields) return undefined
+  return `GET ${fields.accept ?? '*/*'} ${url}`
+}
+
+export function nameQuestion(name: string, type: string): string {
+  return `DNS ${type.toUpperCase()} ${name.toLowerCase()}`
+}
+
+function describeDnsFailure(error: unknown): Json | undefined {
+  const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
+  return typeof code === 'string' ? { code, message: String(message) } : undefined
+}
+
+interface LogOutput {
+  write(line: string): void
+}
+
+const flushAt = 8_192
+
+const flushAfterMs = 250
+
+/** Kept while the reader does not take more; what exceeds it is lost rather than the gateway stopped. */
+const keptAtMost = 1_048_576
+
+/**
+ * Lines leave in company, a quarter of a second late at most; what is left goes out when the process ends. A reader that
+ * has gone away never holds the process up.
+ */
+export function createLogOutput(descriptor: number, write: typeof writeSync = writeSync): LogOutput {
+  let waiting = ''
+  let timer: NodeJS.Timeout | undefined
+
+  function flush(): void {
+    clearTimeout(timer)
+    timer = undefined
+    const octets = Buffer.from(waiting)
+    try {
+      const written = write(descriptor, octets)
+      waiting = octets.subarray(written).toString()
+    } catch (error) {
+      const isFull = (error as NodeJS.ErrnoException).code === 'EAGAIN' && waiting.length < keptAtMost
+      if (!isFull) waiting = ''
+    }
+  }
+
+  process.once('exit', flush)
+  return {
+    write(line) {
+      waiting += line
+      if (waiting.length >= flushAt) flush()
+      else timer ??= setTimeout(flush, flushAfterMs).unref()
+    },
   }
 }

@@ -11,7 +11,7 @@ import type {
 } from '@postern/core'
 import type { AgentKind, AgentPlatform, Opening } from '../kind/agent-kind.ts'
 import { commonAgentSchema, defineAgentKind } from '../kind/agent-kind.ts'
-import { createEchoAgent, readReceivedText } from '../kind/received-text.ts'
+import { createEchoAgent, readReceivedText } from '../kind/running-agents.ts'
 
 interface Builtin {
   readonly displayName: string

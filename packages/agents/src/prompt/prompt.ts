@@ -1,6 +1,6 @@
 import type { HistoricalMessage, HistoricalSender, NormalizedMessage, Part } from '@postern/core'
 import { renderAgentChain } from '@postern/core'
-import { readReceivedText } from '../kind/received-text.ts'
+import { readReceivedText } from '../kind/running-agents.ts'
 import { clipText, dataBlockRules, formatDataBlock, guardWords } from './data-block.ts'
 import { describeSpeaker, describeThings, describeWriter, isQuote } from './evidence.ts'
 import type { ChatMessage, ImagePiece } from './messages.ts'

@@ -1,7 +1,7 @@
 import type { AgentChunk, AgentContext, NormalizedMessage, Part } from '@postern/core'
 import { plainTextOf } from '@postern/core'
 import type { HumanOperators } from '../kind/agent-kind.ts'
-import { readReceivedText } from '../kind/received-text.ts'
+import { readReceivedText } from '../kind/running-agents.ts'
 import type { SwarmAgentConfig } from './config/config.ts'
 import { isModelMember } from './config/config.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { decodeEntities, escapeHtml } from './html-characters.ts'
+import { decodeEntities, escapeHtml } from './notations.ts'
 
 test('decodeEntities() decodes the entities that it knows and leaves all others as they are, even names of object members', () => {
   expect(decodeEntities('a &amp; b &#65;&#x42; &unknown; &valueOf; &toString; &#xd800;')).toBe(

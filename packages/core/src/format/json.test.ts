@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseJsonText, withoutTurning, writeVisibleJson } from './json.ts'
+import { parseJsonText, withoutTurning, writeVisibleJson } from './notations.ts'
 
 /** Writes every name with an escape, so that the text goes to the other parser. */
 function escapeNames(value: unknown): string {

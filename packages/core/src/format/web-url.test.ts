@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseUrl } from './web-url.ts'
+import { parseUrl } from './notations.ts'
 
 const host253 = `${'a'.repeat(61)}.`.repeat(4).slice(0, -1).padEnd(253, '.bcdefg')
 

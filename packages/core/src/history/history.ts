@@ -1,6 +1,7 @@
 import type { HistoricalMessage, HistoricalSender, NormalizedMessage } from '../message/message.ts'
 import type { Part, ToolCallPart } from '../message/part.ts'
-import { knownPartSchema, plainTextOf } from '../message/part.ts'
+import { knownPartSchema } from '../message/part.ts'
+import { plainTextOf } from '../message/response.ts'
 import type { HistoryPolicy, HistoryView } from '../ports/agent/history-policy.ts'
 import type { Entry } from '../ports/records/transcript.ts'
 

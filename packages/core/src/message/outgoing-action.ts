@@ -1,4 +1,4 @@
-import type { Json } from '../format/json.ts'
+import type { Json } from '../format/notations.ts'
 import type { Reaction } from './agent-action.ts'
 import type { AgentChain, NormalizedMessage } from './message.ts'
 import type { NormalizedResponse } from './response.ts'

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Part } from './part.ts'
-import { partSchema, plainTextOf } from './part.ts'
+import { partSchema } from './part.ts'
+import { plainTextOf } from './response.ts'
 
 const digest = 'ab'.repeat(32)
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Json } from '../format/json.ts'
+import type { Json } from '../format/notations.ts'
 
 const bytesRefSchema = z.discriminatedUnion('kind', [
   z.object({
@@ -169,13 +169,3 @@ export const partSchema: z.ZodType<Part> = z.union([
     kind: z.string().refine(kind => !knownKinds.has(kind), 'is not well formed'),
   }) as unknown as typeof knownPartSchema,
 ])
-
-/** Text and links of `parts` as one plain reading, for history budgets and for wires that carry only text. */
-export function plainTextOf(parts: readonly Part[]): string {
-  const lines = parts.map(part => {
-    if (part.kind === 'text') return part.content
-    if (part.kind === 'link') return part.title ? `${part.title}: ${part.url}` : part.url
-    return part.kind === 'policy' ? part.policy.message : ''
-  })
-  return lines.filter(Boolean).join('\n\n')
-}

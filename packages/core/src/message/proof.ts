@@ -1,4 +1,4 @@
-import type { Json } from '../format/json.ts'
+import type { Json } from '../format/notations.ts'
 
 /** One check of a transport's own proof and how it came out; what the operator sees. */
 export interface Proof {

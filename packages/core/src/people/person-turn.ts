@@ -1,4 +1,4 @@
-import type { Json } from '../format/json.ts'
+import type { Json } from '../format/notations.ts'
 import type { AgentState } from '../ports/agent/agent-state.ts'
 import type { HistoryPolicy } from '../ports/agent/history-policy.ts'
 import type { RunningAgent, TurnContext } from '../ports/agent/turn-context.ts'

@@ -1,23 +1,25 @@
-import type { Json } from '../format/json.ts'
+import { hash } from 'node:crypto'
+import type { Json } from '../format/notations.ts'
 import type { ChannelName } from '../message/message.ts'
 import type { OutgoingAction, PostAction } from '../message/outgoing-action.ts'
-import type { NormalizedResponse } from '../message/response.ts'
+import type { Proof } from '../message/proof.ts'
+import type { NormalizedResponse, ShowRequirement } from '../message/response.ts'
+import { hasRequirements, hideRequirements } from '../message/response.ts'
 import type { AgentDirectory, AgentProfile } from './agent/agent.ts'
 import type { CallAgent } from './agent/agent-call.ts'
-import type { ShowRequirement } from './agent/agent-requirements.ts'
 import type { IdentityVerifier } from './agent/evidence.ts'
 import type { ChannelDescriptor } from './channel-descriptor.ts'
 import type { AdmissionDeps } from './intake-store.ts'
 import type { ByteBudget, GuardedFetch, Platform } from './platform/platform.ts'
 import type { Intake } from './records/intake.ts'
 import type { PlannedBroadcast, PlannedDelivery } from './records/planned-delivery.ts'
+import type { RefusalClaims } from './records/records.ts'
 import type { Relation, Withdrawal } from './records/relation.ts'
 import type { BackgroundEntry } from './records/transcript.ts'
 import type { Delivery, Turn } from './records/work.ts'
 import type { RequirementClaims, RequirementDecisions } from './requirement-store.ts'
 import type { Store } from './store.ts'
-import type { IntakeSteps } from './trace/intake-steps.ts'
-import type { DeliveryReply } from './trace/trace.ts'
+import type { DeliveryReply, IntakeTrace, KeyOrigin, ProofKey, VerifyStep } from './trace/trace.ts'
 
 /** Wire → message. `Proven` carries a brand that only `verify` can put on. */
 export interface Inbound<Raw, Proven> {
@@ -284,4 +286,96 @@ export interface ChannelContext {
   readonly requirementClaims?: RequirementClaims | undefined
   /** Absent where nothing that others say about a sender counts. */
   readonly identity?: IdentityVerifier | undefined
+}
+
+/** Whoever writes to us decides how many signatures there are to check. */
+const maxSteps = 24
+const maxKeyId = 512
+/** W3C Trace Context §3.2.2, version 00. */
+const traceparentForm = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
+
+/** How a check came out: a `Proof`, or as much of one as there is. */
+export type CheckedProof = Pick<Proof, 'kind' | 'verdict' | 'key_id'>
+
+/** With what key it was made. */
+export interface UsedKey {
+  readonly from: KeyOrigin
+  /** The public key; absent for a secret one. */
+  readonly key?: ProofKey | undefined
+}
+
+/** Notes the checks of one request or mail while they are made: what each took, and the keys it needed. */
+export interface IntakeSteps {
+  /** ms since it came in, finer than whole ones. */
+  now(): number
+  /** A check that began at `since` (of `now()`) is over, now or since `until`. */
+  note(checked: CheckedProof, since: number, used?: UsedKey, until?: number): void
+  /** What it says of itself, as far as it is read: for the list of what was refused. Nothing of it is proven. */
+  claim(claims: RefusalClaims): void
+  claims(): RefusalClaims
+  /** The trace that the caller says this belongs to; what is no `traceparent` is none. */
+  calledFrom(traceparent: string | undefined): void
+  /** What the record keeps of it. */
+  trace(): Pick<IntakeTrace, 'received_at' | 'steps' | 'caller'>
+  keys(): readonly ProofKey[]
+}
+
+/** To be called when the first bytes are there. The clock of the platform tells when that was, the clock of the process how long things take. */
+export function createIntakeSteps(platform: Pick<Platform, 'now'>): IntakeSteps {
+  const receivedAt = platform.now()
+  const begunAt = performance.now()
+  const steps: VerifyStep[] = []
+  const keys = new Map<string, ProofKey>()
+  let claimed: RefusalClaims = {}
+  let caller: string | undefined
+  const now = () => performance.now() - begunAt
+  return {
+    now,
+    note({ kind, verdict, key_id }, since, used, until = now()) {
+      if (steps.length >= maxSteps) return
+      if (used?.key) keys.set(used.key.digest, used.key)
+      steps.push({
+        kind,
+        verdict,
+        key_id: key_id?.slice(0, maxKeyId).toWellFormed(),
+        key_from: used?.from,
+        key_digest: used?.key?.digest,
+        after: roundMs(since),
+        ms: roundMs(until - since),
+      })
+    },
+    claim(claims) {
+      claimed = { ...claimed, ...claims }
+    },
+    claims: () => claimed,
+    calledFrom(traceparent) {
+      if (traceparent !== undefined && traceparentForm.test(traceparent)) caller = traceparent
+    },
+    trace: () => ({ received_at: receivedAt, steps, ...(caller !== undefined && { caller }) }),
+    keys: () => [...keys.values()],
+  }
+}
+
+/** To a tenth: most checks take less than one. */
+function roundMs(ms: number): number {
+  return Math.round(ms * 10) / 10
+}
+
+/** A public key as the record keeps it. */
+export function toProofKey(kind: ProofKey['kind'], material: string, owner?: string): ProofKey {
+  return { digest: hash('sha256', material, 'base64url'), kind, material, ...(owner !== undefined && { owner }) }
+}
+
+/** Closes over a protocol's wire type, so that differing protocols fit one list. */
+export function createSender<Wire>(outbound: Outbound<Wire>): Pick<Channel, 'descriptor' | 'address' | 'prepare'> {
+  return {
+    descriptor: outbound.descriptor,
+    address: answered => outbound.address(answered),
+    prepare(delivery) {
+      const wire = outbound.render(delivery)
+      const described = outbound.describe(wire)
+      const shown = hasRequirements(delivery.response?.parts ?? []) ? hideRequirements(described) : described
+      return { wire: shown, transmit: () => outbound.deliver(wire, delivery) }
+    },
+  }
 }

@@ -1,4 +1,4 @@
-import type { Json } from '../format/json.ts'
+import type { Json } from '../format/notations.ts'
 import type { Page } from './records/page.ts'
 import type {
   Forgetting,

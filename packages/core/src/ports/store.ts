@@ -1,4 +1,4 @@
-import type { Json } from '../format/json.ts'
+import type { Json } from '../format/notations.ts'
 import type { ChannelName } from '../message/message.ts'
 import type { IntakeStore } from './intake-store.ts'
 import type { LookupStore } from './lookup-store.ts'

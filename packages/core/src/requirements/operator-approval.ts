@@ -1,4 +1,4 @@
-import type { Json } from '../format/json.ts'
+import type { Json } from '../format/notations.ts'
 import type { RememberScope } from '../message/choices.ts'
 import type { RequirementRecord, Resolved } from '../ports/records/requirement-record.ts'
 

@@ -1,11 +1,10 @@
-import type { Json } from '../format/json.ts'
 import { subjectOf } from '../message/address/access.ts'
 import type { NormalizedMessage } from '../message/message.ts'
 import type { Part, Policy } from '../message/part.ts'
 import { approvalMember } from '../message/policy.ts'
-import type { NormalizedResponse, PartialResponse, RequirementKind } from '../message/response.ts'
+import type { PartialResponse, RequirementKind, ShowRequirement } from '../message/response.ts'
 import { isForOperator, isRequirementKind, operatorSubject, statusWithPolicies } from '../message/response.ts'
-import type { AgentRequirements, ConsentRequirement, ShowRequirement } from '../ports/agent/agent-requirements.ts'
+import type { AgentRequirements, ConsentRequirement } from '../ports/agent/agent-requirements.ts'
 import {
   authSchema,
   consentSchema,
@@ -26,10 +25,11 @@ const longestMs = 30 * 86_400_000
 
 interface Settling {
   readonly turnContext: Pick<TurnContext, 'requirements' | 'platform'>
-  readonly issued: RequirementList['issued']
+  /** Absent where none was issued. */
+  readonly issued: RequirementList['issued'] | undefined
 }
 
-interface SettledAnswer {
+export interface SettledAnswer {
   readonly partial: PartialResponse | undefined
   readonly requirements: readonly PlannedRequirement[]
 }
@@ -76,7 +76,7 @@ function settlePolicy(policy: Policy, turn: Turn, { turnContext, issued }: Settl
   const { kind } = policy
   if (!isRequirementKind(kind)) return { policy: { ...bare, ...own } }
   if (kind === 'payment_required') checkPrice(policy)
-  const known = issued.get(policy.state ?? '')
+  const known = issued?.get(policy.state ?? '')
   const id = known ?? randomHex(platform, 16)
   const expiresAt = expiryOf(policy, known !== undefined, platform.now()) ?? platform.now() + gateway.ttlMs
   const settled = { ...bare, ...own, requirement: id, expires_at: isoTime(expiresAt) }
@@ -202,63 +202,4 @@ export function createShowRequirement(gateway: Pick<RequirementDeps, 'origin' | 
 function withoutCall({ data, ...policy }: Policy): Policy {
   const { [approvalMember]: _, ...rest } = data ?? {}
   return Object.keys(rest).length > 0 ? { ...policy, data: rest } : policy
-}
-
-/** Only for documents that go to the sender and nobody else. */
-export function showRequirements(parts: readonly Part[], show: ShowRequirement | undefined): readonly Part[] {
-  if (!show || !parts.some(part => part.kind === 'policy')) return parts
-  return parts.map(part => (part.kind === 'policy' ? { kind: 'policy', policy: show(part.policy) } : part))
-}
-
-/** In the language of whom it is for, as far as it was said in it. */
-function translatePolicies(parts: readonly Part[], locale: string | undefined): readonly Part[] {
-  if (locale === undefined || !parts.some(part => part.kind === 'policy')) return parts
-  return parts.map(part =>
-    part.kind === 'policy' ? { kind: 'policy', policy: translatePolicy(part.policy, [locale]) } : part,
-  )
-}
-
-/** By the first of these languages there is: `de-AT`, then `de`. */
-export function translatePolicy(policy: Policy, locales: readonly string[]): Policy {
-  const { message_translations: known = {} } = policy
-  const names = new Map(Object.keys(known).map(name => [name.toLowerCase(), name]))
-  for (const locale of locales.map(name => name.toLowerCase().replaceAll('_', '-'))) {
-    const name = names.get(locale) ?? names.get(locale.split('-')[0] ?? '')
-    const words = name === undefined ? undefined : known[name]
-    if (words) return { ...policy, ...(words.title !== undefined && { title: words.title }), message: words.message }
-  }
-  return policy
-}
-
-/** A response as its message's sender is to read it. */
-export function presentResponse(
-  response: NormalizedResponse,
-  { sender }: Pick<NormalizedMessage, 'sender'>,
-  show: ShowRequirement | undefined,
-): NormalizedResponse {
-  if (!response.parts.some(part => part.kind === 'policy')) return response
-  const parts = translatePolicies(showRequirements(response.parts, show), sender.profile?.locale)
-  return { ...response, parts: [...parts] }
-}
-
-/** Whether there is something in it that only its sender may decide. */
-export function hasRequirements(parts: readonly Part[]): boolean {
-  return parts.some(
-    part => part.kind === 'policy' && typeof part.policy.requirement === 'string' && !isForOperator(part.policy),
-  )
-}
-
-const actionAddress = /(\/actions\/)[\w-]{43}(?![\w-])/g
-const stateMembers: ReadonlySet<string> = new Set(['state', 'in_reply_to_state'])
-
-/** A document as others may keep it and see it: without what decides a requirement. */
-export function hideRequirements(json: Json): Json {
-  if (typeof json === 'string') return json.includes('/actions/') ? json.replace(actionAddress, '$1…') : json
-  if (Array.isArray(json)) return json.map(hideRequirements)
-  if (typeof json !== 'object' || json === null) return json
-  const members = Object.entries(json).map(([name, value]) => {
-    const isState = stateMembers.has(name) && typeof value === 'string' && /^[\w-]{43}$/.test(value)
-    return [name, isState ? '…' : hideRequirements(value ?? null)]
-  })
-  return Object.fromEntries(members)
 }

@@ -1,5 +1,5 @@
 import { Rejection } from '../format/errors.ts'
-import type { Json } from '../format/json.ts'
+import type { Json } from '../format/notations.ts'
 import { replayFlag } from '../message/address/access.ts'
 import type { RememberScope } from '../message/choices.ts'
 import { agentFlag } from '../message/loop-limits.ts'

@@ -1,12 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Part, Policy } from '../message/part.ts'
-import {
-  createShowRequirement,
-  hasRequirements,
-  hideRequirements,
-  showRequirements,
-  translatePolicy,
-} from './requirements.ts'
+import { hasRequirements, hideRequirements, showRequirements, translatePolicy } from '../message/response.ts'
+import { createShowRequirement } from './requirements.ts'
 
 const origin = 'https://agents.test'
 const state = 'S'.repeat(43)

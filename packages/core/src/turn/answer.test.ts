@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { message } from '../../test/messages.ts'
 import type { Part } from '../message/part.ts'
-import { plainTextOf } from '../message/part.ts'
 import type { PartialResponse } from '../message/response.ts'
-import { normalizedResponseSchema } from '../message/response.ts'
+import { normalizedResponseSchema, plainTextOf } from '../message/response.ts'
 import type { AgentChunk } from '../ports/agent/agent.ts'
 import { collectAnswer, completeResponse, failedAnswer } from './answer.ts'
 

@@ -1,5 +1,5 @@
-import { planActions, storeFilesFor, toPlanned } from '../actions/plan-actions.ts'
-import type { Json } from '../format/json.ts'
+import { planActions, storeFilesFor } from '../actions/plan-actions.ts'
+import type { Json } from '../format/notations.ts'
 import { collapseCalls } from '../history/history.ts'
 import { chooseMentions, defaultMaxMentions } from '../message/address/address.ts'
 import type { AgentAction } from '../message/agent-action.ts'
@@ -129,6 +129,11 @@ function appendAll(before: readonly Part[], [first, ...others]: readonly Part[],
   return others.reduce(appendPart, begun)
 }
 
+/** Whether there is something in it that has bytes. */
+export function hasFiles(parts: readonly Part[]): boolean {
+  return parts.some(({ kind }) => kind === 'file' || kind === 'artifact')
+}
+
 function isCall(part: Part): part is ToolCallPart {
   return part.kind === 'tool_call'
 }
@@ -162,18 +167,23 @@ export type Said = Answer & { readonly response: NormalizedResponse }
 /** An answer with every delivery it causes. @throws Error when it is not a valid response */
 export function planAnswer(turn: Turn, turnContext: TurnContext, partial: PartialResponse, draft: AnswerDraft): Said {
   const channel = findChannel(turnContext.channels, turn.via)
-  const { parts, blobs } = storeFilesFor(channel, partial.parts ?? [], turnContext)
+  const given = partial.parts ?? []
+  const { parts, blobs } =
+    hasFiles(given) || given.some(isCall)
+      ? storeFilesFor(channel, given, turnContext)
+      : { parts: [...given], blobs: [] }
   const createdAt = draft.said?.createdAt ?? isoTime(turnContext.platform.now())
   const woken = whomItWakes(turn, turnContext, partial)
   const response = completeResponse({ ...partial, ...woken, parts }, turn, { id: draft.id, createdAt })
   const addressing = draft.said
     ? addressRevision(turn, turnContext, response, draft)
     : channel?.address({ turn, response })
-  const { aliases = [], isListed, rendering, ...to } = addressing ?? { deliveries: [] }
+  const { aliases = [], deliveries, broadcasts, isListed, rendering } = addressing ?? { deliveries: [] }
   return {
     response,
     aliases,
-    ...toPlanned({ aliases, ...to }),
+    deliveries,
+    ...(broadcasts && { broadcasts }),
     ...(blobs.length > 0 && { blobs }),
     ...(isListed && { isListed }),
     ...(rendering !== undefined && { rendering }),

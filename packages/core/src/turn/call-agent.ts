@@ -1,36 +1,43 @@
+import { hash } from 'node:crypto'
 import type { ActionList } from '../actions/plan-actions.ts'
-import { keepFiles, settleFiles } from '../actions/plan-actions.ts'
-import type { Json } from '../format/json.ts'
-import { createSenderIdentity } from '../message/address/access.ts'
+import { keepFiles } from '../actions/plan-actions.ts'
+import { TurnAborted } from '../format/errors.ts'
+import { createSenderIdentity } from '../message/address/address.ts'
 import type { NormalizedMessage } from '../message/message.ts'
+import type { Part } from '../message/part.ts'
 import type { PartialResponse } from '../message/response.ts'
 import { policiesOf } from '../message/response.ts'
-import { sumUsage } from '../message/token-usage.ts'
+import type { TokenUsage } from '../message/token-usage.ts'
 import type { TurnPerson } from '../people/person-turn.ts'
 import type { AgentContext } from '../ports/agent/agent.ts'
 import type { AgentState } from '../ports/agent/agent-state.ts'
 import type { HistoryView } from '../ports/agent/history-policy.ts'
 import type { RunningAgent, TurnContext } from '../ports/agent/turn-context.ts'
 import { findChannel } from '../ports/channel.ts'
+import type { Platform } from '../ports/platform/platform.ts'
 import { bindLog, startTurnClock } from '../ports/platform/platform.ts'
 import type { Turn } from '../ports/records/work.ts'
-import type { Store } from '../ports/store.ts'
+import type { AgentFault, GivenMessage, ToolRun, TurnAttempt, TurnOutcome } from '../ports/trace/trace.ts'
 import type { RequirementList } from '../requirements/requirements.ts'
 import { withoutPolicies, withState } from '../requirements/requirements.ts'
 import type { AnswerDraft } from './answer.ts'
-import { appendPart, collectAnswer, isInterim, planAnswer } from './answer.ts'
+import { collectAnswer, hasFiles, isInterim } from './answer.ts'
 import type { MentionFanoutDeps } from './mentions/mention-fanout.ts'
 import { callOtherAgent, joinLocalAgents } from './mentions/mention-fanout.ts'
+import { keepPiece, sayMeanwhile } from './notes/streamed-answer.ts'
 import type { TurnNotes } from './notes/turn-notes.ts'
-import type { TurnTrace } from './trace/turn-trace.ts'
-import { describeGiven, viewPast } from './trace/turn-trace.ts'
+import { describeAgentFault } from './trace/agent-fault.ts'
+import type { Past, PastScope } from './trace/past-view.ts'
+import { viewEarlier } from './trace/past-view.ts'
 
 export interface CallDeps {
   readonly turnContext: TurnContext
   readonly running: RunningAgent
   readonly state: AgentState
-  readonly acts: ActionList
-  readonly requiring: RequirementList
+  /** The actions of the turn; made when the agent acts. */
+  openActs(): ActionList
+  /** The requirements of the turn; made when the agent requires something. */
+  openRequiring(): RequirementList
   readonly notes: TurnNotes
   /** The person who speaks, where their other conversations may be known. */
   readonly known: TurnPerson | undefined
@@ -58,9 +65,9 @@ export async function callAgent(turn: Turn, parts: CallDeps): Promise<PartialRes
     const past = seen instanceof Promise ? await seen : seen
     const { view } = past
     const message = withMembers(turn.content, {
-      parts: turnContext.presentParts(kept),
+      parts: hasFiles(kept) ? turnContext.presentParts(kept) : [...kept],
       history: [...view.turns],
-      ...withState(turn.content, turnContext.requirements),
+      ...(turn.content.policy_resolution && withState(turn.content, turnContext.requirements)),
     })
     const context = createContext(turn, parts, { signal, view })
     const onChunk = createChunkReader(turn, parts, signal)
@@ -85,7 +92,9 @@ function bringsMore({ attempt, via, content }: Turn, { channels, fetchFile }: Tu
 }
 
 async function fetchMore(turn: Turn, turnContext: TurnContext, signal: AbortSignal) {
-  const fetching = [addBackground(turn, turnContext, signal), keepFiles(turn, turnContext, signal)] as const
+  const { parts } = turn.content
+  const keeping = hasFiles(parts) ? keepFiles(turn, turnContext, signal) : parts
+  const fetching = [addBackground(turn, turnContext, signal), keeping] as const
   const [hasBackground, kept] = await Promise.all(fetching)
   return { hasBackground, kept }
 }
@@ -142,28 +151,6 @@ function createChunkReader(
   return Object.assign(read, { hasRead: () => index > 0 })
 }
 
-/** What there is of an answer that does not come to its end. */
-function keepPiece(draft: AnswerDraft, chunk: PartialResponse): void {
-  draft.speaker = chunk.speaker ?? draft.speaker
-  if (chunk.usage) draft.usage = sumUsage([...(draft.usage ?? []), ...chunk.usage])
-  if (!isInterim(chunk)) draft.heard = (chunk.parts ?? []).reduce(appendPart, [...(draft.heard ?? [])])
-}
-
-async function sayMeanwhile(
-  turn: Turn,
-  turnContext: TurnContext,
-  chunk: PartialResponse,
-  draft: AnswerDraft,
-): Promise<void> {
-  const parts = [...(await settleFiles(chunk.parts ?? [], turnContext.store))]
-  const interim = planAnswer(turn, turnContext, { ...chunk, parts }, draft)
-  draft.said = {
-    createdAt: interim.response.created_at,
-    rendering: draft.said ? draft.said.rendering : interim.rendering,
-  }
-  await turnContext.store.say(turn, interim)
-}
-
 /** Spreading would call the lazy `raw` getter and parse what few agents read: a getter of its own carries it over unread. */
 function withMembers(
   content: NormalizedMessage,
@@ -185,7 +172,7 @@ interface Moment {
 
 function createContext(
   turn: Turn,
-  { turnContext, state, acts, requiring, notes, known, draft }: CallDeps,
+  { turnContext, state, openActs, openRequiring, notes, known, draft }: CallDeps,
   { signal, view }: Moment,
 ): AgentContext {
   let calls = 0
@@ -207,14 +194,14 @@ function createContext(
     ...(turnContext.traceparentOf && { traceparent: turnContext.traceparentOf(turn) }),
     responseId: draft.id,
     flags: turn.flags,
-    post: acts.post,
-    edit: acts.edit,
-    delete: acts.delete,
-    react: acts.react,
-    requireConsent: requiring.requireConsent,
-    requirePayment: requiring.requirePayment,
-    requireAuth: requiring.requireAuth,
-    refuse: requiring.refuse,
+    post: (content, options) => openActs().post(content, options),
+    edit: (response, content) => openActs().edit(response, content),
+    delete: response => openActs().delete(response),
+    react: (reaction, message) => openActs().react(reaction, message),
+    requireConsent: requirement => openRequiring().requireConsent(requirement),
+    requirePayment: requirement => openRequiring().requirePayment(requirement),
+    requireAuth: requirement => openRequiring().requireAuth(requirement),
+    refuse: refusal => openRequiring().refuse(refusal),
   }
 }
 
@@ -237,17 +224,131 @@ async function addLocalAgents(
   return { ...said, parts: [...(said.parts ?? []), ...joined] }
 }
 
-/** An agent's state of a thread; what it sets is written with its answer. */
-export function createAgentState(
-  turn: Turn,
-  store: Pick<Store, 'readState'>,
-): AgentState & { changed(): Json | undefined } {
-  let written: Json | undefined
-  return {
-    get: async () => (written === undefined ? store.readState(turn.agent, turn.thread) : written),
-    set: value => {
-      written = value
-    },
-    changed: () => written,
+const maxTools = 50
+
+const maxToolName = 100
+
+interface OpenTool {
+  readonly name: string
+  readonly since: number
+  ms?: number
+  ok: boolean
+}
+
+/** Notes how one attempt at a turn goes. */
+export class TurnTrace {
+  readonly #now: () => number
+  readonly #attempt: number
+  readonly #leasedAt: number
+  readonly #tools = new Map<string, OpenTool>()
+  #given: GivenMessage | undefined
+  #calledAt: number | undefined
+  #firstOutputAt: number | undefined
+  #fault: AgentFault | undefined
+  #aborted: TurnOutcome | undefined
+
+  constructor({ attempt }: Pick<Turn, 'attempt'>, { now }: Pick<Platform, 'now'>) {
+    this.#now = now
+    this.#attempt = attempt
+    this.#leasedAt = now()
   }
+
+  /** The agent is called with this. */
+  called(given: GivenMessage): void {
+    this.#given = given
+    this.#calledAt = this.#now()
+  }
+
+  /** A piece of its answer has come, or all of it. */
+  heard({ parts = [], trace = [] }: PartialResponse): void {
+    this.#firstOutputAt ??= this.#now()
+    for (const part of [...parts, ...trace]) this.#noteTool(part)
+  }
+
+  /** The store has ended it, or another worker has it. */
+  endLost(usage: readonly TokenUsage[] | undefined): TurnAttempt {
+    const { error: _, ...attempt } = this.end(this.#aborted ?? 'lost', usage)
+    return attempt
+  }
+
+  failed(error: unknown): void {
+    if (error instanceof TurnAborted) this.#aborted = error.kind === 'shutting_down' ? 'shut_down' : error.kind
+    this.#fault = describeAgentFault(error)
+  }
+
+  /** The attempt as it is kept. `nextAt`: when it is tried again. */
+  end(outcome: TurnOutcome, usage: readonly TokenUsage[] | undefined, nextAt?: number): TurnAttempt {
+    const tools = [...this.#tools.values()].map(
+      ({ name, ms, ok }): ToolRun => ({ name, ...(ms !== undefined && { ms }), ok }),
+    )
+    return {
+      attempt: this.#attempt,
+      leased_at: this.#leasedAt,
+      ...(this.#calledAt !== undefined && { called_at: this.#calledAt }),
+      ...(this.#firstOutputAt !== undefined && { first_output_at: this.#firstOutputAt }),
+      ended_at: this.#now(),
+      outcome,
+      ...(this.#given && { given: this.#given }),
+      ...(tools.length > 0 && { tools }),
+      ...(usage && usage.length > 0 && { usage }),
+      ...(this.#fault && { error: this.#fault }),
+      ...(nextAt !== undefined && { next_at: nextAt }),
+    }
+  }
+
+  /** A call comes twice, when it begins and when it ends; of an agent that tells of it later only once. */
+  #noteTool(part: Part): void {
+    if (part.kind !== 'tool_call') return
+    const known = this.#tools.get(part.id)
+    const hasEnded = part.result !== undefined || part.error !== undefined
+    const ok = part.error === undefined
+    if (known) {
+      known.ok = ok
+      if (hasEnded) known.ms ??= this.#now() - known.since
+    } else if (this.#tools.size < maxTools) {
+      this.#tools.set(part.id, { name: part.name.slice(0, maxToolName).toWellFormed(), since: this.#now(), ok })
+    }
+  }
+}
+
+/** What went before, as the agent is given it. `only`: of these entries alone. */
+export function viewPast(
+  turn: Turn,
+  turnContext: TurnContext,
+  { history }: Pick<RunningAgent, 'history'>,
+  { known, only }: PastScope,
+): Past | Promise<Past> {
+  if (turn.isFirst && !known) return { view: { turns: [] }, entries: [] }
+  return viewEarlier(turn, turnContext, { history }, { known, only })
+}
+
+/**
+ * What an agent is given, so that it can be built again. Its digest leaves out raw bytes, which are kept as they came, and what only the moment
+ * of the call adds: signed addresses of files, and the state of a requirement.
+ */
+function describeGiven(content: NormalizedMessage, parts: readonly Part[], past: Past): GivenMessage {
+  return { history: past.entries, digest: digestGiven(toGiven(content, parts, past)) }
+}
+
+export type Given = Omit<NormalizedMessage, 'raw'>
+
+export function toGiven(content: NormalizedMessage, parts: readonly Part[], { view }: Past): Given {
+  const given: Record<string, unknown> = {}
+  for (const name of Object.keys(content)) {
+    // `raw` is read where it is needed, for it is rebuilt from bytes.
+    if (name !== 'raw' && name !== 'policy_resolution') given[name] = content[name as keyof NormalizedMessage]
+  }
+  given.parts = parts
+  given.history = view.turns
+  return given as unknown as Given
+}
+
+/**
+ * Its members in one order; within them the order is that of the store, which keeps JSON as it was written. Canonical JSON would cost ten times
+ * as much for every message, and does not take whatever a message may hold.
+ */
+export function digestGiven(given: Given): string {
+  const sorted: Record<string, unknown> = {}
+  for (const name of Object.keys(given).sort()) sorted[name] = given[name as keyof Given]
+  return hash('sha256', JSON.stringify(sorted), 'base64url')
 }

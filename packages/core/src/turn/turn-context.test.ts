@@ -95,7 +95,10 @@ describe('workTurn(), for its agent,', () => {
         at: '2026-01-01T00:00:00.000Z',
       }))
     })
-    await workTurn(turn(1), { ...turnContext, platform: createQuietPlatform({ log: { ...quietLog, info } }) }, running)
+    const asked = turn(1)
+    const file = { kind: 'file', bytes_ref: { kind: 'url', url: 'https://peer.test/a.png' } } as const
+    const withFile = { ...asked, content: { ...asked.content, parts: [...asked.content.parts, file] } }
+    await workTurn(withFile, { ...turnContext, platform: createQuietPlatform({ log: { ...quietLog, info } }) }, running)
     expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: '["c1",4,1,1]' }])
     expect(seen?.history).toHaveLength(4)
     expect(seen?.parts).toEqual([{ kind: 'link', url: 'https://agents.test/signed' }])

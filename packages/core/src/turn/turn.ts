@@ -1,28 +1,31 @@
+import type { ActionList } from '../actions/plan-actions.ts'
 import { createActionList, settleFiles } from '../actions/plan-actions.ts'
-import { LeaseLost, TurnAborted, Unavailable } from '../format/errors.ts'
+import { TurnAborted } from '../format/errors.ts'
+import type { Json } from '../format/notations.ts'
 import type { PartialResponse } from '../message/response.ts'
 import { answerCommand } from '../people/answer-command.ts'
 import { findTurnPerson } from '../people/person-turn.ts'
+import type { AgentState } from '../ports/agent/agent-state.ts'
 import type { RunningAgent, TurnContext } from '../ports/agent/turn-context.ts'
-import { isoTime, makeId } from '../ports/platform/platform.ts'
-import type { AgentNote } from '../ports/records/note.ts'
-import { readAbortKind } from '../ports/records/note.ts'
+import { makeId } from '../ports/platform/platform.ts'
+import type { AgentNote, NoteNotice, StageNotice } from '../ports/records/note.ts'
 import type { Answer, PlannedAction, Turn } from '../ports/records/work.ts'
+import type { Store } from '../ports/store.ts'
 import type { TurnOutcome } from '../ports/trace/trace.ts'
+import type { RequirementList, SettledAnswer } from '../requirements/requirements.ts'
 import { createRequirementList, settleRequirements } from '../requirements/requirements.ts'
 import type { AnswerDraft } from './answer.ts'
-import { planAnswer, planFailure, planTurnActions } from './answer.ts'
-import { callAgent, createAgentState } from './call-agent.ts'
+import { planAnswer, planTurnActions } from './answer.ts'
+import { callAgent, TurnTrace } from './call-agent.ts'
 import { planLinkedCopy, planOperatorNotices } from './extra-mails.ts'
-import { keepStreamed } from './notes/streamed-answer.ts'
+import type { AnsweredAttempt } from './failed-turn.ts'
+import { answerFault, answerUnasked, commitUnstorable, endFailedTurn, resumeDraft } from './failed-turn.ts'
 import type { TurnNotes } from './notes/turn-notes.ts'
-import { noteSynthesis, runWithNotes } from './notes/turn-notes.ts'
-import { describeFailure, settlementFor } from './retry.ts'
-import { TurnTrace } from './trace/turn-trace.ts'
+import { createTurnNotes, noteSynthesis } from './notes/turn-notes.ts'
 
 /** history → agent.handle → commit. `stop` aborts when the process shuts down: the turn is then given back. */
 export async function workTurn(turn: Turn, turnContext: TurnContext, stop: AbortSignal): Promise<void> {
-  const { results, platform, retry } = turnContext
+  const { results, platform } = turnContext
   const trace = new TurnTrace(turn, platform)
   const ending = listenForEnd(turn, turnContext)
   let draft: AnswerDraft | undefined
@@ -31,35 +34,18 @@ export async function workTurn(turn: Turn, turnContext: TurnContext, stop: Abort
     await new Promise(setImmediate)
     draft = turn.token > 1 ? await resumeDraft(turn, turnContext) : { id: makeId(platform) }
     const { answer, outcome } = await answerTurn(turn, { turnContext, draft, stop, ended: ending.signal, trace })
-    const attempt = trace.end(outcome, draft.usage ?? answer.response?.usage)
-    await commitAnswer(turn, { ...answer, attempt }, { turnContext, trace })
+    const ended = { ...answer, attempt: trace.end(outcome, draft.usage ?? answer.response?.usage) }
+    try {
+      await results.commit(turn, ended)
+    } catch (error) {
+      await commitUnstorable(turn, ended, error, { turnContext, trace })
+    }
     platform.log.info(
       { correlation_id: turn.correlationId, message: turn.message, agent: turn.agent, status: answer.response?.status },
       'turn committed',
     )
   } catch (error) {
-    if (stop.aborted) {
-      const dueAt = platform.now()
-      return results.release(turn, { dueAt, uncounted: true, attempt: trace.end('shut_down', draft?.usage) })
-    }
-    if (error instanceof LeaseLost) await keepLost(turn, turnContext, { draft, trace })
-    if (!(error instanceof Unavailable)) throw error
-    const failed = {
-      error,
-      attempt: turn.attempt,
-      queuedAt: Date.parse(turn.content.received_at),
-      now: platform.now(),
-      chance: (platform.randomBytes(1)[0] ?? 0) / 256,
-    }
-    const settlement = settlementFor(failed, retry)
-    trace.failed(error)
-    if (settlement.state !== 'later') return commitFailure(turn, turnContext, { error, draft, trace })
-    platform.log.warn(
-      { correlation_id: turn.correlationId, agent: turn.agent, err: error, due_at: isoTime(settlement.dueAt) },
-      'agent unavailable',
-    )
-    const attempt = trace.end('unavailable', draft?.usage, settlement.dueAt)
-    await results.release(turn, { dueAt: settlement.dueAt, error: settlement.error, attempt })
+    await endFailedTurn(turn, error, { turnContext, draft, trace, stop })
   } finally {
     ending.unlisten()
     if (draft?.usage) turnContext.countUsage?.(turn.agent, draft.usage)
@@ -76,72 +62,37 @@ function listenForEnd({ message }: Turn, { store }: TurnContext) {
   return { signal: ended.signal, unlisten }
 }
 
-/** What cannot be stored (an answer that is not JSON) is the agent's failure, not a reason to run it again. */
-async function commitAnswer(
-  turn: Turn,
-  answer: Answer,
-  { turnContext, trace }: Pick<Run, 'turnContext' | 'trace'>,
-): Promise<void> {
-  try {
-    await turnContext.results.commit(turn, answer)
-  } catch (error) {
-    if (error instanceof LeaseLost || error instanceof Unavailable) throw error
-    const { correlationId, agent } = turn
-    turnContext.platform.log.error({ correlation_id: correlationId, agent, err: error }, 'answer cannot be stored')
-    const draft = { ...(await resumeDraft(turn, turnContext)), usage: answer.response?.usage }
-    trace.failed(error)
-    const failure = planFailure(turn, turnContext, 'the answer cannot be stored', draft)
-    await turnContext.results.commit(turn, { ...failure, attempt: trace.end('failed', draft.usage) })
-  }
+const turnEndings: ReadonlySet<unknown> = new Set<TurnAborted['kind']>(['canceled', 'deleted', 'interrupted', 'edited'])
+
+/** The reason why the store has aborted a turn, from a notice on its topic; undefined when it has not. */
+export function readAbortKind(notice: unknown): TurnAborted['kind'] | undefined {
+  const kind = (notice as { readonly kind?: unknown } | undefined)?.kind
+  return turnEndings.has(kind) ? (kind as TurnAborted['kind']) : undefined
 }
 
-interface AnsweredAttempt {
-  readonly answer: Answer
-  readonly outcome: TurnOutcome
+/** Whether it tells of a turn that goes on: what was noted in it, the stage it is in. Nothing has ended. */
+export function isTurnNews(notice: unknown): notice is NoteNotice | StageNotice {
+  const kind = (notice as { readonly kind?: unknown } | undefined)?.kind
+  return kind === 'note' || kind === 'stage'
 }
 
 async function answerTurn(turn: Turn, run: Omit<Run, 'running' | 'notes'>): Promise<AnsweredAttempt> {
-  const { turnContext, draft, stop, trace } = run
+  const { turnContext } = run
   const running = turnContext.findAgent(turn.agent)
-  if (!running || turn.crashes >= turnContext.maxCrashes) {
-    const reason = running ? `gave up after ${turnContext.maxCrashes} crashes` : 'there is no such agent any more'
-    trace.failed(new Error(reason))
-    return { answer: planFailure(turn, turnContext, reason, draft), outcome: 'failed' }
-  }
+  if (!running) return answerUnasked(turn, 'there is no such agent any more', run)
+  if (turn.crashes >= turnContext.maxCrashes)
+    return answerUnasked(turn, `gave up after ${turnContext.maxCrashes} crashes`, run)
   try {
-    const answer = await runWithNotes(turn, turnContext, notes => runAgent(turn, { ...run, running, notes }))
+    const answer = await runWithNotes(turn, { ...run, running })
     return { answer, outcome: outcomeOf(answer) }
   } catch (error) {
-    if (stop.aborted || error instanceof Unavailable) throw error
-    const about = { correlation_id: turn.correlationId, agent: turn.agent }
-    // The store has ended it, and will take no answer.
-    if (error instanceof TurnAborted) turnContext.platform.log.info({ ...about, reason: error.kind }, 'turn broken off')
-    else turnContext.platform.log.error({ ...about, err: error }, 'agent failed')
-    trace.failed(error)
-    const reason = error instanceof Error ? error.message : 'agent failed'
-    return { answer: planFailure(turn, turnContext, reason, draft), outcome: outcomeOfFault(error) }
+    return answerFault(turn, error, run)
   }
 }
 
 function outcomeOf({ response }: Answer): TurnOutcome {
   if (!response) return 'silent'
   return response.status === 'failed' ? 'failed' : 'answered'
-}
-
-function outcomeOfFault(error: unknown): TurnOutcome {
-  if (error instanceof TurnAborted) return error.kind === 'shutting_down' ? 'shut_down' : error.kind
-  return error instanceof DOMException && error.name === 'TimeoutError' ? 'timed_out' : 'failed'
-}
-
-/** The store has ended the turn, or has given it to another worker: what was heard and how the attempt went is kept beside it. */
-async function keepLost(turn: Turn, turnContext: TurnContext, { draft, trace }: LostTurn): Promise<void> {
-  await keepStreamed(turn, turnContext, draft)
-  await turnContext.store.noteAttempt(turn, trace.endLost(draft?.usage))
-}
-
-interface LostTurn {
-  readonly draft: AnswerDraft | undefined
-  readonly trace: TurnTrace
 }
 
 interface Run {
@@ -154,8 +105,50 @@ interface Run {
   readonly notes: TurnNotes
 }
 
+/** Runs a turn with its notes. A failed turn keeps its notes, too, until the next try replaces them. */
+async function runWithNotes(turn: Turn, run: Omit<Run, 'notes'>): Promise<Answer> {
+  const notes = openNotes(turn, run.turnContext)
+  try {
+    const answer = await runAgent(turn, { ...run, notes })
+    return { ...answer, ...(await notes.end()) }
+  } catch (error) {
+    if (!(error instanceof TurnAborted)) await notes.abandon().catch(() => undefined)
+    throw error
+  }
+}
+
+/** Most turns note nothing: what keeps notes is made for the first one. */
+function openNotes(turn: Turn, turnContext: TurnContext): TurnNotes {
+  let made: TurnNotes | undefined
+  let hasEnded = false
+  function open(): TurnNotes {
+    if (made) return made
+    made = createTurnNotes(turn, turnContext)
+    // The turn is over: these keep nothing any more.
+    if (hasEnded) void made.end()
+    return made
+  }
+  return {
+    note: note => open().note(note),
+    stage: (name, answer) => open().stage(name, answer),
+    has: type => made?.has(type) === true,
+    beginCall: call => open().beginCall(call),
+    async abandon() {
+      hasEnded = true
+      await made?.abandon()
+    },
+    async end() {
+      // A turn that is tried again replaces its notes, also by none.
+      const notes = made ?? (turn.token > 1 ? open() : undefined)
+      hasEnded = true
+      return notes ? notes.end() : {}
+    },
+  }
+}
+
 async function runAgent(turn: Turn, run: Run): Promise<Answer> {
   const { turnContext, running, draft, notes } = run
+  const { store, platform } = turnContext
   const mayBeLinked = running.people?.link === true
   const command = mayBeLinked ? await answerCommand(turn, turnContext, running) : undefined
   if (command)
@@ -165,17 +158,23 @@ async function runAgent(turn: Turn, run: Run): Promise<Answer> {
       isGatewayReply: true,
     }
   const known = mayBeLinked ? await findTurnPerson(turn, turnContext, running) : undefined
-  const state = createAgentState(turn, turnContext.store)
-  const acts = createActionList(turnContext.platform)
-  const requiring = createRequirementList(turnContext.requirements, turnContext.platform)
-  const answer = await callAgent(turn, { ...run, state, acts, requiring, known })
+  const state = createAgentState(turn, store)
+  let acts: ActionList | undefined
+  let requiring: RequirementList | undefined
+  const answer = await callAgent(turn, {
+    ...run,
+    state,
+    known,
+    openActs: () => (acts ??= createActionList(platform)),
+    openRequiring: () => (requiring ??= createRequirementList(turnContext.requirements, platform)),
+  })
   for (const note of answer?.notes ?? []) notes.note(note as AgentNote)
-  noteSynthesis(turn, answer, running.history, notes)
-  const { partial: settled, requirements } = settleRequirements(turn, answer, { turnContext, issued: requiring.issued })
-  const partial = settled?.parts
-    ? { ...settled, parts: [...(await settleFiles(settled.parts, turnContext.store))] }
-    : settled
-  const actions = [...acts.done, ...(partial?.acts ?? [])]
+  if (running.history.synthesizes) noteSynthesis(turn, answer, running.history, notes)
+  const issued = requiring?.issued
+  const { partial, requirements } = needsSettling(answer)
+    ? await settleAnswer(turn, answer, { turnContext, issued })
+    : { partial: answer, requirements: [] }
+  const actions = [...(acts?.done ?? []), ...(partial?.acts ?? [])]
   const done = actions.length > 0 ? await planTurnActions(turn, turnContext, actions) : []
   const said = saysSomething(partial) ? planAnswer(turn, turnContext, partial, draft) : { deliveries: [] }
   const copies = mayBeLinked ? await planLinkedCopy(turn, said, turnContext, running) : []
@@ -190,6 +189,22 @@ async function runAgent(turn: Turn, run: Run): Promise<Answer> {
   }
 }
 
+function needsSettling(said: PartialResponse | undefined): said is PartialResponse {
+  return said?.parts?.some(({ kind }) => kind === 'policy' || kind === 'file' || kind === 'artifact') === true
+}
+
+/** What it requires, and its files, in the form in which they go out. */
+async function settleAnswer(
+  turn: Turn,
+  answer: PartialResponse,
+  settling: Pick<Run, 'turnContext'> & { readonly issued: RequirementList['issued'] | undefined },
+): Promise<SettledAnswer> {
+  const settled = settleRequirements(turn, answer, settling)
+  const { parts = [] } = settled.partial ?? {}
+  const partial = { ...settled.partial, parts: [...(await settleFiles(parts, settling.turnContext.store))] }
+  return { ...settled, partial }
+}
+
 /** What was done and spent alone is no answer; neither is it when it came in a stream, which always has parts. */
 function saysSomething(partial: PartialResponse | undefined): partial is PartialResponse {
   if (!partial?.acts && !partial?.notes && !partial?.usage) return partial !== undefined
@@ -200,24 +215,14 @@ function withActions(acts: readonly PlannedAction[]): Pick<Answer, 'acts'> {
   return acts.length > 0 ? { acts } : {}
 }
 
-/** A turn that has been worked may have said something already; in the first attempt nobody has. */
-async function resumeDraft(turn: Turn, { store, platform }: TurnContext): Promise<AnswerDraft> {
-  const earlier = await store.findAnswer(turn.message)
-  if (!earlier) return { id: makeId(platform) }
-  const { response, rendering } = earlier
-  return { id: response.id, said: { createdAt: response.created_at, rendering } }
-}
-
-interface FailedTurn {
-  readonly error: unknown
-  /** What was heard of it as it came is kept. */
-  readonly draft: AnswerDraft | undefined
-  readonly trace: TurnTrace
-}
-
-async function commitFailure(turn: Turn, turnContext: TurnContext, failed: FailedTurn): Promise<void> {
-  const { error, draft, trace } = failed
-  const begun = draft ?? (await resumeDraft(turn, turnContext))
-  const failure = planFailure(turn, turnContext, describeFailure(error), begun)
-  await turnContext.results.commit(turn, { ...failure, attempt: trace.end('failed', begun.usage) })
+/** An agent's state of a thread; what it sets is written with its answer. */
+function createAgentState(turn: Turn, store: Pick<Store, 'readState'>): AgentState & { changed(): Json | undefined } {
+  let written: Json | undefined
+  return {
+    get: async () => (written === undefined ? store.readState(turn.agent, turn.thread) : written),
+    set: value => {
+      written = value
+    },
+    changed: () => written,
+  }
 }

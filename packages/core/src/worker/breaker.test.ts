@@ -1,8 +1,10 @@
 import { describe, expect, test, vi } from 'vitest'
 import { quietLog } from '../../test/memory-store.ts'
 import { Rejection, Unavailable, Undeliverable } from '../format/errors.ts'
-import type { Admission, Breaker, BreakerPolicy, Tried } from './breaker.ts'
-import { createBreaker, defaultBreakerPolicy, readHealth } from './breaker.ts'
+import type { BreakerPolicy, Tried } from './host-health.ts'
+import { defaultBreakerPolicy } from './host-health.ts'
+import type { Admission, Breaker } from './send.ts'
+import { createBreaker, readHealth } from './send.ts'
 
 // Numbers are rows of the ActivityPub bug history.
 

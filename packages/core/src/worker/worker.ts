@@ -9,10 +9,13 @@ import type { Broadcast, Delivery, DeliveryRank, LeaseRequest, Turn } from '../p
 import type { Store } from '../ports/store.ts'
 import type { ResultStore } from '../ports/work-store.ts'
 import { workTurn } from '../turn/turn.ts'
-import type { Sending } from './pipeline.ts'
-import { send } from './pipeline.ts'
+import type { HeldDeps } from './held-results.ts'
+import { HeldWrites } from './held-results.ts'
+import type { Sending } from './send.ts'
+import { send } from './send.ts'
+import { createWaitingTurns } from './waiting-turns.ts'
 import type { WorkPool } from './work-pool.ts'
-import { createOneByOne, createWaitingTurns, createWorkPool } from './work-pool.ts'
+import { createOneByOne, createWorkPool } from './work-pool.ts'
 
 /** A retry may be scheduled while the clock sleeps: it never sleeps longer than this. */
 const longestNapMs = 1_000
@@ -157,8 +160,11 @@ function createTurnPool(deps: PoolDeps): WorkPool<Turn> {
   const { turnContext, results, options, abandoned } = deps
   const { store } = turnContext
   const { turnSlots, turnsPerAgent, turnsOf } = options
+  const paused = new Set<Turn>()
   // More may wait than run: a turn that waits takes no slot.
   const waiting = createWaitingTurns(4 * turnSlots, (turn, isWaiting) => {
+    if (isWaiting) paused.add(turn)
+    else paused.delete(turn)
     // A hint: a worker that misses it uses one turn less for a while.
     store.noteWaiting(turn, isWaiting).catch(() => undefined)
     turns.wake()
@@ -169,7 +175,7 @@ function createTurnPool(deps: PoolDeps): WorkPool<Turn> {
   const turns: WorkPool<Turn> = createWorkPool<Turn>({
     ...shared(deps),
     slots: turnSlots,
-    isWaiting: waiting.has,
+    isWaiting: turn => paused.has(turn),
     groupOf: turn => turn.agent,
     groupSlots: mostOf,
     lease: (limit, taken) =>
@@ -249,9 +255,6 @@ function logEnd(platform: Pick<Platform, 'log'>, error: unknown): void {
   else platform.log.error({ err: error }, 'work failed; its lease will run out')
 }
 
-/** How often a store that is away is asked again, ms. */
-const retryMs = 500
-
 /**
  * Brings results to the store. While the store is away they are held, and written once it is back. A write throws `Unavailable` only after the
  * end of the process has begun.
@@ -261,82 +264,21 @@ interface HeldResults extends ResultStore {
   tryAll(): Promise<void>
 }
 
-type HeldDeps = Pick<Platform, 'sleep' | 'log'> & {
-  /** Aborts when nothing is to be held any more. */
-  readonly stop: AbortSignal
-}
-
 function createHeldResults(store: ResultStore, deps: HeldDeps): HeldResults {
-  const writes = new HeldWrites(deps)
-  return {
-    commit: (...args) => writes.keep(() => store.commit(...args)),
-    release: (...args) => writes.keep(() => store.release(...args)),
-    settle: (...args) => writes.keep(() => store.settle(...args)),
-    expand: (...args) => writes.keep(() => store.expand(...args)),
-    keepStreamed: (...args) => writes.keep(() => store.keepStreamed(...args)),
-    tryAll: () => writes.tryAll(),
-  }
-}
-
-class HeldWrites {
-  readonly #deps: HeldDeps
-  readonly #held = new Set<() => Promise<void>>()
-  #isWatching = false
-
-  constructor(deps: HeldDeps) {
-    this.#deps = deps
-  }
-
-  async keep(write: () => Promise<void>): Promise<void> {
+  const held = new HeldWrites(deps)
+  async function keep(write: () => Promise<void>): Promise<void> {
     try {
       await write()
     } catch (error) {
-      if (!this.#isHeld(error)) throw error
-      await this.#hold(write)
+      await held.hold(write, error)
     }
   }
-
-  async tryAll(): Promise<void> {
-    await Promise.all([...this.#held].map(attempt => attempt()))
-  }
-
-  #isHeld(error: unknown): boolean {
-    return error instanceof Unavailable && !this.#deps.stop.aborted
-  }
-
-  #hold(write: () => Promise<void>): Promise<void> {
-    return new Promise((resolve, reject) => {
-      let running: Promise<void> | undefined
-      const tryOnce = async () => {
-        try {
-          resolve(await write())
-        } catch (error) {
-          if (this.#isHeld(error)) return
-          reject(error)
-        }
-        this.#held.delete(attempt)
-      }
-      const attempt = () => {
-        running ??= tryOnce().finally(() => {
-          running = undefined
-        })
-        return running
-      }
-      this.#held.add(attempt)
-      void this.#watch()
-    })
-  }
-
-  async #watch(): Promise<void> {
-    if (this.#isWatching) return
-    const { log, sleep, stop } = this.#deps
-    this.#isWatching = true
-    log.warn({}, 'the store is away: results are held until it is back')
-    while (this.#held.size > 0) {
-      await sleep(retryMs, stop).catch(() => undefined)
-      await this.tryAll()
-    }
-    this.#isWatching = false
-    log.warn({}, 'no results are held any more')
+  return {
+    commit: (...args) => keep(() => store.commit(...args)),
+    release: (...args) => keep(() => store.release(...args)),
+    settle: (...args) => keep(() => store.settle(...args)),
+    expand: (...args) => keep(() => store.expand(...args)),
+    keepStreamed: (...args) => keep(() => store.keepStreamed(...args)),
+    tryAll: () => held.tryAll(),
   }
 }

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { defineOperation, handleOperation } from '../../api/operation.ts'
 import { listFilters } from '../../api/page.ts'
-import { createChangeRing } from './change-ring.ts'
+import { createChangeRing } from '../../observe/telemetry/observe-store.ts'
 import type { EventStore } from './stream.ts'
 import { streamChanges } from './stream.ts'
 

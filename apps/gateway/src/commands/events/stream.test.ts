@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createChangeRing } from './change-ring.ts'
+import { createChangeRing } from '../../observe/telemetry/observe-store.ts'
 import type { EventStore } from './stream.ts'
 import { readChanges, streamChanges } from './stream.ts'
 

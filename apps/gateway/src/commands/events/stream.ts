@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ChangeKind, OperatorStore } from '@postern/core'
 import { toSseJson } from '@postern/http'
-import type { Change, ChangeRing } from './change-ring.ts'
+import type { Change, ChangeRing } from '../../observe/telemetry/observe-store.ts'
 
 interface EventStreamOptions extends EventFilter {
   readonly ring: ChangeRing

@@ -1,15 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Sender, SenderProfile } from '../message.ts'
-import type { AgentAccess, IdentityQuery, SenderIdentity } from './access.ts'
-import {
-  agentAccessShape,
-  createSenderIdentity,
-  hasSubjectPrefix,
-  mayAccess,
-  mintTransportEvidence,
-  subjectOf,
-} from './access.ts'
+import type { AgentAccess, IdentityQuery } from './access.ts'
+import { agentAccessShape, hasSubjectPrefix, mayAccess, subjectOf } from './access.ts'
+import type { SenderIdentity } from './address.ts'
+import { createSenderIdentity, mintTransportEvidence } from './address.ts'
 import type { IdentityEvidence } from './identity.ts'
 
 const member = 'urn:mentionable:auth:slack-workspace-member:v0.1'

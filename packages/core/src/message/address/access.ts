@@ -3,37 +3,6 @@ import { agentFlag } from '../loop-limits.ts'
 import type { Sender, SenderProfile } from '../message.ts'
 import type { IdentityEvidence } from './identity.ts'
 
-/** The URN of a channel's own method, such as `email-dkim` (Mentionable, ns/identity/v0.1). */
-export function formatTransportMethod(method: string): string {
-  return `urn:mentionable:auth:${method}:v0.1`
-}
-
-interface TransportEvidence {
-  readonly method: string
-  readonly subject: string
-  readonly issuer: string
-  readonly assurance: 'address' | 'oauth' | 'domain'
-  /** The agent the message was addressed to, `@agent@domain`. */
-  readonly audience: string
-  /** ISO 8601 UTC. */
-  readonly issuedAt: string
-  readonly keyId?: string | undefined
-}
-
-/** The envelope that a channel issues for its own proof. */
-export function mintTransportEvidence(evidence: TransportEvidence): IdentityEvidence {
-  const { method, subject, issuer, assurance, audience, issuedAt, keyId } = evidence
-  return {
-    subject,
-    issuer,
-    method: formatTransportMethod(method),
-    assurance,
-    audience,
-    issued_at: issuedAt,
-    proof: { type: 'transport', verified_by: method, ...(keyId && { key_id: keyId }) },
-  }
-}
-
 /** The facts about an identity that a query may name: facts that were proven. */
 const identityCriteria = ['method', 'issuer', 'assurance', 'subject', 'subject_prefix'] as const
 
@@ -50,17 +19,6 @@ type KnownMembers<Loose> = { [Name in keyof Loose as string extends Name ? never
 export interface AgentAccess {
   readonly allow?: readonly IdentityQuery[] | undefined
   readonly deny?: readonly IdentityQuery[] | undefined
-}
-
-/** A query that an agent can make about its sender before it acts. */
-export interface SenderIdentity {
-  /** Every identity that is proven and admitted. */
-  list(): readonly IdentityEvidence[]
-  /**
-   * Whether one identity meets all criteria. Where the sender acts on behalf of others, each of them has to meet them, too
-   * (`on_behalf_of` never widens a right). An unknown or empty criterion is never met.
-   */
-  has(query: IdentityQuery): boolean
 }
 
 const criterion = z.string().min(1).max(512)
@@ -114,15 +72,10 @@ export function mayAccess({ identities = [] }: Pick<Sender, 'identities'>, { all
   return identities.some(isAllowed) && principals.every(isAllowed)
 }
 
-/** The data behind `context.identity`. */
-export function createSenderIdentity({ identities = [] }: Pick<Sender, 'identities'>): SenderIdentity {
-  return {
-    list: () => identities,
-    has(query) {
-      const fits = (one: IdentityEvidence) => meets(one, query, 'grant')
-      return identities.some(fits) && identities.flatMap(listPrincipals).every(fits)
-    },
-  }
+/** Whether one of them meets a query, and with it everyone on whose behalf they are. */
+export function haveIdentity(identities: readonly IdentityEvidence[], query: IdentityQuery): boolean {
+  const fits = (one: IdentityEvidence) => meets(one, query, 'grant')
+  return identities.some(fits) && identities.flatMap(listPrincipals).every(fits)
 }
 
 /** Those for whom the subject acts, each as if it stood there itself: only the subject is another's. */

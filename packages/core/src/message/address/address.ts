@@ -1,6 +1,9 @@
 import { Rejection } from '../../format/errors.ts'
-import { isHostLength, maxHostLength, parseUrl } from '../../format/web-url.ts'
-import type { AgentChain } from '../message.ts'
+import { isHostLength, maxHostLength, parseUrl } from '../../format/notations.ts'
+import type { AgentChain, Sender } from '../message.ts'
+import type { IdentityQuery } from './access.ts'
+import { haveIdentity } from './access.ts'
+import type { IdentityEvidence } from './identity.ts'
 
 /** An agent's or person's address `@local@domain`; both halves lower case, the domain as A-labels. */
 export interface Address {
@@ -134,5 +137,55 @@ function nameOf(text: string): string | undefined {
     return `${local}@${domain}`
   } catch {
     return undefined
+  }
+}
+
+/** The URN of a channel's own method, such as `email-dkim` (Mentionable, ns/identity/v0.1). */
+export function formatTransportMethod(method: string): string {
+  return `urn:mentionable:auth:${method}:v0.1`
+}
+
+interface TransportEvidence {
+  readonly method: string
+  readonly subject: string
+  readonly issuer: string
+  readonly assurance: 'address' | 'oauth' | 'domain'
+  /** The agent the message was addressed to, `@agent@domain`. */
+  readonly audience: string
+  /** ISO 8601 UTC. */
+  readonly issuedAt: string
+  readonly keyId?: string | undefined
+}
+
+/** The envelope that a channel issues for its own proof. */
+export function mintTransportEvidence(evidence: TransportEvidence): IdentityEvidence {
+  const { method, subject, issuer, assurance, audience, issuedAt, keyId } = evidence
+  return {
+    subject,
+    issuer,
+    method: formatTransportMethod(method),
+    assurance,
+    audience,
+    issued_at: issuedAt,
+    proof: { type: 'transport', verified_by: method, ...(keyId && { key_id: keyId }) },
+  }
+}
+
+/** A query that an agent can make about its sender before it acts. */
+export interface SenderIdentity {
+  /** Every identity that is proven and admitted. */
+  list(): readonly IdentityEvidence[]
+  /**
+   * Whether one identity meets all criteria. Where the sender acts on behalf of others, each of them has to meet them, too
+   * (`on_behalf_of` never widens a right). An unknown or empty criterion is never met.
+   */
+  has(query: IdentityQuery): boolean
+}
+
+/** The data behind `context.identity`. */
+export function createSenderIdentity({ identities = [] }: Pick<Sender, 'identities'>): SenderIdentity {
+  return {
+    list: () => identities,
+    has: query => haveIdentity(identities, query),
   }
 }

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { Policy } from '../../message/part.ts'
 import { policySchema } from '../../message/part.ts'
 import type { PartialResponse } from '../../message/response.ts'
 import { approvers, refusalKinds } from '../../message/response.ts'
@@ -64,6 +63,3 @@ export interface AgentRequirements {
   /** No, and why. */
   refuse(refusal: RefusalWords): PartialResponse
 }
-
-/** A policy in the form for its addressee: with the state and the address for their decision. */
-export type ShowRequirement = (policy: Policy) => Policy

@@ -1,4 +1,4 @@
-import type { Json } from '../../format/json.ts'
+import type { Json } from '../../format/notations.ts'
 
 /** JSON that an agent keeps per thread; written together with its answer, or not at all. */
 export interface AgentState {

@@ -1,4 +1,5 @@
-import type { ProfileField, SenderIdentity } from '../../message/address/access.ts'
+import type { ProfileField } from '../../message/address/access.ts'
+import type { SenderIdentity } from '../../message/address/address.ts'
 import type { AgentPost, Reaction } from '../../message/agent-action.ts'
 import type { NormalizedMessage } from '../../message/message.ts'
 import type { ArtifactPart, FilePart, Part } from '../../message/part.ts'

@@ -20,7 +20,7 @@ export interface HistoryPolicy {
   readonly noteReach?: number | undefined
   /** The agent's answer in a phase is noted as its result. */
   readonly synthesizes?: boolean | undefined
-  /** `entries` in the order of the conversation, as the store gives them. Pure. */
+  /** `entries` in the order of the conversation, as the store gives them. Pure, and not asked for a conversation that begins. */
   view(entries: readonly Entry[], moment?: HistoryMoment): HistoryView
 }
 

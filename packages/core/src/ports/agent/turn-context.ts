@@ -78,7 +78,6 @@ export interface RetryPolicy {
  * would else take every slot there is, and wait for ever for who gets none.
  */
 export interface WaitingTurns {
-  has(turn: Turn): boolean
   /** @throws Unavailable when too many calls are under way; whatever the call throws */
   during<Value>(turn: Turn, call: () => Promise<Value>): Promise<Value>
 }

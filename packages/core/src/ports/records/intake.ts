@@ -1,4 +1,4 @@
-import type { Json } from '../../format/json.ts'
+import type { Json } from '../../format/notations.ts'
 import type { LoopLimits } from '../../message/loop-limits.ts'
 import type { ChannelName, NormalizedMessage } from '../../message/message.ts'
 import type { Proof } from '../../message/proof.ts'

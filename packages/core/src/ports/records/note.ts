@@ -1,7 +1,6 @@
-import type { TurnAborted } from '../../format/errors.ts'
-import type { Json } from '../../format/json.ts'
+import type { Json } from '../../format/notations.ts'
 import type { Part } from '../../message/part.ts'
-import { plainTextOf } from '../../message/part.ts'
+import { plainTextOf } from '../../message/response.ts'
 import type { HistoryRequest } from './transcript.ts'
 
 /**
@@ -49,20 +48,6 @@ export interface StageNotice {
   readonly kind: 'stage'
   readonly id: string
   readonly stage: string
-}
-
-/** Whether it tells of a turn that goes on: what was noted in it, the stage it is in. Nothing has ended. */
-export function isTurnNews(notice: unknown): notice is NoteNotice | StageNotice {
-  const kind = (notice as { readonly kind?: unknown } | undefined)?.kind
-  return kind === 'note' || kind === 'stage'
-}
-
-const turnEndings: ReadonlySet<unknown> = new Set<TurnAborted['kind']>(['canceled', 'deleted', 'interrupted', 'edited'])
-
-/** The reason why the store has aborted a turn, from a notice on its topic; undefined when it has not. */
-export function readAbortKind(notice: unknown): TurnAborted['kind'] | undefined {
-  const kind = (notice as { readonly kind?: unknown } | undefined)?.kind
-  return turnEndings.has(kind) ? (kind as TurnAborted['kind']) : undefined
 }
 
 export interface NotesRequest extends Pick<HistoryRequest, 'thread' | 'speakers'> {

@@ -1,4 +1,4 @@
-import type { Json } from '../../format/json.ts'
+import type { Json } from '../../format/notations.ts'
 
 /** Bytes kept once by their SHA-256 (lower-case hex). */
 export interface Blob {

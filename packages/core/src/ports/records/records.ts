@@ -1,5 +1,5 @@
 import type { RejectionCode } from '../../format/errors.ts'
-import type { Json } from '../../format/json.ts'
+import type { Json } from '../../format/notations.ts'
 import type { StopFlag } from '../../message/loop-limits.ts'
 import type { ChannelName, NormalizedMessage } from '../../message/message.ts'
 import type { Proof } from '../../message/proof.ts'

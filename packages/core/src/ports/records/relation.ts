@@ -1,4 +1,4 @@
-import type { Json } from '../../format/json.ts'
+import type { Json } from '../../format/notations.ts'
 import type { ChannelName, MessageKind } from '../../message/message.ts'
 import type { PlannedDelivery, RelationKind } from './planned-delivery.ts'
 

@@ -1,4 +1,4 @@
-import type { Json } from '../../format/json.ts'
+import type { Json } from '../../format/notations.ts'
 import type { RememberScope } from '../../message/choices.ts'
 import type { ChannelName } from '../../message/message.ts'
 import type { Policy } from '../../message/part.ts'

@@ -1,4 +1,4 @@
-import type { Json } from '../../format/json.ts'
+import type { Json } from '../../format/notations.ts'
 import type { NormalizedResponse, ResponseStatus } from '../../message/response.ts'
 import type { Entry, StreamedAnswer } from './transcript.ts'
 

@@ -1,4 +1,4 @@
-import type { Json } from '../../format/json.ts'
+import type { Json } from '../../format/notations.ts'
 import type { ChannelName, NormalizedMessage } from '../../message/message.ts'
 import type { NormalizedResponse } from '../../message/response.ts'
 import type { DeliveryAttempt, TurnAttempt } from '../trace/trace.ts'

@@ -1,4 +1,4 @@
-import { Rejection, TurnAborted, Unavailable, Undeliverable } from '../../format/errors.ts'
+import { Rejection, Unavailable, Undeliverable } from '../../format/errors.ts'
 import type { PartialResponse } from '../../message/response.ts'
 import { isStageName } from '../../message/response.ts'
 import type { AgentCallAnswer } from '../../ports/agent/agent-call.ts'
@@ -31,22 +31,6 @@ export interface TurnNotes {
 const maxNotes = 500
 const maxNoteChars = 64 * 1024
 
-/** Runs a turn with its notes. A failed turn keeps its notes, too, until the next try replaces them. */
-export async function runWithNotes(
-  turn: Turn,
-  turnContext: NotesDeps,
-  run: (notes: TurnNotes) => Promise<Answer>,
-): Promise<Answer> {
-  const notes = createTurnNotes(turn, turnContext)
-  try {
-    const answer = await run(notes)
-    return { ...answer, ...(await notes.end()) }
-  } catch (error) {
-    if (!(error instanceof TurnAborted)) await notes.abandon().catch(() => undefined)
-    throw error
-  }
-}
-
 /** A manager's answer in a phase is its synthesis, unless the manager has noted one itself. */
 export function noteSynthesis(
   { agent, content: { phase_id } }: Turn,
@@ -60,8 +44,7 @@ export function noteSynthesis(
   notes.note({ type: 'synthesis', content, from_manager: agent, phase_id })
 }
 
-/** Allocates nothing worth mentioning for a turn in which nothing is noted. */
-function createTurnNotes(turn: Turn, gateway: NotesDeps): TurnNotes {
+export function createTurnNotes(turn: Turn, gateway: NotesDeps): TurnNotes {
   const writer = createTurnNoteWriter(turn, gateway)
   let openActions: readonly string[] = []
   const calls = createOpenCalls(turn, writer)

@@ -1,4 +1,72 @@
-import type { Agent, NormalizedMessage, Part, Sender, TextPart } from '@postern/core'
+import type {
+  Agent,
+  AgentDirectory,
+  AgentProfile,
+  NormalizedMessage,
+  Part,
+  RunningAgent,
+  Sender,
+  TextPart,
+} from '@postern/core'
+import type { AgentIcon } from '../config/profile.ts'
+import type { CommonAgentConfig } from './agent-kind.ts'
+
+/** The agents that run, by their names. */
+export interface RunningDirectory extends AgentDirectory {
+  findRunning(name: string): RunningAgent | undefined
+  /** Its picture, when it is a file; `AgentProfile.iconUrl` says where it is served. */
+  findIcon(name: string): AgentIcon | undefined
+}
+
+/** An agent that is open. */
+export interface OpenResident {
+  readonly profile: AgentProfile
+  readonly running: RunningAgent
+  readonly icon: AgentIcon | undefined
+  /** Once, however often it is asked. What it throws is logged. */
+  close(): Promise<void>
+}
+
+/** The agents of one configuration. */
+export interface AgentSet {
+  readonly residents: ReadonlyMap<string, OpenResident>
+  readonly defaultAgent: string | undefined
+}
+
+/** The agents that run now, until others replace them. */
+export function createRunningAgents(first: AgentSet, { domain, origin }: Pick<AgentDirectory, 'domain' | 'origin'>) {
+  let open = first
+  const directory: RunningDirectory = {
+    domain,
+    origin,
+    get defaultAgent() {
+      return open.defaultAgent
+    },
+    find: name => open.residents.get(name)?.profile,
+    list: () => [...open.residents.values()].map(({ profile }) => profile),
+    findRunning: name => open.residents.get(name)?.running,
+    findIcon: name => open.residents.get(name)?.icon,
+  }
+  return {
+    directory,
+    listResidents: () => [...open.residents.values()],
+    /** @returns those that ran before */
+    replace(renewed: AgentSet): AgentSet {
+      const former = open
+      open = renewed
+      return former
+    },
+  }
+}
+
+/** Agents that only handle messages get only messages. */
+export function hearOnly(agent: Agent, kinds: CommonAgentConfig['receives']): Agent {
+  return {
+    ...(agent.start && { start: publisher => agent.start?.(publisher) }),
+    handle: (message, context) =>
+      kinds.includes(message.kind ?? 'message') ? agent.handle(message, context) : undefined,
+  }
+}
 
 const entities: Readonly<Record<string, string>> = {
   amp: '&',

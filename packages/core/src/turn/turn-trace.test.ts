@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { createQuietPlatform, turn } from '../../../test/memory-store.ts'
-import { answerTo } from '../../../test/turn-bench.ts'
-import type { PartialResponse } from '../../message/response.ts'
-import { describeAgentFault } from './agent-fault.ts'
-import { TurnTrace } from './turn-trace.ts'
+import { createQuietPlatform, turn } from '../../test/memory-store.ts'
+import { answerTo } from '../../test/turn-bench.ts'
+import type { PartialResponse } from '../message/response.ts'
+import { TurnTrace } from './call-agent.ts'
+import { describeAgentFault } from './trace/agent-fault.ts'
 
 test('the record keeps an attempt with its times, its outcome and the digest of the input of the agent', async () => {
   let now = 1_000

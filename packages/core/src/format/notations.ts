@@ -114,26 +114,26 @@ function writeNumbers(character: string): string {
     .join('')
 }
 
-const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
-const values: ReadonlyMap<string, number> = new Map([...alphabet].map((digit, value) => [digit, value]))
+const base58Digits = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
+const digitValues: ReadonlyMap<string, number> = new Map([...base58Digits].map((digit, value) => [digit, value]))
 
 /** Keys and signatures are short, and the arithmetic takes the square of the length. */
-const maxBytes = 128
+const maxBase58Bytes = 128
 
 /** Bytes as base58btc, leading zero bytes as `1`. */
 export function encodeBase58(bytes: Uint8Array): string {
   let rest = BigInt(`0x0${Buffer.from(bytes).toString('hex')}`)
   let digits = ''
-  for (; rest > 0n; rest /= 58n) digits = alphabet[Number(rest % 58n)] + digits
+  for (; rest > 0n; rest /= 58n) digits = base58Digits[Number(rest % 58n)] + digits
   return '1'.repeat(countLeading(bytes, 0)) + digits
 }
 
 /** The bytes of a base58btc text, or undefined when it is none or too long. */
 export function decodeBase58(text: string): Uint8Array | undefined {
-  if (text.length > maxBytes * 1.4) return undefined
+  if (text.length > maxBase58Bytes * 1.4) return undefined
   let number = 0n
   for (const digit of text) {
-    const value = values.get(digit)
+    const value = digitValues.get(digit)
     if (value === undefined) return undefined
     number = number * 58n + BigInt(value)
   }
@@ -146,4 +146,98 @@ function countLeading<Item>(items: ArrayLike<Item>, wanted: Item): number {
   let count = 0
   while (count < items.length && items[count] === wanted) count += 1
   return count
+}
+
+/** The named references that posts use; any other stands as it is written. */
+const namedCharacters: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    amp: '&',
+    lt: '<',
+    gt: '>',
+    quot: '"',
+    apos: "'",
+    nbsp: '\u00a0',
+    hellip: '…',
+    mdash: '—',
+    ndash: '–',
+    lsquo: '‘',
+    rsquo: '’',
+    ldquo: '“',
+    rdquo: '”',
+    laquo: '«',
+    raquo: '»',
+    bull: '•',
+    middot: '·',
+    copy: '©',
+    reg: '®',
+    trade: '™',
+    euro: '€',
+    pound: '£',
+    deg: '°',
+    times: '×',
+    larr: '←',
+    rarr: '→',
+    shy: '\u00ad',
+    zwj: '\u200d',
+    zwnj: '\u200c',
+    auml: 'ä',
+    ouml: 'ö',
+    uuml: 'ü',
+    Auml: 'Ä',
+    Ouml: 'Ö',
+    Uuml: 'Ü',
+    szlig: 'ß',
+    eacute: 'é',
+    egrave: 'è',
+    agrave: 'à',
+    ccedil: 'ç',
+  }),
+)
+const characterReference = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z]{2,8}));/g
+
+export function decodeEntities(text: string): string {
+  if (!text.includes('&')) return text
+  return text.replace(characterReference, (whole, decimal?: string, hex?: string, name?: string) => {
+    if (name) return namedCharacters.get(name) ?? whole
+    const code = decimal ? Number(decimal) : Number.parseInt(hex ?? '', 16)
+    return isCharacter(code) ? String.fromCodePoint(code) : '\ufffd'
+  })
+}
+
+function isCharacter(code: number): boolean {
+  return code > 0 && code <= 0x10_ffff && (code < 0xd800 || code > 0xdfff)
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** Text for HTML, in content and in quoted attributes. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, char => escapes[char] ?? char)
+}
+
+/** UTF-16 code units. No honest address is longer, and each one costs its reader time. */
+export const maxUrlLength = 2_048
+
+/** Octets of a DNS name (RFC 1035 §2.3.4). At most 127 labels fit in. */
+export const maxHostLength = 253
+
+/**
+ * Reads a URL that a peer wrote, absolute or against `base`. Undefined when it is none, when it has more than 2,048 characters as
+ * written or in its normal form, or its host more than 253 octets. Any scheme.
+ */
+export function parseUrl(text: string, base?: string): URL | undefined {
+  if (text.length > maxUrlLength) return undefined
+  const url = URL.parse(text, base)
+  return url && isHostLength(url.hostname) && url.href.length <= maxUrlLength ? url : undefined
+}
+
+/** Whether a host is short enough to be one; a dot at its end does not count. */
+export function isHostLength(host: string): boolean {
+  return host.length <= (host.endsWith('.') ? maxHostLength + 1 : maxHostLength)
 }

@@ -1,0 +1,71 @@
+import { Unavailable } from '../format/errors.ts'
+import type { Platform } from '../ports/platform/platform.ts'
+
+/** How often a store that is away is asked again, ms. */
+const retryMs = 500
+
+/** Writes of results that wait until the store is back. */
+export class HeldWrites {
+  readonly #deps: HeldDeps
+  readonly #held = new Set<() => Promise<void>>()
+  #isWatching = false
+
+  constructor(deps: HeldDeps) {
+    this.#deps = deps
+  }
+
+  /** Resolves when a write that has failed with `error` is written. @throws `error`, unless the store is away */
+  async hold(write: () => Promise<void>, error: unknown): Promise<void> {
+    if (!this.#isHeld(error)) throw error
+    await this.#hold(write)
+  }
+
+  async tryAll(): Promise<void> {
+    await Promise.all([...this.#held].map(attempt => attempt()))
+  }
+
+  #isHeld(error: unknown): boolean {
+    return error instanceof Unavailable && !this.#deps.stop.aborted
+  }
+
+  #hold(write: () => Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let running: Promise<void> | undefined
+      const tryOnce = async () => {
+        try {
+          resolve(await write())
+        } catch (error) {
+          if (this.#isHeld(error)) return
+          reject(error)
+        }
+        this.#held.delete(attempt)
+      }
+      const attempt = () => {
+        running ??= tryOnce().finally(() => {
+          running = undefined
+        })
+        return running
+      }
+      this.#held.add(attempt)
+      void this.#watch()
+    })
+  }
+
+  async #watch(): Promise<void> {
+    if (this.#isWatching) return
+    const { log, sleep, stop } = this.#deps
+    this.#isWatching = true
+    log.warn({}, 'the store is away: results are held until it is back')
+    while (this.#held.size > 0) {
+      await sleep(retryMs, stop).catch(() => undefined)
+      await this.tryAll()
+    }
+    this.#isWatching = false
+    log.warn({}, 'no results are held any more')
+  }
+}
+
+export type HeldDeps = Pick<Platform, 'sleep' | 'log'> & {
+  /** Aborts when nothing is to be held any more. */
+  readonly stop: AbortSignal
+}

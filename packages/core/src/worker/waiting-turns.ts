@@ -1,0 +1,63 @@
+import { Unavailable } from '../format/errors.ts'
+import type { WaitingTurns } from '../ports/agent/turn-context.ts'
+import type { Turn } from '../ports/records/work.ts'
+
+/** Seconds. */
+const retryAfter = 5
+
+/**
+ * `most`: the calls in progress at a time. The first hop of chains gets half of them, each further hop half of the
+ * rest, so that new chains never block running ones. One agent gets half of its hop's share. One sender gets a quarter
+ * of all, whatever hop they claim.
+ */
+export function createWaitingTurns(
+  most: number,
+  /** A turn begins to wait, or waits no longer. */
+  onChange: (turn: Turn, isWaiting: boolean) => void,
+): WaitingTurns {
+  const waiting = new Map<Turn, number>()
+  const ofAgent = new Map<string, number>()
+  const ofSender = new Map<string, number>()
+  let total = 0
+
+  function take(turn: Turn): void {
+    const hop = (turn.content.recipient_capabilities.agent_chain?.hop ?? 0) + 1
+    const room = most * (1 - 2 ** -hop)
+    const taken = { agent: ofAgent.get(turn.agent) ?? 0, sender: ofSender.get(senderOf(turn)) ?? 0 }
+    if (total >= room || taken.agent >= room / 2 || taken.sender >= most / 4) {
+      throw new Unavailable('Cannot call agent: too many calls are under way', { retryAfter })
+    }
+    count(turn, 1)
+  }
+
+  function count(turn: Turn, by: 1 | -1): void {
+    total += by
+    addTo(waiting, turn, by)
+    addTo(ofAgent, turn.agent, by)
+    addTo(ofSender, senderOf(turn), by)
+  }
+
+  return {
+    async during(turn, call) {
+      const isFirst = !waiting.has(turn)
+      take(turn)
+      if (isFirst) onChange(turn, true)
+      try {
+        return await call()
+      } finally {
+        count(turn, -1)
+        if (!waiting.has(turn)) onChange(turn, false)
+      }
+    },
+  }
+}
+
+function senderOf({ content }: Turn): string {
+  return content.sender.address
+}
+
+function addTo<Key>(counts: Map<Key, number>, key: Key, by: number): void {
+  const now = (counts.get(key) ?? 0) + by
+  if (now > 0) counts.set(key, now)
+  else counts.delete(key)
+}
