@@ -17,7 +17,7 @@ import { findAgentName, isOpen, narrower, readReplyTarget, readVisibility, toJso
 import type { NoteReading } from './html/note-reading.ts'
 import { readNote } from './html/note-reading.ts'
 import type { ActivityKind, ResolvedActivity, ResolvedDelivery } from './inbox/activity-kind.ts'
-import { isBlockedPart } from './peers/actors.ts'
+import { isBlockedPart } from './peers/known-peers.ts'
 import type { NamedActivity, ProvenActivity } from './proofs/proven-activity.ts'
 import { activityPubDescriptor } from './speaker.ts'
 

@@ -14,9 +14,10 @@ import {
   parseIri,
 } from './format/document.ts'
 import { parsePieceId, parsePostIri } from './format/own-posts.ts'
-import type { IsBlocked, RemoteActor, RemoteActors } from './peers/actors.ts'
-import { asPeersFault, keyOf } from './peers/actors.ts'
+import type { RemoteActor } from './peers/actor-document.ts'
 import type { FindKeyOwner } from './peers/document-fetch.ts'
+import type { IsBlocked, RemoteActors } from './peers/known-peers.ts'
+import { asPeersFault, keyOf } from './peers/known-peers.ts'
 import { isKnownProof, maxProofs, verifyObjectProof } from './proofs/object-integrity.ts'
 import type { DeletedActor, Facts, ProvenActivity, provenBrand, VerifiedDelivery } from './proofs/proven-activity.ts'
 import type { RequestProof, SignedRequest } from './signature/request-proof.ts'

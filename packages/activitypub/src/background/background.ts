@@ -5,7 +5,8 @@ import type { Iri } from '../format/document.ts'
 import { findHost, parseIri } from '../format/document.ts'
 import type { ReplyTarget } from '../format/own-posts.ts'
 import { readReferences } from '../format/own-posts.ts'
-import type { RemoteActor, RemoteActors } from '../peers/actors.ts'
+import type { RemoteActor } from '../peers/actor-document.ts'
+import type { RemoteActors } from '../peers/known-peers.ts'
 import type { RemotePost, RemotePosts } from './remote-posts.ts'
 
 interface BackgroundDeps extends EntryDeps {

@@ -5,8 +5,8 @@ import type { Iri, JsonObject } from '../format/document.ts'
 import { asObject, checkPost, idOf, idsOf, isOnOrigin, isReadablePost, parseIri, textOf } from '../format/document.ts'
 import { isOpen, readVisibility } from '../format/own-posts.ts'
 import { readNote } from '../html/note-reading.ts'
-import type { IsBlocked, LookUpDeps } from '../peers/actors.ts'
-import { isBlockedPart } from '../peers/actors.ts'
+import type { IsBlocked, LookUpDeps } from '../peers/known-peers.ts'
+import { isBlockedPart } from '../peers/known-peers.ts'
 
 export interface RemotePosts {
   /** The post behind this IRI, from memory or from its origin; undefined when it cannot be had. Never throws for a peer. */

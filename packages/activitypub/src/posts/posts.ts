@@ -1,8 +1,8 @@
 import type { FoundResponse, LookupStore, ShowRequirement, Visibility } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { parsePieceId, readRendering } from '../format/own-posts.ts'
-import type { RemoteActor } from '../peers/actors.ts'
-import type { Handles } from '../peers/host-lookups.ts'
+import type { RemoteActor } from '../peers/actor-document.ts'
+import type { Handles } from '../peers/known-peers.ts'
 import { findCalled, ownNames, partsOfPiece, presentPost } from './address-answer.ts'
 import type { Answered } from './render.ts'
 
