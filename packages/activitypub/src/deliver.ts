@@ -15,14 +15,14 @@ import type { OutgoingRequest, RequestToSign, SendSigned } from './keys/message-
 import { signInThreadpool, signMessage } from './keys/message-signing.ts'
 import type { Handles, IsBlocked, PeerLimits, RemoteActors } from './peers/known-peers.ts'
 import { isBlockedAddress } from './peers/known-peers.ts'
-import { findCalled, ownNames } from './posts/address-answer.ts'
+import type { Answered, OutgoingActivity } from './posts/answers.ts'
+import { renderSaid } from './posts/answers.ts'
 import type { Inbox } from './posts/mentioned-people.ts'
 import { findMentioned, findMentionedInbox, toMentioned } from './posts/mentioned-people.ts'
-import type { Answered, OutgoingActivity } from './posts/render.ts'
-import { renderSaid } from './posts/render.ts'
 import { proofSuite } from './proofs/object-integrity.ts'
 import { formatDigest } from './signature/request-proof.ts'
 import type { Mentioned } from './words/words.ts'
+import { findCalled, ownNames } from './words/words.ts'
 
 interface DeliverDeps {
   readonly platform: Pick<Platform, 'now' | 'log'>

@@ -25,10 +25,10 @@ import type { RecentDeps } from './pages/cards.ts'
 import { answerPage, serveFeed, servePostPage, serveTagPage } from './pages/page-routes.ts'
 import type { PageDeps } from './pages/post-page.ts'
 import { renderMissingPage } from './pages/post-page.ts'
+import type { Answered } from './posts/answers.ts'
+import { idOfPiece, renderCreate, renderNote } from './posts/answers.ts'
 import type { FoundPost, PostsDeps } from './posts/posts.ts'
 import { findPost } from './posts/posts.ts'
-import type { Answered } from './posts/render.ts'
-import { idOfPiece, renderCreate, renderNote } from './posts/render.ts'
 import type { InboxRequest } from './verify.ts'
 
 interface RouteDeps {

@@ -17,7 +17,7 @@ import {
 import { agentIris, instanceActorIri } from '../format/own-posts.ts'
 import type { ActorKeys, KeyRing } from '../keys/key-generations.ts'
 import { createKeyGenerations } from '../keys/key-generations.ts'
-import type { JsonMembers } from '../posts/render.ts'
+import type { JsonMembers } from '../posts/answers.ts'
 import { formatRsaMultikey } from '../signature/public-keys.ts'
 import { describeInHtml } from '../words/words.ts'
 import type { Readers } from './readers.ts'
