@@ -1,4 +1,14 @@
-import type { Channel, ChannelContext, Delivery, Inbound, IntakeSteps, Json, Proof, Store } from '@postern/core'
+import type {
+  Channel,
+  ChannelContext,
+  Delivery,
+  Inbound,
+  IntakeSteps,
+  Json,
+  NormalizedMessage,
+  Proof,
+  Store,
+} from '@postern/core'
 import { createIntakeSteps, createSender, defaultMaxMentions, isJsonObject, receive, renderUnsent } from '@postern/core'
 import { peerAddress, problemStatusOf } from '@postern/http'
 import type { Context, Hono } from 'hono'
@@ -9,8 +19,7 @@ import { createRemotePosts } from './background/remote-posts.ts'
 import type { ActivityPubConfig } from './config.ts'
 import { parseDuration } from './config.ts'
 import { createDoubleKnock, createFindBytes, createOutgoingProof, deliverActivity } from './deliver.ts'
-import { findHost } from './format/document.ts'
-import { instanceActorIri, previewReplyTarget, readDeliveryTarget, readReferences } from './format/own-posts.ts'
+import { findHost, instanceActorIri, readDeliveryTarget, readReferences, toJson } from './format/document.ts'
 import type { Findings, InboxDeps, Lookups, ResolvedDelivery } from './inbox/activity-kind.ts'
 import { activityKinds } from './inbox/kinds/activity-kinds.ts'
 import { normalizeDelivery, readWithdrawals } from './normalize.ts'
@@ -292,4 +301,11 @@ export function createActivityReplay(
     const intakes = inbound.normalize(await inbound.verify({ request, facts: readFacts(arrival) }, steps))
     return intakes.find(intake => intake.agent === agent)
   }
+}
+
+/** The target of an answer to what came by another channel, as if its sender had written a post to the agent alone. */
+function previewReplyTarget({ sender: { address } }: Pick<NormalizedMessage, 'sender'>): Json {
+  const [, name = 'sender', host = 'example.org'] = /^@([^@\s]{1,200})@([\w.:-]{1,253})$/.exec(address) ?? []
+  const actor = `https://${host}/@${encodeURIComponent(name)}`
+  return toJson({ actor, address: `@${name}@${host}`, inbox: `${actor}/inbox`, visibility: 'direct' })
 }

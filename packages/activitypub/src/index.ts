@@ -1,4 +1,4 @@
-import type { Channel, ChannelContext } from '@postern/core'
+import type { Channel, ChannelContext, Json } from '@postern/core'
 import type { ChannelModule } from '@postern/http'
 import type { Hono } from 'hono'
 import { createCollections } from './actors/collections.ts'
@@ -16,8 +16,7 @@ import {
 import type { ActivityPubConfig } from './config.ts'
 import { activityPubConfigSchema } from './config.ts'
 import { readDomainLists } from './domains/lists.ts'
-import { activityJson } from './format/document.ts'
-import { agentIris, instanceActorIri, retargetAlone } from './format/own-posts.ts'
+import { activityJson, agentIris, instanceActorIri, readReplyTarget, toJson } from './format/document.ts'
 import { createPublicProfiles, renderFediverseInvitation } from './pages/public-profile.ts'
 import { createPrincipalFinder } from './peers/known-peers.ts'
 import { rehearseInbox } from './rehearse.ts'
@@ -87,4 +86,10 @@ export const activityPub: ChannelModule<ActivityPubConfig, 'activitypub'> = {
   open: openActivityPub,
   readFiles: readDomainLists,
   keepsFiles: ({ keep_files }) => keep_files,
+}
+
+/** An answer there that only its author reads. */
+function retargetAlone(target: Json): Json | undefined {
+  const reply = readReplyTarget(target)
+  return reply?.inbox ? toJson({ ...reply, visibility: 'direct' }) : undefined
 }

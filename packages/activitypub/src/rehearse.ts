@@ -1,8 +1,7 @@
 import type { GuardedFetch, Platform, Rehearsal, RehearsedCall } from '@postern/core'
 import { randomHex, Unavailable, Undeliverable } from '@postern/core'
 import { signRequest } from './deliver.ts'
-import { activityJson, activityStreams } from './format/document.ts'
-import { agentIris } from './format/own-posts.ts'
+import { activityJson, activityStreams, agentIris } from './format/document.ts'
 import type { KeyRing } from './keys/key-generations.ts'
 
 interface RehearseDeps {

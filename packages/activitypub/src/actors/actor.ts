@@ -10,11 +10,12 @@ import {
   activityJson,
   activityJsonUtf8,
   activityStreams,
+  agentIris,
+  instanceActorIri,
   multikeyContexts,
   publicCollection,
   securityContext,
 } from '../format/document.ts'
-import { agentIris, instanceActorIri } from '../format/own-posts.ts'
 import type { ActorKeys, KeyRing } from '../keys/key-generations.ts'
 import { createKeyGenerations } from '../keys/key-generations.ts'
 import type { JsonMembers } from '../posts/answers.ts'

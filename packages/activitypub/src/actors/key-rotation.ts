@@ -1,6 +1,6 @@
 import type { AgentDirectory, Channel, PlannedAction, Platform, PublishedKey, WorkStore } from '@postern/core'
 import { createSyntheticMessage, isoTime, Rejection, randomHex } from '@postern/core'
-import { agentIris, instanceActorIri, toJson } from '../format/own-posts.ts'
+import { agentIris, instanceActorIri, toJson } from '../format/document.ts'
 import type { KeyPairs, KeyRing } from '../keys/key-generations.ts'
 import { activityPubDescriptor } from '../speaker.ts'
 import type { ActorDeps } from './actor.ts'

@@ -2,9 +2,10 @@ import type { RelationStore } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
 import type { RemoteActor } from '../peers/actor-document.ts'
 import type { FoundPost } from '../posts/posts.ts'
+import type { VerifyFetchDeps } from '../proofs/carried-activity.ts'
+import { identifySigner } from '../proofs/carried-activity.ts'
 import { toSignedRequest } from '../signature/request-proof.ts'
-import type { VerifyFetchDeps } from '../verify.ts'
-import { identifySigner, isSigned, readRequestProof } from '../verify.ts'
+import { isSigned, readRequestProof } from '../verify.ts'
 
 /** The readers of our documents. */
 export interface Readers {

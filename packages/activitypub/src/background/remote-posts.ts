@@ -2,8 +2,18 @@ import type { Part } from '@postern/core'
 import { Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { createExpiringMap, createRateLimit, createSingleFlight } from '@postern/limits'
 import type { Iri, JsonObject } from '../format/document.ts'
-import { asObject, checkPost, idOf, idsOf, isOnOrigin, isReadablePost, parseIri, textOf } from '../format/document.ts'
-import { isOpen, readVisibility } from '../format/own-posts.ts'
+import {
+  asObject,
+  checkPost,
+  idOf,
+  idsOf,
+  isOnOrigin,
+  isOpen,
+  isReadablePost,
+  parseIri,
+  readVisibility,
+  textOf,
+} from '../format/document.ts'
 import { readNote } from '../html/note-reading.ts'
 import type { IsBlocked, LookUpDeps } from '../peers/known-peers.ts'
 import { isBlockedPart } from '../peers/known-peers.ts'

@@ -5,6 +5,7 @@ import { createExpiringMap, createRateLimit, createSingleFlight } from '@postern
 import type { ActivityPubConfig } from '../config.ts'
 import type { Iri } from '../format/document.ts'
 import { asObject, idOf, idsOf, parseIri } from '../format/document.ts'
+import type { RequestProof } from '../signature/request-proof.ts'
 import type { RemoteActor } from './actor-document.ts'
 import { parseActor } from './actor-document.ts'
 import type { Named } from './name-lookup.ts'
@@ -311,4 +312,35 @@ export function createPeerLimits({ fetch, now }: Pick<Platform, 'fetch' | 'now'>
       if (known.get(host) === undefined) await share(host, () => look(host))
     },
   }
+}
+
+/** A peer claims to be `iri`, whose own document is `actor`. */
+interface SignerClaim {
+  readonly iri: Iri
+  readonly actor: RemoteActor
+  readonly proof: RequestProof
+}
+
+/** Undefined when the actor is gone for good. @throws Rejection, Unavailable */
+export function findSigner(iri: Iri, actors: Pick<RemoteActors, 'find'>): Promise<RemoteActor | undefined> {
+  return asPeersFault(() => actors.find(iri))
+}
+
+/**
+ * The key must be listed by the actor's own document; a key that changed since is looked up once more.
+ * @throws Rejection `signer_mismatch`, `signature_invalid`; Unavailable
+ */
+export async function proveSigner(claim: SignerClaim, actors: Pick<RemoteActors, 'refresh'>): Promise<RemoteActor> {
+  if (findFault(claim) === undefined) return claim.actor
+  const actor = (await asPeersFault(() => actors.refresh(claim.iri))) ?? claim.actor
+  const fault = findFault({ ...claim, actor })
+  if (fault) throw fault
+  return actor
+}
+
+function findFault({ actor, proof }: SignerClaim): Rejection | undefined {
+  const key = actor.keys.get(proof.keyId)
+  if (!key) return new Rejection('signer_mismatch', "Cannot verify activity: its actor does not list the signer's key")
+  if (proof.isMadeBy(key)) return undefined
+  return new Rejection('signature_invalid', 'Cannot verify activity: signature does not fit')
 }

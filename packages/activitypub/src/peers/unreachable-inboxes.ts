@@ -2,7 +2,7 @@ import type { Platform, RelationStore, WithdrawalStore } from '@postern/core'
 import { Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { createExpiringMap, createRateLimit, createSingleFlight } from '@postern/limits'
 import { parseIri } from '../format/document.ts'
-import type { DeliveryTarget, FollowerTarget } from '../format/own-posts.ts'
+import type { DeliveryTarget, FollowerTarget } from '../format/post-data.ts'
 import type { FetchDocument } from './known-peers.ts'
 
 const pageSize = 200

@@ -11,17 +11,17 @@ import type {
   Relation,
   RevisionAction,
 } from '@postern/core'
-import { activityStreams, publicCollection } from '../format/document.ts'
-import type { FollowerTarget, Rendering, ReplyTarget, Revision } from '../format/own-posts.ts'
 import {
+  activityStreams,
   agentIris,
   isOpen,
   postIri,
+  publicCollection,
   readRendering,
   readReplyTarget,
   toJson,
-  toRenderingJson,
-} from '../format/own-posts.ts'
+} from '../format/document.ts'
+import type { FollowerTarget, Rendering, ReplyTarget, Revision } from '../format/post-data.ts'
 import { countCallable, findCalled, mentionLength, ownNames } from '../words/words.ts'
 import type { AddressDeps, Place } from './answers.ts'
 import { addressPieces, aliasesOf, countPieces, mentionPlaces, replyPlaces, shortest } from './answers.ts'
@@ -50,7 +50,7 @@ function addressPost(
     broadcasts: broadcastPieces(rendering),
     aliases: aliasesOf(postIri(origin, agent, response.id), pieces),
     isListed: isOpen(visibility),
-    rendering: toRenderingJson(rendering),
+    rendering: toJson(rendering),
   }
 }
 

@@ -11,22 +11,22 @@ import type {
 } from '@postern/core'
 import { hasRequirements, presentResponse, Undeliverable } from '@postern/core'
 import { createExpiringMap } from '@postern/limits'
-import { activityStreams, publicCollection } from '../format/document.ts'
-import type { DeliveryPlace, DeliveryTarget, Rendering, ReplyTarget, Revision } from '../format/own-posts.ts'
 import {
   activityIri,
+  activityStreams,
   agentIris,
   isOpen,
   pieceId,
   postIri,
+  publicCollection,
   readDeliveryTarget,
   readRendering,
   readReplyTarget,
   replyVisibility,
   tagIri,
   toJson,
-  toRenderingJson,
-} from '../format/own-posts.ts'
+} from '../format/document.ts'
+import type { DeliveryPlace, DeliveryTarget, Rendering, ReplyTarget, Revision } from '../format/post-data.ts'
 import { splitOnce } from '../split/split-parts.ts'
 import type { Called, LinkedWords, Mentioned } from '../words/words.ts'
 import {
@@ -80,7 +80,7 @@ export function addressAnswer(
     deliveries: addressPieces(pieces, replyPlaces(reply, called, isListed)),
     aliases: aliasesOf(postIri(origin, turn.agent, response.id), pieces),
     isListed,
-    rendering: toRenderingJson(rendering),
+    rendering: toJson(rendering),
   }
 }
 

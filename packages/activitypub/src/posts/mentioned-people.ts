@@ -1,7 +1,7 @@
 import type { Delivery, RelationStore } from '@postern/core'
 import { Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { parseIri } from '../format/document.ts'
-import type { DeliveryPlace } from '../format/own-posts.ts'
+import type { DeliveryPlace } from '../format/post-data.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
 import type { Handles, RemoteActors } from '../peers/known-peers.ts'
 import type { Mentioned } from '../words/words.ts'

@@ -1,6 +1,6 @@
 import type { FoundResponse, LookupStore, ShowRequirement, Visibility } from '@postern/core'
 import { Rejection } from '@postern/core'
-import { parsePieceId, readRendering } from '../format/own-posts.ts'
+import { parsePieceId, readRendering } from '../format/document.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
 import type { Handles } from '../peers/known-peers.ts'
 import { findCalled, ownNames } from '../words/words.ts'

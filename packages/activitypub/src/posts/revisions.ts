@@ -1,5 +1,5 @@
 import type { Json } from '@postern/core'
-import type { Revision } from '../format/own-posts.ts'
+import type { Revision } from '../format/post-data.ts'
 
 type Members = Readonly<Record<string, Json | undefined>>
 

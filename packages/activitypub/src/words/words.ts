@@ -2,9 +2,8 @@ import type { AgentChain, NormalizedResponse, Part, ResponseStatus, TextPart } f
 import { decodeEntities, escapeHtml, formatAddress, isFinalHop, parseAddress } from '@postern/core'
 import { memoize } from '@postern/limits'
 import { markdownToPostHtml } from '@postern/markup/markdown'
-import { findWebAddress } from '../format/document.ts'
-import type { Rendering } from '../format/own-posts.ts'
-import { isOpen } from '../format/own-posts.ts'
+import { findWebAddress, isOpen } from '../format/document.ts'
+import type { Rendering } from '../format/post-data.ts'
 import { sanitizeHtml } from '../html/sanitize.ts'
 
 type PartWriters = { readonly [Kind in Part['kind']]: (part: Extract<Part, { kind: Kind }>) => string }

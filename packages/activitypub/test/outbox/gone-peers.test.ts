@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { createKeyRing } from '../../src/actors/actor.ts'
 import { createDoubleKnock } from '../../src/deliver.ts'
-import { instanceActorIri } from '../../src/format/own-posts.ts'
+import { instanceActorIri } from '../../src/format/document.ts'
 import { createDocumentFetch } from '../../src/peers/document-fetch.ts'
 import type { DeletedActors } from '../../src/peers/unreachable-inboxes.ts'
 import { createDeletedActors } from '../../src/peers/unreachable-inboxes.ts'
