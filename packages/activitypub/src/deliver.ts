@@ -1,20 +1,27 @@
-import type { Delivery, FetchAnswer, Json, Platform, RelationStore, Transmitted } from '@postern/core'
-import { Rejection, Unavailable, Undeliverable } from '@postern/core'
+import type { KeyObject } from 'node:crypto'
+import { sign } from 'node:crypto'
+import type { Delivery, FetchAnswer, FetchRequest, Json, Platform, RelationStore, Transmitted } from '@postern/core'
+import { encodeBase58, hashCanonicalJson, Unavailable, Undeliverable } from '@postern/core'
 import { parseRetryAfter, readReply } from '@postern/http'
+import { createExpiringMap } from '@postern/limits'
 import type { KeyIntroductions, Recipient } from './actors/key-introductions.ts'
 import { introducingKey } from './actors/key-introductions.ts'
-import { activityJson, findHost, parseIri } from './format/document.ts'
-import type { DeliveryPlace, DeliveryTarget } from './format/own-posts.ts'
-import { agentIris, readDeliveryTarget } from './format/own-posts.ts'
-import type { DocumentKey, RequestKey } from './keys/key-generations.ts'
-import type { KeyRing, ProveOutgoing, SendSigned } from './keys/signing.ts'
-import type { IsBlocked, RemoteActor, RemoteActors } from './peers/actors.ts'
-import { isBlockedAddress } from './peers/actors.ts'
-import type { Handles, PeerLimits } from './peers/host-lookups.ts'
-import { findCalled, ownNames } from './posts/address-answer.ts'
-import type { Answered, OutgoingActivity } from './posts/render.ts'
-import { renderSaid } from './posts/render.ts'
+import type { JsonObject } from './format/document.ts'
+import { activityJson, agentIris, asObject, findHost, readDeliveryTarget, textOf } from './format/document.ts'
+import type { DeliveryTarget } from './format/post-data.ts'
+import type { DocumentKey, KeyRing, RequestKey, SigningKey } from './keys/key-generations.ts'
+import type { OutgoingRequest, RequestToSign, SendSigned } from './keys/message-signing.ts'
+import { signInThreadpool, signMessage } from './keys/message-signing.ts'
+import type { Handles, IsBlocked, PeerLimits, RemoteActors } from './peers/known-peers.ts'
+import { isBlockedAddress } from './peers/known-peers.ts'
+import type { Answered, OutgoingActivity } from './posts/answers.ts'
+import { renderSaid } from './posts/answers.ts'
+import type { Inbox } from './posts/mentioned-people.ts'
+import { findMentioned, findMentionedInbox, toMentioned } from './posts/mentioned-people.ts'
+import { proofSuite } from './proofs/object-integrity.ts'
+import { formatDigest } from './signature/request-proof.ts'
 import type { Mentioned } from './words/words.ts'
+import { findCalled, ownNames } from './words/words.ts'
 
 interface DeliverDeps {
   readonly platform: Pick<Platform, 'now' | 'log'>
@@ -141,8 +148,6 @@ export function checkAnswer(
   throw new Unavailable(problem, { status, replyLine, ...(retryAfter !== undefined && { retryAfter }) })
 }
 
-type Inbox = Extract<DeliveryPlace, { readonly inbox: string }>
-
 /** Undefined where only the words of the answer name the recipient, and nobody has that name. */
 async function findInbox(delivery: Delivery, parts: DeliverDeps): Promise<Inbox | undefined> {
   const target = readDeliveryTarget(delivery)
@@ -154,19 +159,6 @@ async function findInbox(delivery: Delivery, parts: DeliverDeps): Promise<Inbox 
     if (target.isNamed && isOver) return undefined
     throw error
   }
-}
-
-async function findMentionedInbox(
-  { agent }: Delivery,
-  target: Extract<DeliveryPlace, { readonly mention: string }>,
-  parts: DeliverDeps,
-): Promise<Inbox> {
-  const actor = await findMentioned(target, parts)
-  const key = { via: 'activitypub', agent, relation: 'blocked_by', peer: actor.id } as const
-  if (await parts.store.findRelation(key))
-    throw new Undeliverable('Cannot deliver: the one mentioned has blocked the agent')
-  if (!actor.inbox) throw new Undeliverable('Cannot deliver: the one mentioned has no inbox')
-  return { inbox: actor.inbox, peer: actor.id }
 }
 
 /** People who cannot be looked up now are left out of this copy; the delivery to them decides for itself. */
@@ -186,23 +178,129 @@ async function lookUpMentions(
   )
 }
 
-function toMentioned({ id, url }: RemoteActor, name: string): Mentioned {
-  return { href: id, name, url: url ?? id }
+/** Adds the agent's own proof to a document that leaves, or leaves it as it is. `queuedAt` in ms. Pure. */
+type ProveOutgoing = (document: Json, key: DocumentKey, queuedAt: number) => Json
+
+/**
+ * The proof's time is the document's own, so that a document sent again is the same to the byte.
+ * `isWanted`: the switch `object_proofs`.
+ */
+export function createOutgoingProof(isWanted: boolean): ProveOutgoing {
+  if (!isWanted) return document => document
+  return (document, { id, privateKey }, queuedAt) => {
+    const members = asObject(document)
+    if (!members) return document
+    const published = Date.parse(textOf(members.published) ?? '')
+    const createdAt = Number.isNaN(published) ? queuedAt : published
+    return proveIfPossible(members, { verificationMethod: id, privateKey, createdAt }) as Json
+  }
 }
 
-async function findMentioned(
-  { mention, isNamed }: { readonly mention: string; readonly isNamed?: boolean | undefined },
-  { handles, actors }: Pick<DeliverDeps, 'handles' | 'actors'>,
-): Promise<RemoteActor> {
+/**
+ * A document without a canonical form (half a character in a text) is sent without a proof: that is better than not at
+ * all.
+ */
+function proveIfPossible(document: JsonObject, request: ProofRequest): JsonObject {
   try {
-    const actor = await actors.find(
-      parseIri(await handles.resolve(mention, { isCounted: isNamed }), 'the one mentioned'),
-    )
-    if (actor) return actor
+    return proveDocument(document, request)
   } catch (error) {
-    if (error instanceof Rejection && error.code === 'rate_limited')
-      throw new Unavailable(error.message, { cause: error })
-    if (!(error instanceof Rejection)) throw error
+    if (error instanceof TypeError) return document
+    throw error
   }
-  throw new Undeliverable('Cannot deliver: the one mentioned is gone or cannot be read')
+}
+
+/** The context that gives `proof` its meaning to readers of JSON-LD. */
+const dataIntegrityContext = 'https://w3id.org/security/data-integrity/v1'
+
+interface ProofRequest {
+  /** IRI of the key in the actor's `assertionMethod`. */
+  readonly verificationMethod: string
+  /** Ed25519. */
+  readonly privateKey: KeyObject
+  /** Milliseconds. */
+  readonly createdAt: number
+}
+
+/** Adds a proof. Pure: Ed25519 gives the same signature for the same words, so a document proven again is the same. */
+export function proveDocument(
+  document: JsonObject,
+  { verificationMethod, privateKey, createdAt }: ProofRequest,
+): JsonObject {
+  const context = [document['@context'] ?? []].flat()
+  const unsecured = { ...document, '@context': [...context, dataIntegrityContext] }
+  const created = `${new Date(createdAt).toISOString().slice(0, 19)}Z`
+  const options = { '@context': unsecured['@context'], ...proofSuite, created, verificationMethod }
+  const signed = Buffer.concat([hashCanonicalJson(options), hashCanonicalJson(unsecured)])
+  const proofValue = `z${encodeBase58(sign(null, signed, privateKey))}`
+  return { ...unsecured, proof: { ...options, proofValue } }
+}
+
+const schemeRefusals: ReadonlySet<number> = new Set([400, 401, 403])
+const maxHosts = 2_000
+const provenMs = 3_600_000
+
+export function createDoubleKnock({ fetch, now }: Pick<Platform, 'fetch' | 'now'>): SendSigned {
+  /** Hosts that refused the old scheme and took the new one: proof that they look at signatures at all. */
+  const proven = createExpiringMap<true>(maxHosts, now)
+
+  async function send(
+    call: RequestToSign,
+    key: SigningKey,
+    sign: typeof signRequest,
+    deadline: number,
+  ): Promise<FetchAnswer> {
+    const { method, url, body, headers, maxBytes } = call
+    const signed = await sign({ method, url, body, now: now() }, key)
+    const request: FetchRequest = {
+      method,
+      headers: { ...headers, ...signed },
+      timeoutMs: Math.max(1, deadline - now()),
+      ...(body && { body: body.bytes }),
+      ...(maxBytes !== undefined && { maxBytes }),
+    }
+    return fetch(url, request)
+  }
+
+  return async function sendSigned(call, key) {
+    const deadline = now() + call.timeoutMs
+    const host = findHost(call.url) ?? ''
+    const isProven = proven.get(host) === true
+    const first = await send(call, key, isProven ? signMessage : signRequest, deadline)
+    if (!schemeRefusals.has(first.status) || now() >= deadline) return first
+    proven.delete(host)
+    const second = await send(call, key, isProven ? signRequest : signMessage, deadline)
+    if (!isProven && second.status >= 200 && second.status < 300) proven.set(host, true, provenMs)
+    return preferAnswer(first, second)
+  }
+}
+
+/**
+ * A 400 only means that the server does not know the scheme. A 401 or 403 may also mean that it cannot get our key just
+ * now.
+ */
+function preferAnswer(first: FetchAnswer, second: FetchAnswer): FetchAnswer {
+  return schemeRefusals.has(second.status) && first.status !== 400 ? first : second
+}
+
+/**
+ * The headers that sign an outgoing request by draft-cavage-12 with rsa-sha256, which every server of this network
+ * reads. `host` is signed, and the HTTP client sends it.
+ */
+export async function signRequest(
+  { method, url, now, body }: OutgoingRequest,
+  { id, privateKey }: SigningKey,
+): Promise<Record<string, string>> {
+  const { host, pathname, search } = new URL(url)
+  const sent = {
+    date: new Date(now).toUTCString(),
+    ...(body && { digest: formatDigest(body.bytes), 'content-type': body.type }),
+  }
+  const signed = { '(request-target)': `${method.toLowerCase()} ${pathname}${search}`, host, ...sent }
+  const lines = Object.entries(signed).map(([name, value]) => `${name}: ${value}`)
+  const signature = await signInThreadpool('sha256', Buffer.from(lines.join('\n')), privateKey)
+  const covered = Object.keys(signed).join(' ')
+  return {
+    ...sent,
+    signature: `keyId="${id}",algorithm="rsa-sha256",headers="${covered}",signature="${signature.toString('base64')}"`,
+  }
 }

@@ -1,10 +1,10 @@
-import type { Channel, ChannelContext } from '@postern/core'
+import type { Channel, ChannelContext, Json } from '@postern/core'
 import type { ChannelModule } from '@postern/http'
 import type { Hono } from 'hono'
-import { createReaders } from './actors/actor.ts'
 import { createCollections } from './actors/collections.ts'
 import { createFollowDecision } from './actors/follow-requests.ts'
 import { createKeyRotation } from './actors/key-rotation.ts'
+import { createReaders } from './actors/readers.ts'
 import type { ChannelDeps } from './channel.ts'
 import {
   createActivityReplay,
@@ -16,10 +16,9 @@ import {
 import type { ActivityPubConfig } from './config.ts'
 import { activityPubConfigSchema } from './config.ts'
 import { readDomainLists } from './domains/lists.ts'
-import { activityJson } from './format/document.ts'
-import { agentIris, instanceActorIri, retargetAlone } from './format/own-posts.ts'
+import { activityJson, agentIris, instanceActorIri, readReplyTarget, toJson } from './format/document.ts'
 import { createPublicProfiles, renderFediverseInvitation } from './pages/public-profile.ts'
-import { createPrincipalFinder } from './peers/host-lookups.ts'
+import { createPrincipalFinder } from './peers/known-peers.ts'
 import { rehearseInbox } from './rehearse.ts'
 import { createFormerAgents, createRoutes } from './routes.ts'
 import { activityPubDescriptor } from './speaker.ts'
@@ -87,4 +86,10 @@ export const activityPub: ChannelModule<ActivityPubConfig, 'activitypub'> = {
   open: openActivityPub,
   readFiles: readDomainLists,
   keepsFiles: ({ keep_files }) => keep_files,
+}
+
+/** An answer there that only its author reads. */
+function retargetAlone(target: Json): Json | undefined {
+  const reply = readReplyTarget(target)
+  return reply?.inbox ? toJson({ ...reply, visibility: 'direct' }) : undefined
 }

@@ -11,13 +11,27 @@ import type {
 } from '@postern/core'
 import { agentFlag, isoTime, mintTransportEvidence } from '@postern/core'
 import type { JsonObject } from './format/document.ts'
-import { asObject, idOf, idsOf, isPublic, isReadablePost, listOf, textOf, typeOf } from './format/document.ts'
-import type { ReplyTarget } from './format/own-posts.ts'
-import { findAgentName, isOpen, narrower, readReplyTarget, readVisibility, toJson } from './format/own-posts.ts'
+import {
+  asObject,
+  findAgentName,
+  idOf,
+  idsOf,
+  isOpen,
+  isPublic,
+  isReadablePost,
+  listOf,
+  narrower,
+  readReplyTarget,
+  readVisibility,
+  textOf,
+  toJson,
+  typeOf,
+} from './format/document.ts'
+import type { ReplyTarget } from './format/post-data.ts'
 import type { NoteReading } from './html/note-reading.ts'
 import { readNote } from './html/note-reading.ts'
 import type { ActivityKind, ResolvedActivity, ResolvedDelivery } from './inbox/activity-kind.ts'
-import { isBlockedPart } from './peers/actors.ts'
+import { isBlockedPart } from './peers/known-peers.ts'
 import type { NamedActivity, ProvenActivity } from './proofs/proven-activity.ts'
 import { activityPubDescriptor } from './speaker.ts'
 

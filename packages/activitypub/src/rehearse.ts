@@ -1,9 +1,8 @@
 import type { GuardedFetch, Platform, Rehearsal, RehearsedCall } from '@postern/core'
 import { randomHex, Unavailable, Undeliverable } from '@postern/core'
-import { activityJson, activityStreams } from './format/document.ts'
-import { agentIris } from './format/own-posts.ts'
-import type { KeyRing } from './keys/signing.ts'
-import { signRequest } from './keys/signing.ts'
+import { signRequest } from './deliver.ts'
+import { activityJson, activityStreams, agentIris } from './format/document.ts'
+import type { KeyRing } from './keys/key-generations.ts'
 
 interface RehearseDeps {
   readonly keys: Pick<KeyRing, 'find'>

@@ -1,24 +1,31 @@
-import type { AgentDirectory, CheckedProof, IntakeSteps, KeyOrigin, Proof, RefusalClaims, Store } from '@postern/core'
-import { Rejection } from '@postern/core'
+import type { AgentDirectory, CheckedProof, IntakeSteps, Proof, RefusalClaims, Store } from '@postern/core'
+import { maxUrlLength, Rejection } from '@postern/core'
 import { checkDeclaredBody, parseBoundedJson, readBody } from '@postern/http'
 import type { Activity, Iri, JsonObject } from './format/document.ts'
 import {
   asObject,
+  checkCaps,
+  checkContext,
+  checkPost,
   findHost,
   idOf,
+  idsOf,
   isActivityMediaType,
   isOnOrigin,
   listOf,
+  malformed,
   onlyOf,
-  parseActivity,
   parseIri,
+  parsePieceId,
+  parsePostIri,
+  textOf,
+  typeOf,
 } from './format/document.ts'
-import { parsePieceId, parsePostIri } from './format/own-posts.ts'
-import type { IsBlocked, RemoteActor, RemoteActors } from './peers/actors.ts'
-import { asPeersFault, keyOf } from './peers/actors.ts'
-import type { FindKeyOwner } from './peers/document-fetch.ts'
+import { findSigner, keyOf, proveSigner } from './peers/known-peers.ts'
+import type { VerifyFetchDeps } from './proofs/carried-activity.ts'
+import { digestProof, endOfGone, verifyCarried } from './proofs/carried-activity.ts'
 import { isKnownProof, maxProofs, verifyObjectProof } from './proofs/object-integrity.ts'
-import type { DeletedActor, Facts, ProvenActivity, provenBrand, VerifiedDelivery } from './proofs/proven-activity.ts'
+import type { Facts, ProvenActivity, provenBrand, VerifiedDelivery } from './proofs/proven-activity.ts'
 import type { RequestProof, SignedRequest } from './signature/request-proof.ts'
 import { readCavageProof, recordRequest, toSignedRequest } from './signature/request-proof.ts'
 import { readMessageProof } from './signature/rfc9421/message-signature.ts'
@@ -31,17 +38,6 @@ export interface InboxRequest {
   readonly facts?: Facts | undefined
 }
 
-/** What it takes to find out who has signed a request. */
-export interface VerifyFetchDeps {
-  readonly actors: RemoteActors
-  readonly findKeyOwner: FindKeyOwner
-  readonly isBlocked: IsBlocked
-  /** The configured origin that peers sign for. */
-  readonly origin: string
-  readonly windowMs: number
-  now(): number
-}
-
 interface VerifyDeps extends VerifyFetchDeps {
   readonly agents: Pick<AgentDirectory, 'find'>
   readonly store: Pick<Store, 'findResponse'>
@@ -49,8 +45,6 @@ interface VerifyDeps extends VerifyFetchDeps {
 
 const maxBodyBytes = 1024 * 1024
 const maxDepth = 32
-/** How long after its proof an activity may still be forwarded. */
-const maxCarriedMs = 86_400_000
 
 /**
  * Proves who posts to an inbox, the cheap checks first: no request goes out and nothing heavy runs before the header,
@@ -97,55 +91,8 @@ export async function verifyDelivery(
   const objectAt = steps.now()
   const hasProof = activity.json.proof !== undefined
   const objectProof = hasProof ? await verifyObjectProof({ activity, bytes, actor: signer }, parts) : undefined
-  noteObjectProof(objectProof, signer, { steps, since: objectAt, from })
+  if (objectProof) steps.note(objectProof, objectAt, { from, key: keyOf(signer, objectProof.key_id) })
   return prove({ activity, actor: signer, bytes, arrival, receivedAt: parts.now() }, proof, objectProof)
-}
-
-/**
- * An activity that another server forwards. Its HTTP signature proves only the carrier; the document's own proof
- * (FEP-8b32) proves the actor. An old proof does not count, or anyone with a copy could replay it.
- * @throws Rejection, Unavailable
- */
-async function verifyCarried(
-  { activity, bytes, arrival }: Pick<ProvenActivity, 'activity' | 'bytes' | 'arrival'>,
-  proof: RequestProof,
-  parts: VerifyDeps & { readonly steps: IntakeSteps },
-): Promise<VerifiedDelivery> {
-  const { steps } = parts
-  const carrierAt = steps.now()
-  const carrier = await identifySigner(proof, parts)
-  steps.note({ ...signatureOf(proof), verdict: 'none' }, carrierAt)
-  const objectAt = steps.now()
-  const from = parts.actors.knows(activity.actor) ? 'cache' : 'fetched'
-  const actor = await findSigner(activity.actor, parts.actors)
-  if (!actor) return endOfGone(activity, parts.actors)
-  const notBefore = parts.now() - maxCarriedMs
-  const objectProof = await verifyObjectProof({ activity, bytes, actor, notBefore }, parts)
-  noteObjectProof(objectProof, actor, { steps, since: objectAt, from })
-  if (objectProof?.verdict !== 'pass') {
-    const reason = objectProof?.reason ?? 'there is none'
-    throw new Rejection('signer_mismatch', `Cannot verify activity: its own proof does not hold, ${reason}`)
-  }
-  const reason = `it proves only who passes the activity on, ${carrier.id}`
-  const byCarrier: Proof = {
-    kind: 'http-signature',
-    verdict: 'none',
-    reason,
-    key_id: proof.keyId,
-    scheme: proof.scheme,
-  }
-  const proofs = [byCarrier, digestProof, objectProof]
-  const proven = {
-    activity,
-    actor,
-    bytes,
-    arrival,
-    receivedAt: parts.now(),
-    keyId: undefined,
-    objectKeyId: objectProof.key_id,
-    proofs,
-  }
-  return proven as unknown as ProvenActivity
 }
 
 /** A body that is not the signed one is not read as JSON; its first words tell the operator what it claims to be. @throws Rejection */
@@ -178,20 +125,8 @@ async function isOwnReturned(
   return found?.agent === named.agent && found.via === 'activitypub'
 }
 
-const digestProof: Proof = { kind: 'digest', verdict: 'pass' }
-
 function signatureOf({ keyId }: RequestProof): CheckedProof {
   return { kind: 'http-signature', verdict: 'pass', key_id: keyId }
-}
-
-interface NotedProof {
-  readonly steps: IntakeSteps
-  readonly since: number
-  readonly from: KeyOrigin
-}
-
-function noteObjectProof(proof: Proof | undefined, actor: RemoteActor, { steps, since, from }: NotedProof): void {
-  if (proof) steps.note(proof, since, { from, key: keyOf(actor, proof.key_id) })
 }
 
 function checkAddressee({ agent }: InboxRequest, agents: VerifyDeps['agents']): void {
@@ -201,13 +136,6 @@ function checkAddressee({ agent }: InboxRequest, agents: VerifyDeps['agents']): 
 function checkMediaType(headers: Headers): void {
   if (isActivityMediaType(headers.get('content-type'))) return
   throw new Rejection('unsupported', 'Cannot read activity: Content-Type is not application/activity+json')
-}
-
-/** Servers announce the end of an actor to all they know, when its key can no longer be had; 401 would make them repeat it. */
-function endOfGone({ type, json, actor }: Activity, actors: RemoteActors): DeletedActor | 'nothing' {
-  if (type === 'Delete' && idOf(json.object) === actor.href)
-    return actors.isGone(actor) ? { gone: actor.href } : 'nothing'
-  throw new Rejection('signature_invalid', 'Cannot verify activity: its actor is gone')
 }
 
 type Established = Omit<ProvenActivity, typeof provenBrand | 'keyId' | 'objectKeyId' | 'proofs'>
@@ -240,37 +168,6 @@ export function isSigned(headers: Headers): boolean {
   return headers.has('signature') || headers.has('signature-input')
 }
 
-/** A peer claims to be `iri`, whose own document is `actor`. */
-interface SignerClaim {
-  readonly iri: Iri
-  readonly actor: RemoteActor
-  readonly proof: RequestProof
-}
-
-/** Undefined when the actor is gone for good. @throws Rejection, Unavailable */
-function findSigner(iri: Iri, actors: Pick<RemoteActors, 'find'>): Promise<RemoteActor | undefined> {
-  return asPeersFault(() => actors.find(iri))
-}
-
-/**
- * The key must be listed by the actor's own document; a key that changed since is looked up once more.
- * @throws Rejection `signer_mismatch`, `signature_invalid`; Unavailable
- */
-async function proveSigner(claim: SignerClaim, actors: Pick<RemoteActors, 'refresh'>): Promise<RemoteActor> {
-  if (findFault(claim) === undefined) return claim.actor
-  const actor = (await asPeersFault(() => actors.refresh(claim.iri))) ?? claim.actor
-  const fault = findFault({ ...claim, actor })
-  if (fault) throw fault
-  return actor
-}
-
-function findFault({ actor, proof }: SignerClaim): Rejection | undefined {
-  const key = actor.keys.get(proof.keyId)
-  if (!key) return new Rejection('signer_mismatch', "Cannot verify activity: its actor does not list the signer's key")
-  if (proof.isMadeBy(key)) return undefined
-  return new Rejection('signature_invalid', 'Cannot verify activity: signature does not fit')
-}
-
 /**
  * The key by which a document of an actor on another host than the request's signer claims to prove itself (FEP-8b32): another server
  * passes it on. Undefined when the signer is on the actor's own host, or the document has no such proof. Nothing is proven yet.
@@ -284,30 +181,6 @@ function findCarriedKey(document: unknown, keyId: string): string | undefined {
   const proofs = listOf(json.proof).slice(0, maxProofs).map(asObject)
   const methods = proofs.map(proof => proof && isKnownProof(proof) && idOf(proof.verificationMethod))
   return methods.find(method => typeof method === 'string' && isOnOrigin(method, origin)) || undefined
-}
-
-/**
- * The signer of a request, whatever its content, by the key's owner and the owner's document.
- * @throws Rejection, Unavailable
- */
-export async function identifySigner(
-  proof: RequestProof,
-  { isBlocked, findKeyOwner, actors }: Pick<VerifyFetchDeps, 'isBlocked' | 'findKeyOwner' | 'actors'>,
-): Promise<RemoteActor> {
-  const key = readKeyId(proof.keyId)
-  if (isBlocked(key.host)) throw new Rejection('forbidden', 'Cannot accept request: the host that signs it is blocked')
-  const iri = await asPeersFault(() => findKeyOwner(key))
-  const actor = await findSigner(iri, actors)
-  if (!actor) throw new Rejection('signature_invalid', 'Cannot verify request: its signer is gone')
-  return proveSigner({ iri, actor, proof }, actors)
-}
-
-function readKeyId(keyId: string) {
-  try {
-    return parseIri(keyId, "its signer's key")
-  } catch (cause) {
-    throw new Rejection('signature_invalid', 'Cannot verify request: its key has no https IRI', { cause })
-  }
 }
 
 /** How far it looks, octets: servers write id and actor first. */
@@ -326,4 +199,71 @@ export function peekClaims(bytes: Uint8Array): RefusalClaims {
     return value === undefined ? [] : [[name, value] as const]
   })
   return Object.fromEntries(found)
+}
+
+/** The members that must belong to the actor too, by type of activity. */
+const originRules: ReadonlyMap<string, (json: JsonObject, actor: Iri) => void> = new Map([
+  ['Create', checkCreated],
+  ['Update', checkCreated],
+])
+
+/**
+ * Reads what an inbox was sent, by literal names only. `keyId` is the claimed signer's.
+ * @throws Rejection `malformed`, `too_large`, `signer_mismatch`
+ */
+function parseActivity(document: unknown, keyId: string): Activity {
+  const json = asObject(document)
+  if (!json) throw malformed('it is not an object')
+  checkContext(json)
+  checkCaps(json)
+  const type = typeOf(json)
+  const id = textOf(json.id)
+  if (!type || !id) throw malformed(`it has no ${type ? 'id' : 'single type'}`)
+  const actor = parseIri(readActorId(json.actor, keyId), 'its actor')
+  requireOwn(id, actor, 'its id')
+  if (!isOnOrigin(keyId, actor.origin)) throw mismatch("its signer's key is on another host than its actor")
+  originRules.get(type)?.(json, actor)
+  return { id, type, actor, json }
+}
+
+/** One actor. An embedded one must be the signer's: whoever reads it might believe the rest of it. */
+function readActorId(value: unknown, keyId: string): string {
+  const actor = onlyOf(value)
+  const embedded = asObject(actor)
+  const id = embedded ? textOf(embedded.id) : textOf(actor)
+  if (!id) throw malformed('it does not have exactly one actor')
+  if (embedded && !isKeyOf(keyId, id)) throw malformed('its actor is embedded under another id than the signer has')
+  return id
+}
+
+function isKeyOf(keyId: string, actor: string): boolean {
+  return keyId.startsWith(actor) && ['#', '/', '?', undefined].includes(keyId[actor.length])
+}
+
+/** Parses only what does not begin like the actor's origin: nearly everything honest does. */
+function requireOwn(iri: string, { origin }: Iri, what: string): void {
+  if (iri.length > maxUrlLength) throw malformed(`${what} is too long`)
+  if (isOnOrigin(iri, origin)) return
+  parseIri(iri, what)
+  throw mismatch(`${what} is on another host than its actor`)
+}
+
+/** A post is created and changed by whom it is attributed to, on its own host (FEP-fe34). */
+function checkCreated(json: JsonObject, actor: Iri): void {
+  const object = json.object
+  if (Array.isArray(object)) throw malformed('it is about several objects at once')
+  const created = asObject(object)
+  const id = textOf(created ? created.id : object)
+  if (!id) throw malformed('its object has no id')
+  requireOwn(id, actor, 'its object')
+  if (!created) return
+  checkPost(created)
+  const authors = idsOf(created.attributedTo)
+  if (created.attributedTo !== undefined && !authors.includes(actor.href)) {
+    throw mismatch('its object is attributed to somebody else')
+  }
+}
+
+function mismatch(problem: string): Rejection {
+  return new Rejection('signer_mismatch', `Cannot verify activity: ${problem}`)
 }

@@ -1,8 +1,8 @@
-export { checkFetchUrl, isPublicAddress } from './address/url.ts'
+export { isPublicAddress } from './address/public-address.ts'
 export type { ChannelModule, ConfigFilling, SimulatedPlaces } from './channel-module.ts'
 export { isGuessableSecret } from './channel-module.ts'
 export { parseRetryAfter, readReply } from './fetch/exchange.ts'
-export { createGuardedFetch } from './fetch/guarded-fetch.ts'
+export { checkFetchUrl, createGuardedFetch } from './fetch/guarded-fetch.ts'
 export { admitsMedia, detectMedia, findServedType } from './media/media-kind.ts'
 export {
   acceptsType,

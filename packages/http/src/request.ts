@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
-import type { ByteHold } from '@postern/core'
-import { parseJsonText, Rejection, Unavailable } from '@postern/core'
+import type { ByteHold, IntakeSteps, Proof, UsedKey } from '@postern/core'
+import { isJsonObject, parseIfJson, parseJsonText, Rejection, Unavailable } from '@postern/core'
 
 const holds = new WeakMap<Request, ByteHold>()
 
@@ -282,4 +282,33 @@ export function matchesEtag(ifNoneMatch: string | null | undefined, etag: string
     if (match[1] === opaque) return true
   }
   return false
+}
+
+/** Those that have proven a request already: what was fetched then is remembered now. */
+const provenBefore = new WeakSet<UsedKey>()
+
+/** Notes how the caller of a request was proven, which began at `since`. */
+export function noteCaller(
+  steps: IntakeSteps,
+  since: number,
+  { proof, usedKey }: { readonly proof: Proof; readonly usedKey?: UsedKey | undefined },
+): void {
+  const isKnown = usedKey !== undefined && provenBefore.has(usedKey) && usedKey.from === 'fetched'
+  if (usedKey) provenBefore.add(usedKey)
+  steps.note(proof, since, isKnown ? { ...usedKey, from: 'cache' } : usedKey)
+}
+
+/** A token with more is not looked at. */
+const maxClaims = 8 * 1024
+
+/** Whom a bearer token names, for the list of what was refused: nothing of it is verified. Undefined when it is not a JWT. */
+export function readClaimedSubject(headers: Headers): string | undefined {
+  const token = headers.get('authorization')?.slice(0, maxClaims)
+  const [, payload] = /^(?:Bearer|DPoP) +[\w-]+\.([\w-]+)\./i.exec(token ?? '') ?? []
+  const claims = payload && parseIfJson(Buffer.from(payload, 'base64url').toString())
+  if (!isJsonObject(claims)) return undefined
+  const { sub, client_id, iss } = claims
+  const subject = [sub, client_id].find(claim => typeof claim === 'string')
+  const issuer = typeof iss === 'string' ? ` of ${iss}` : ''
+  return subject === undefined ? undefined : `${subject}${issuer}`
 }

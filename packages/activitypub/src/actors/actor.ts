@@ -1,18 +1,27 @@
 import { createPublicKey } from 'node:crypto'
-import type { AgentProfile, Json, ProfileField, RelationStore } from '@postern/core'
-import { escapeHtml, isLinkField, Rejection, Unavailable } from '@postern/core'
+import type { AgentDirectory, AgentProfile, Json, LookupStore, ProfileField, RotateOptions } from '@postern/core'
+import { escapeHtml, isLinkField, Rejection } from '@postern/core'
+import { acceptsType } from '@postern/http'
+import { createExpiringMap } from '@postern/limits'
+import type { Context, Hono, Next } from 'hono'
 import type { ActivityPubConfig } from '../config.ts'
-import { activityStreams, multikeyContexts, publicCollection, securityContext } from '../format/document.ts'
-import { agentIris, instanceActorIri } from '../format/own-posts.ts'
-import type { ActorKeys } from '../keys/signing.ts'
-import type { RemoteActor } from '../peers/actors.ts'
-import type { FoundPost } from '../posts/posts.ts'
-import type { JsonMembers } from '../posts/render.ts'
+import {
+  activityAccept,
+  activityJson,
+  activityJsonUtf8,
+  activityStreams,
+  agentIris,
+  instanceActorIri,
+  multikeyContexts,
+  publicCollection,
+  securityContext,
+} from '../format/document.ts'
+import type { ActorKeys, KeyRing } from '../keys/key-generations.ts'
+import { createKeyGenerations } from '../keys/key-generations.ts'
+import type { JsonMembers } from '../posts/answers.ts'
 import { formatRsaMultikey } from '../signature/public-keys.ts'
-import { toSignedRequest } from '../signature/request-proof.ts'
-import type { VerifyFetchDeps } from '../verify.ts'
-import { identifySigner, isSigned, readRequestProof } from '../verify.ts'
 import { describeInHtml } from '../words/words.ts'
+import type { Readers } from './readers.ts'
 
 const actorContext: Json = [
   activityStreams,
@@ -37,7 +46,7 @@ export interface ActorDeps {
 }
 
 /** An agent's actor document: a `Service`, which servers show as automated. */
-export function renderActor(agent: AgentProfile, keys: ActorKeys, { origin, follows }: ActorDeps): JsonMembers {
+function renderActor(agent: AgentProfile, keys: ActorKeys, { origin, follows }: ActorDeps): JsonMembers {
   const { actor, ...collections } = agentIris(origin, agent.name)
   return {
     '@context': actorContext,
@@ -74,7 +83,7 @@ function renderField(field: ProfileField): Json {
 }
 
 /** The actor that signs our own fetches; strict servers fetch it before they answer, so it is readable by all. */
-export function renderInstanceActor(domain: string, keys: ActorKeys, origin: string): Json {
+function renderInstanceActor(domain: string, keys: ActorKeys, origin: string): Json {
   const id = instanceActorIri(origin)
   return {
     '@context': actorContext,
@@ -94,7 +103,7 @@ export function renderInstanceActor(domain: string, keys: ActorKeys, origin: str
 }
 
 /** It only fetches and never posts. */
-export function renderInstanceOutbox(origin: string): Json {
+function renderInstanceOutbox(origin: string): Json {
   const id = `${instanceActorIri(origin)}/outbox`
   return { '@context': activityStreams, id, type: 'OrderedCollection', totalItems: 0, orderedItems: [] }
 }
@@ -142,61 +151,143 @@ function renderKeys({ listed }: ActorKeys, owner: string) {
   }
 }
 
-/** The readers of our documents. */
-export interface Readers {
-  /** Whether documents are shown to signed requests only. */
-  readonly isSignedOnly: boolean
-  /** Lets in everyone, or only those who sign. @throws Rejection, Unavailable */
-  admit(request: Request): Promise<void>
-  /**
-   * The actor that asks. A reader without proof is a stranger, whatever the reason; documents for others do not exist
-   * for strangers.
-   */
-  identify(request: Request): Promise<RemoteActor | undefined>
+interface KeyRingDeps {
+  readonly store: Pick<LookupStore, 'secret' | 'hasSecret'>
+  readonly origin: string
+  now(): number
 }
 
-export function createReaders(isSignedOnly: boolean, parts: VerifyFetchDeps): Readers {
+/** How long keys stay listed after they were replaced: longer than peers keep what they have not yet verified. */
+const overlapMs = 7 * 86_400_000
+/** Some peers do not read more keys than these. */
+const maxListed = 4
+/** After this, another gateway's rotation is seen here too. */
+const loadedMs = 60_000
+const maxActors = 10_000
+
+export function createKeyRing({ store, origin, now }: KeyRingDeps): KeyRing {
+  const loaded = createExpiringMap<Promise<ActorKeys>>(maxActors, now)
+  const generations = createKeyGenerations(store, now)
+
+  function keep(actor: string, found: Promise<ActorKeys>): Promise<ActorKeys> {
+    loaded.set(actor, found, loadedMs)
+    found.catch(() => loaded.delete(actor))
+    return found
+  }
+
+  async function load(actor: string): Promise<ActorKeys> {
+    const path = actor.slice(origin.length)
+    const times = await generations.listTimes(path)
+    const newest = times.length
+    const oldest = await generations.findOldest(path, newest)
+    const isWanted = (at: number) => at + 1 >= oldest && isListed(times, at, now())
+    const wanted = times.flatMap((_, at) => (isWanted(at) ? [at + 1] : [])).slice(-maxListed)
+    const pairs = await Promise.all(wanted.map(generation => generations.read(actor, path, generation)))
+    const listed = pairs.reverse()
+    const [current = await generations.read(actor, path, newest)] = listed
+    return { ...current, listed, actorMadeAt: times[0] ?? current.madeAt }
+  }
+
+  /** In turn: a look for the next generation must not meet its making. */
+  async function renew(
+    actor: string,
+    before: Promise<unknown> | undefined,
+    options: RotateOptions | undefined,
+  ): Promise<ActorKeys> {
+    await before?.catch(() => undefined)
+    await generations.add(actor.slice(origin.length), options)
+    return load(actor)
+  }
+
   return {
-    isSignedOnly,
-    async admit(request) {
-      if (isSignedOnly && !(await verifySignedFetch(request, parts))) {
-        throw new Rejection('unsigned', 'Cannot show document: sign the request')
-      }
-    },
-    async identify(request) {
-      try {
-        return await verifySignedFetch(request, parts)
-      } catch (error) {
-        if (error instanceof Rejection || error instanceof Unavailable) return undefined
-        throw error
-      }
-    },
+    find: actor => loaded.get(actor) ?? keep(actor, load(actor)),
+    rotate: (actor, options) => keep(actor, renew(actor, loaded.get(actor), options)),
   }
 }
 
-/**
- * The actor that asks for a document, by a signature of either kind. Undefined when nobody signed.
- * @throws Rejection, Unavailable
- */
-async function verifySignedFetch(request: Request, parts: VerifyFetchDeps): Promise<RemoteActor | undefined> {
-  if (!isSigned(request.headers)) return undefined
-  const proof = readRequestProof(toSignedRequest(request, parts.origin))
-  proof.checkTimes({ now: parts.now(), windowMs: parts.windowMs })
-  return identifySigner(proof, parts)
+/** The newest generation is listed, and each other one for a while after the next was made. */
+function isListed(times: readonly string[], at: number, now: number): boolean {
+  const replacedAt = times[at + 1]
+  return replacedAt === undefined || Date.parse(replacedAt) + overlapMs > now
 }
 
+/** The paths of an agent; routes of other protocols are beside them. */
+const agentPlaces = ['', '/inbox', '/outbox', '/followers', '/following', '/featured', '/feed.atom', '/posts/*']
+
+type AnswerForUnknown = (context: Context, next: Next, place: string) => Promise<Response | undefined>
+
+/** Requests about an agent that is not there, or not any more, go to `answer` first. */
+export function addUnknownAgents(app: Hono, agents: Pick<AgentDirectory, 'find'>, answer: AnswerForUnknown): void {
+  for (const place of agentPlaces) {
+    app.use(`/agents/:agent${place}`, async (context, next) =>
+      agents.find(context.req.param('agent') ?? '') ? next() : answer(context, next, place),
+    )
+  }
+}
+
+interface ActorRouteDeps {
+  readonly agents: AgentDirectory
+  readonly keys: Pick<KeyRing, 'find'>
+  readonly readers: Pick<Readers, 'isSignedOnly' | 'admit'>
+  readonly follows: ActivityPubConfig['follows']
+}
+
+export function addActors(app: Hono, { agents, keys, readers, follows }: ActorRouteDeps): void {
+  const { origin, domain } = agents
+  app.get('/actor', async context =>
+    answerActivity(context, renderInstanceActor(domain, await keys.find(instanceActorIri(origin)), origin)),
+  )
+  app.get('/actor/outbox', context => answerActivity(context, renderInstanceOutbox(origin)))
+  app.get('/agents/:agent', async function serveActor(context, next) {
+    // People get the gateway's page from the same address.
+    if (!asksForActivity(context.req.header('accept'))) {
+      await next()
+      context.header('vary', 'Accept', { append: true })
+      return undefined
+    }
+    const agent = requireAgent(agents, context.req.param('agent'))
+    if (readers.isSignedOnly) await readers.admit(context.req.raw)
+    const document = renderActor(agent, await keys.find(agentIris(origin, agent.name).actor), { origin, follows })
+    return answerActivity(context, document, audienceOf(readers))
+  })
+}
+
+export function requireAgent(agents: AgentDirectory, name: string): AgentProfile {
+  const agent = agents.find(name)
+  if (!agent) throw new Rejection('no_recipient', 'Cannot find actor: there is no such agent')
+  return agent
+}
+
+type Audience = 'everybody' | 'signers'
+
+export function audienceOf({ isSignedOnly }: Pick<Readers, 'isSignedOnly'>): Audience {
+  return isSignedOnly ? 'signers' : 'everybody'
+}
+
+/** A document that depends on the signature must not reach the next reader from a cache. */
+const audienceHeaders: Readonly<Record<Audience, Readonly<Record<string, string>>>> = {
+  everybody: { vary: 'Accept', 'cache-control': 'public, max-age=60' },
+  signers: { vary: 'Accept, Signature, Signature-Input', 'cache-control': 'private, no-store' },
+}
+
+export function answerActivity(
+  context: Context,
+  document: Json,
+  audience: Audience = 'everybody',
+  status: 200 | 410 = 200,
+): Response {
+  const headers = { 'content-type': activityJsonUtf8, ...audienceHeaders[audience] }
+  return context.body(JSON.stringify(document), status, headers)
+}
+
+const [, ldJson = ''] = activityAccept.split(', ')
+const activityTypes = [activityJson, ldJson, 'application/ld+json', 'text/html']
+
 /**
- * Whether this actor may read a post that is not public: its addressees may, and for a followers-only post the
- * followers. An actor that blocks the agent may read nothing.
+ * Whether a request asks for a document of the network: it names such a type, and prefers it to HTML or likes it as
+ * much (RFC 9110 §12.5.1).
  */
-export async function mayRead(
-  reader: RemoteActor,
-  post: FoundPost,
-  store: Pick<RelationStore, 'findRelation'>,
-): Promise<boolean> {
-  const key = { via: 'activitypub', agent: post.answered.agent, peer: reader.id } as const
-  if (await store.findRelation({ ...key, relation: 'blocked_by' })) return false
-  if (await post.isFor(reader)) return true
-  if (post.visibility !== 'followers') return false
-  return (await store.findRelation({ ...key, relation: 'follower' })) !== undefined
+export function asksForActivity(accept: string | undefined): boolean {
+  if (!accept || !/(activity|ld)\+json/i.test(accept)) return false
+  return acceptsType(accept, activityTypes) !== 'text/html'
 }

@@ -1,9 +1,8 @@
 import type { Json, LookupStore, RelationStore } from '@postern/core'
-import { activityStreams } from '../format/document.ts'
-import { agentIris } from '../format/own-posts.ts'
+import { activityStreams, agentIris } from '../format/document.ts'
+import { renderCreate } from '../posts/answers.ts'
 import type { PostsDeps } from '../posts/posts.ts'
 import { toAnswered } from '../posts/posts.ts'
-import { renderCreate } from '../posts/render.ts'
 
 type Listed = Awaited<ReturnType<LookupStore['listResponses']>>[number]
 

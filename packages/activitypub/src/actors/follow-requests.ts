@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Json, PlannedDelivery, RelationEffect, Store } from '@postern/core'
-import { activityStreams, asObject, textOf } from '../format/document.ts'
-import { agentIris, toJson } from '../format/own-posts.ts'
+import { activityStreams, agentIris, asObject, textOf, toJson } from '../format/document.ts'
 
 /** Accepts or rejects a waiting request to follow. False when the peer does not wait (any more). */
 export function createFollowDecision(store: Pick<Store, 'findRelation' | 'findAuthored' | 'decide'>, origin: string) {

@@ -1,9 +1,9 @@
 import type { AgentDirectory, Json, Platform } from '@postern/core'
 import { createExpiringMap, createSingleFlight } from '@postern/limits'
 import { activityJson, findHost } from '../format/document.ts'
-import type { KeyPairs } from '../keys/key-generations.ts'
-import type { ActorKeys, SendSigned } from '../keys/signing.ts'
-import type { JsonMembers } from '../posts/render.ts'
+import type { ActorKeys, KeyPairs } from '../keys/key-generations.ts'
+import type { SendSigned } from '../keys/message-signing.ts'
+import type { JsonMembers } from '../posts/answers.ts'
 import type { ActorDeps } from './actor.ts'
 import { renderActorUpdate } from './actor.ts'
 

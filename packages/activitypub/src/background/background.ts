@@ -2,10 +2,10 @@ import type { BackgroundEntry, Part, Platform, RelationStore, Store, Turn } from
 import { isoTime, Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { createExpiringMap } from '@postern/limits'
 import type { Iri } from '../format/document.ts'
-import { findHost, parseIri } from '../format/document.ts'
-import type { ReplyTarget } from '../format/own-posts.ts'
-import { readReferences } from '../format/own-posts.ts'
-import type { RemoteActor, RemoteActors } from '../peers/actors.ts'
+import { findHost, parseIri, readReferences } from '../format/document.ts'
+import type { ReplyTarget } from '../format/post-data.ts'
+import type { RemoteActor } from '../peers/actor-document.ts'
+import type { RemoteActors } from '../peers/known-peers.ts'
 import type { RemotePost, RemotePosts } from './remote-posts.ts'
 
 interface BackgroundDeps extends EntryDeps {

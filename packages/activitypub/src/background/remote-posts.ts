@@ -2,11 +2,21 @@ import type { Part } from '@postern/core'
 import { Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { createExpiringMap, createRateLimit, createSingleFlight } from '@postern/limits'
 import type { Iri, JsonObject } from '../format/document.ts'
-import { asObject, checkPost, idOf, idsOf, isOnOrigin, isReadablePost, parseIri, textOf } from '../format/document.ts'
-import { isOpen, readVisibility } from '../format/own-posts.ts'
+import {
+  asObject,
+  checkPost,
+  idOf,
+  idsOf,
+  isOnOrigin,
+  isOpen,
+  isReadablePost,
+  parseIri,
+  readVisibility,
+  textOf,
+} from '../format/document.ts'
 import { readNote } from '../html/note-reading.ts'
-import type { IsBlocked, LookUpDeps } from '../peers/actors.ts'
-import { isBlockedPart } from '../peers/actors.ts'
+import type { IsBlocked, LookUpDeps } from '../peers/known-peers.ts'
+import { isBlockedPart } from '../peers/known-peers.ts'
 
 export interface RemotePosts {
   /** The post behind this IRI, from memory or from its origin; undefined when it cannot be had. Never throws for a peer. */

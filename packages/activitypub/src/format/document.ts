@@ -1,5 +1,7 @@
+import type { AgentDirectory, Delivery, Json, NormalizedResponse, Turn, Visibility } from '@postern/core'
 import { maxUrlLength, parseUrl, Rejection } from '@postern/core'
 import { parseMediaType } from '@postern/http'
+import type { DeliveryContent, DeliveryTarget, Rendering, ReplyTarget } from './post-data.ts'
 
 /** An activity whose literal fields and origins fit together. It is not proven yet that its actor sent it. */
 export interface Activity {
@@ -35,69 +37,6 @@ export function isReadablePost(json: unknown): boolean {
   return readableTypes.has(typeOf(json))
 }
 
-/** The members that must belong to the actor too, by type of activity. */
-const originRules: ReadonlyMap<string, (json: JsonObject, actor: Iri) => void> = new Map([
-  ['Create', checkCreated],
-  ['Update', checkCreated],
-])
-
-/**
- * Reads what an inbox was sent, by literal names only. `keyId` is the claimed signer's.
- * @throws Rejection `malformed`, `too_large`, `signer_mismatch`
- */
-export function parseActivity(document: unknown, keyId: string): Activity {
-  const json = asObject(document)
-  if (!json) throw malformed('it is not an object')
-  checkContext(json)
-  checkCaps(json)
-  const type = typeOf(json)
-  const id = textOf(json.id)
-  if (!type || !id) throw malformed(`it has no ${type ? 'id' : 'single type'}`)
-  const actor = parseIri(readActorId(json.actor, keyId), 'its actor')
-  requireOwn(id, actor, 'its id')
-  if (!isOnOrigin(keyId, actor.origin)) throw mismatch("its signer's key is on another host than its actor")
-  originRules.get(type)?.(json, actor)
-  return { id, type, actor, json }
-}
-
-/** One actor. An embedded one must be the signer's: whoever reads it might believe the rest of it. */
-function readActorId(value: unknown, keyId: string): string {
-  const actor = onlyOf(value)
-  const embedded = asObject(actor)
-  const id = embedded ? textOf(embedded.id) : textOf(actor)
-  if (!id) throw malformed('it does not have exactly one actor')
-  if (embedded && !isKeyOf(keyId, id)) throw malformed('its actor is embedded under another id than the signer has')
-  return id
-}
-
-function isKeyOf(keyId: string, actor: string): boolean {
-  return keyId.startsWith(actor) && ['#', '/', '?', undefined].includes(keyId[actor.length])
-}
-
-/** Parses only what does not begin like the actor's origin: nearly everything honest does. */
-function requireOwn(iri: string, { origin }: Iri, what: string): void {
-  if (iri.length > maxUrlLength) throw malformed(`${what} is too long`)
-  if (isOnOrigin(iri, origin)) return
-  parseIri(iri, what)
-  throw mismatch(`${what} is on another host than its actor`)
-}
-
-/** A post is created and changed by whom it is attributed to, on its own host (FEP-fe34). */
-function checkCreated(json: JsonObject, actor: Iri): void {
-  const object = json.object
-  if (Array.isArray(object)) throw malformed('it is about several objects at once')
-  const created = asObject(object)
-  const id = textOf(created ? created.id : object)
-  if (!id) throw malformed('its object has no id')
-  requireOwn(id, actor, 'its object')
-  if (!created) return
-  checkPost(created)
-  const authors = idsOf(created.attributedTo)
-  if (created.attributedTo !== undefined && !authors.includes(actor.href)) {
-    throw mismatch('its object is attributed to somebody else')
-  }
-}
-
 /** A post means what its literal names say, and is of a size that can be read. @throws Rejection `malformed`, `too_large` */
 export function checkPost(post: JsonObject): void {
   checkContext(post)
@@ -105,7 +44,7 @@ export function checkPost(post: JsonObject): void {
   checkTexts(post)
 }
 
-function checkCaps(json: JsonObject): void {
+export function checkCaps(json: JsonObject): void {
   for (const name in caps) {
     const most = caps[name] ?? 0
     if (listOf(json[name]).length > most) {
@@ -121,12 +60,8 @@ function checkTexts({ content, contentMap, summary }: JsonObject): void {
   }
 }
 
-function malformed(problem: string): Rejection {
+export function malformed(problem: string): Rejection {
   return new Rejection('malformed', `Cannot read activity: ${problem}`)
-}
-
-function mismatch(problem: string): Rejection {
-  return new Rejection('signer_mismatch', `Cannot verify activity: ${problem}`)
 }
 
 /** Keywords by which a JSON-LD reader would see another document than the one that lies before us. */
@@ -149,7 +84,7 @@ function words(list: string): [string, string][] {
  * renames our words is refused (CVE-2022-24307), and so are rearranging keywords (CVE-2026-42462).
  * @throws Rejection `malformed`
  */
-function checkContext(json: JsonObject): void {
+export function checkContext(json: JsonObject): void {
   for (const keyword of rearranging) {
     if (json[keyword] !== undefined) throw malformed(`it uses the keyword "${keyword}"`)
   }
@@ -293,4 +228,126 @@ export function isActivityMediaType(contentType: string | null | undefined): boo
   if (media?.type === activityJson) return true
   const profiles = media?.parameters.get('profile')?.split(/\s+/) ?? []
   return media?.type === 'application/ld+json' && profiles.includes(activityStreams)
+}
+
+/** The addresses of our own actors and of their documents. */
+export function agentIris(origin: string, name: string) {
+  const actor = `${origin}/agents/${name}`
+  return {
+    actor,
+    inbox: `${actor}/inbox`,
+    outbox: `${actor}/outbox`,
+    followers: `${actor}/followers`,
+    following: `${actor}/following`,
+    featured: `${actor}/featured`,
+  }
+}
+
+/** A post's id depends on the response alone, so a retried delivery is the same document. */
+export function postIri(origin: string, name: string, responseId: string): string {
+  return `${agentIris(origin, name).actor}/posts/${responseId}`
+}
+
+/** The page of an agent's posts under a tag (without `#`). */
+export function tagIri(origin: string, name: string, tag: string): string {
+  return `${agentIris(origin, name).actor}/tags/${encodeURIComponent(tag)}`
+}
+
+export function activityIri(post: string): string {
+  return `${post}/activity`
+}
+
+export function instanceActorIri(origin: string): string {
+  return `${origin}/actor`
+}
+
+const postPath = /^\/agents\/([^/]+)\/posts\/([^/?#]+)(?:\/activity)?$/
+
+/** The agent whose actor this is. */
+export function findAgentName(iri: string, agents: Pick<AgentDirectory, 'origin' | 'find'>): string | undefined {
+  const prefix = `${agents.origin}/agents/`
+  return iri.startsWith(prefix) ? agents.find(iri.slice(prefix.length))?.name : undefined
+}
+
+/** The agent and the number in the IRI of an own post; whether that post exists is not checked yet. */
+export function parsePostIri(iri: string, { origin }: Pick<AgentDirectory, 'origin'>) {
+  const [, agent, id] = (iri.startsWith(`${origin}/`) && postPath.exec(iri.slice(origin.length))) || []
+  return agent && id ? { agent, id } : undefined
+}
+
+/** The number of the piece in a post's IRI. The first piece has the id of the response alone. */
+export function pieceId(responseId: string, piece: number): string {
+  return piece === 0 ? responseId : `${responseId}.${piece + 1}`
+}
+
+/** The response and the piece that a post's id names. */
+export function parsePieceId(id: string): { readonly responseId: string; readonly piece: number } {
+  const [, responseId, number] = /^(.+)\.([2-9]|1\d|20)$/.exec(id) ?? []
+  return responseId === undefined ? { responseId: id, piece: 0 } : { responseId, piece: Number(number) - 1 }
+}
+
+/** Only this channel writes targets and renderings; the store keeps them as JSON. */
+export function toJson(kept: ReplyTarget | DeliveryTarget | DeliveryContent | Rendering): Json {
+  return kept as unknown as Json
+}
+
+export function readReplyTarget(json: Json): ReplyTarget {
+  return json as unknown as ReplyTarget
+}
+
+/** The posts that a message refers to, the one it answers and the one it quotes, and its sender. */
+export function readReferences({ content, target }: Pick<Turn, 'content' | 'target'>) {
+  const sender = readReplyTarget(target)
+  const isMessage = content.kind === undefined || content.kind === 'message'
+  return { parent: isMessage ? content.in_reply_to : undefined, quote: sender.quote, sender }
+}
+
+/** The data that all deliveries of a broadcast share, beside the data of each one. */
+export function readDeliveryTarget({ target, broadcast }: Pick<Delivery, 'target' | 'broadcast'>): DeliveryTarget {
+  return { ...(broadcast as object | undefined), ...(target as object) } as DeliveryTarget
+}
+
+const byWidth: readonly Visibility[] = ['public', 'unlisted', 'followers', 'direct']
+
+/**
+ * The audience of a document by its own addressing, as Mastodon reads `to` and `cc`; undefined when it names nobody.
+ */
+export function readVisibility(json: JsonObject, followers: string | undefined): Visibility | undefined {
+  // A chat is between two, whatever it is addressed to (Pleroma, Lemmy, Mbin).
+  if (typeOf(json) === 'ChatMessage') return 'direct'
+  const to = idsOf(json.to)
+  const cc = idsOf(json.cc)
+  if (to.some(isPublic)) return 'public'
+  if (cc.some(isPublic)) return 'unlisted'
+  if (followers && (to.includes(followers) || cc.includes(followers))) return 'followers'
+  return to.length + cc.length > 0 ? 'direct' : undefined
+}
+
+export function narrower(left: Visibility, right: Visibility): Visibility {
+  return byWidth.indexOf(left) > byWidth.indexOf(right) ? left : right
+}
+
+/**
+ * An answer is never wider than the post it answers. We cannot address the followers of others: there the answer is
+ * direct.
+ */
+export function replyVisibility(original: Visibility, wanted: Visibility | undefined): Visibility {
+  const widest = original === 'followers' ? 'direct' : original
+  return narrower(widest, wanted ?? widest)
+}
+
+/** Whether everyone may read it. */
+export function isOpen(visibility: Visibility): boolean {
+  return visibility === 'public' || visibility === 'unlisted'
+}
+
+/** `target`: of the message it answers. Answers from before renderings were stored have nothing else. */
+export function readRendering(
+  rendering: Json | undefined,
+  target: Json,
+  { visibility }: Pick<NormalizedResponse, 'visibility'>,
+): Rendering {
+  if (rendering !== undefined) return rendering as unknown as Rendering
+  const reply = readReplyTarget(target)
+  return { reply, visibility: replyVisibility(reply.visibility, visibility), pieces: 1 }
 }

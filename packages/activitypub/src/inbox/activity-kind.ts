@@ -1,10 +1,10 @@
 import type { AgentDirectory, Intake, KnownMessage, RelationEffect, Store, TurnQuota, Withdrawal } from '@postern/core'
 import type { ActivityPubConfig } from '../config.ts'
 import type { JsonObject } from '../format/document.ts'
-import { isOpen, parsePieceId, parsePostIri, postIri, readRendering } from '../format/own-posts.ts'
-import type { IsBlocked, RemoteActors } from '../peers/actors.ts'
+import { isOpen, parsePieceId, parsePostIri, postIri, readRendering } from '../format/document.ts'
 import type { FetchCreatedPost } from '../peers/document-fetch.ts'
 import type { ForeignInboxes } from '../peers/foreign-inbox.ts'
+import type { IsBlocked, RemoteActors } from '../peers/known-peers.ts'
 import type { NamedActivity, ProvenActivity } from '../proofs/proven-activity.ts'
 
 /** The objects of this gateway that an activity refers to, looked up once. */

@@ -124,3 +124,20 @@ export interface SigningKey {
   readonly id: string
   readonly privateKey: KeyObject
 }
+
+export interface ActorKeys extends KeyPairs {
+  /** Newest first: those that sign, and those that signed until lately. */
+  readonly listed: readonly KeyPairs[]
+  /** When the first were made, and with them the actor; ISO 8601 UTC. */
+  readonly actorMadeAt: string
+}
+
+export interface KeyRing {
+  /** The keys of the actor with this IRI. Made once, durable before first use. */
+  find(actor: string): Promise<ActorKeys>
+  /**
+   * Makes new keys, which sign from now on. The old ones stay listed while peers may still meet their signatures,
+   * unless revoked.
+   */
+  rotate(actor: string, options?: RotateOptions): Promise<ActorKeys>
+}

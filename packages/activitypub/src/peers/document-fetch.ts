@@ -15,9 +15,10 @@ import {
   parseIri,
   textOf,
 } from '../format/document.ts'
-import type { KeyRing, SendSigned } from '../keys/signing.ts'
-import type { FetchDocument, FetchedDocument, IsBlocked, LookUpDeps } from './actors.ts'
-import { isBlockedAddress, limitLookUps } from './actors.ts'
+import type { KeyRing } from '../keys/key-generations.ts'
+import type { SendSigned } from '../keys/message-signing.ts'
+import type { FetchDocument, FetchedDocument, IsBlocked, LookUpDeps } from './known-peers.ts'
+import { isBlockedAddress, limitLookUps } from './known-peers.ts'
 
 interface DocumentFetchDeps {
   readonly platform: Pick<Platform, 'now'>

@@ -2,7 +2,7 @@ import type { Rejection, WithdrawalStore } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
 import { createRateLimit } from '@postern/limits'
 import { findHost } from '../format/document.ts'
-import type { RemoteActor } from './actors.ts'
+import type { RemoteActor } from './actor-document.ts'
 
 /**
  * An actor may name an inbox on another host than its own, without asking that host. A peer that invents such actors

@@ -1,4 +1,7 @@
-import { asObject } from '../format/document.ts'
+import type { Platform } from '@postern/core'
+import { Unavailable, Undeliverable } from '@postern/core'
+import { parseBoundedJson, parseMediaType } from '@postern/http'
+import { asObject, findHost, listOf, textOf } from '../format/document.ts'
 
 /** Mastodon's own limit, which every server can be expected to accept. */
 export const commonLength = 500
@@ -49,19 +52,89 @@ const knownSoftware: ReadonlyMap<string, Software> = new Map([
   ['writefreely', without(unbounded)],
 ])
 
-export function softwareNamed(name: string | undefined): Software {
+function softwareNamed(name: string | undefined): Software {
   return knownSoftware.get(name?.toLowerCase() ?? '') ?? without(commonLength)
 }
 
 /** The length that a peer declares, if it is within reason. */
-export function readLength(value: unknown): number | undefined {
+function readLength(value: unknown): number | undefined {
   if (typeof value !== 'number' || !Number.isFinite(value) || value < 1) return undefined
   return Math.floor(Math.min(Math.max(value, bounds.least), bounds.most))
 }
 
 /** From Mastodon's description of an instance, version 2 or 1; `max_toot_chars` is what its relatives had before. */
-export function readInstanceLength(document: unknown): number | undefined {
+function readInstanceLength(document: unknown): number | undefined {
   const instance = asObject(document)
   const statuses = asObject(asObject(instance?.configuration)?.statuses)
   return readLength(statuses?.max_characters) ?? readLength(instance?.max_toot_chars)
+}
+
+const maxLinks = 20
+/** Newest first. */
+const schemas = ['2.2', '2.1', '2.0', '1.1', '1.0'].map(
+  version => `http://nodeinfo.diaspora.software/ns/schema/${version}`,
+)
+
+/** Fetches JSON from that host, and from nowhere else. @throws Unavailable, Undeliverable, Rejection */
+type GetJson = (url: string) => Promise<unknown>
+
+interface Learnt {
+  readonly length: number
+  /** Whether the host itself gave the limit, or answered well enough that we know its software. */
+  readonly isTold: boolean
+}
+
+/** For all requests to one host. */
+const limitsTotalMs = 10_000
+const maxDescriptionBytes = 256 * 1024
+
+/** The limit by the host's own account. Never throws. */
+export function askLength(host: string, { fetch, now }: Pick<Platform, 'fetch' | 'now'>): Promise<Learnt> {
+  const deadline = now() + limitsTotalMs
+  async function getJson(url: string): Promise<unknown> {
+    const timeoutMs = deadline - now()
+    if (timeoutMs <= 0) throw new Unavailable('Cannot look up limits: no answer in time')
+    const { status, headers, body } = await fetch(url, {
+      timeoutMs,
+      maxBytes: maxDescriptionBytes,
+      headers: { accept: 'application/json' },
+    })
+    const type = parseMediaType(headers.get('content-type') ?? '')?.type ?? ''
+    if (status !== 200 || !/^application\/(?:[\w.-]+\+)?json$/.test(type)) {
+      throw new Undeliverable('Cannot look up limits: the answer is no JSON')
+    }
+    return parseBoundedJson(body, { maxDepth: 16, what: 'description' })
+  }
+  return findLength(host, getJson).catch(() => unknownLength)
+}
+
+const unknownLength: Learnt = { length: commonLength, isTold: false }
+
+/** The limit in NodeInfo, or else in the instance document, or else the default of its software. */
+async function findLength(host: string, getJson: GetJson): Promise<Learnt> {
+  const nodeInfo = await fetchNodeInfo(host, getJson)
+  const length = readLength(asObject(nodeInfo?.metadata)?.maxNoteTextLength)
+  if (length !== undefined) return { length, isTold: true }
+  const software = softwareNamed(textOf(asObject(nodeInfo?.software)?.name))
+  if (!software.hasInstanceApi) return { length: software.length, isTold: true }
+  const told = await findInstanceLength(host, getJson)
+  return { length: told ?? software.length, isTold: told !== undefined }
+}
+
+async function fetchNodeInfo(host: string, getJson: GetJson): Promise<ReturnType<typeof asObject>> {
+  if (findHost(`https://${host}/`) !== host) throw new Undeliverable('Cannot look up limits: the host is no name')
+  const discovery = asObject(await getJson(`https://${host}/.well-known/nodeinfo`))
+  const links = listOf(discovery?.links).slice(0, maxLinks).map(asObject)
+  const hrefs = schemas.map(schema => textOf(links.find(link => link?.rel === schema)?.href))
+  const href = hrefs.find(href => href !== undefined && findHost(href) === host)
+  if (!href) throw new Undeliverable('Cannot look up limits: there is no description on the same host')
+  return asObject(await getJson(href))
+}
+
+async function findInstanceLength(host: string, getJson: GetJson): Promise<number | undefined> {
+  for (const version of ['v2', 'v1']) {
+    const length = await getJson(`https://${host}/api/${version}/instance`).then(readInstanceLength, () => undefined)
+    if (length !== undefined) return length
+  }
+  return undefined
 }

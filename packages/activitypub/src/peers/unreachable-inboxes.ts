@@ -2,8 +2,8 @@ import type { Platform, RelationStore, WithdrawalStore } from '@postern/core'
 import { Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { createExpiringMap, createRateLimit, createSingleFlight } from '@postern/limits'
 import { parseIri } from '../format/document.ts'
-import type { DeliveryTarget, FollowerTarget } from '../format/own-posts.ts'
-import type { FetchDocument } from './actors.ts'
+import type { DeliveryTarget, FollowerTarget } from '../format/post-data.ts'
+import type { FetchDocument } from './known-peers.ts'
 
 const pageSize = 200
 /** The time between two checks of all followers of an agent. An inbox that fails within it is checked at once. */

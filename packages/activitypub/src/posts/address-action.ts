@@ -11,30 +11,20 @@ import type {
   Relation,
   RevisionAction,
 } from '@postern/core'
-import { activityStreams, publicCollection } from '../format/document.ts'
-import type { FollowerTarget, Rendering, ReplyTarget, Revision } from '../format/own-posts.ts'
 import {
+  activityStreams,
   agentIris,
   isOpen,
   postIri,
+  publicCollection,
   readRendering,
   readReplyTarget,
   toJson,
-  toRenderingJson,
-} from '../format/own-posts.ts'
-import { mentionLength } from '../words/words.ts'
-import type { AddressDeps, Place } from './address-answer.ts'
-import {
-  addressPieces,
-  aliasesOf,
-  countCallable,
-  findCalled,
-  mentionPlaces,
-  ownNames,
-  replyPlaces,
-  shortest,
-  splitOnce,
-} from './address-answer.ts'
+} from '../format/document.ts'
+import type { FollowerTarget, Rendering, ReplyTarget, Revision } from '../format/post-data.ts'
+import { countCallable, findCalled, mentionLength, ownNames } from '../words/words.ts'
+import type { AddressDeps, Place } from './answers.ts'
+import { addressPieces, aliasesOf, countPieces, mentionPlaces, replyPlaces, shortest } from './answers.ts'
 
 /** An agent's action as deliveries and broadcasts; undefined when it cannot be done. Pure. */
 export function addressAction(action: OutgoingAction, gateway: AddressDeps): Addressing | undefined {
@@ -53,14 +43,14 @@ function addressPost(
   const called = findCalled(response, { callable }, { own: ownNames(agent, response.sender, origin) })
   if (visibility === 'direct' && called.chosen.length === 0) return undefined
   const limit = Math.max(shortest, postLimitOf(undefined) - mentionLength(called.chosen.map(name => ({ name }))))
-  const pieces = splitOnce(response.parts, limit).length
+  const pieces = countPieces(response.parts, limit)
   const rendering: Rendering = { visibility, pieces, ...(pieces > 1 && { limit }), ...(callable > 0 && { callable }) }
   return {
     deliveries: addressPieces(pieces, mentionPlaces(called)),
     broadcasts: broadcastPieces(rendering),
     aliases: aliasesOf(postIri(origin, agent, response.id), pieces),
     isListed: isOpen(visibility),
-    rendering: toRenderingJson(rendering),
+    rendering: toJson(rendering),
   }
 }
 

@@ -1,10 +1,11 @@
 import type { FoundResponse, LookupStore, ShowRequirement, Visibility } from '@postern/core'
 import { Rejection } from '@postern/core'
-import { parsePieceId, readRendering } from '../format/own-posts.ts'
-import type { RemoteActor } from '../peers/actors.ts'
-import type { Handles } from '../peers/host-lookups.ts'
-import { findCalled, ownNames, partsOfPiece, presentPost } from './address-answer.ts'
-import type { Answered } from './render.ts'
+import { parsePieceId, readRendering } from '../format/document.ts'
+import type { RemoteActor } from '../peers/actor-document.ts'
+import type { Handles } from '../peers/known-peers.ts'
+import { findCalled, ownNames } from '../words/words.ts'
+import type { Answered } from './answers.ts'
+import { partsOfPiece, presentPost } from './answers.ts'
 
 export interface PostsDeps {
   readonly store: Pick<LookupStore, 'findResponse'>

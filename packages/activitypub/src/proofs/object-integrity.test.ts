@@ -3,7 +3,7 @@ import { canonicalizeJson, decodeBase58, encodeBase58 } from '@postern/core'
 import { measureGrowth } from '@postern/testing/growth'
 import { describe, expect, test } from 'vitest'
 import { readFixture } from '../../test/fixtures.ts'
-import { proveDocument } from '../keys/signing.ts'
+import { proveDocument } from '../deliver.ts'
 import { formatMultikey, parseMultikey } from '../signature/public-keys.ts'
 import { findAmbiguity, isProofMadeBy } from './object-integrity.ts'
 

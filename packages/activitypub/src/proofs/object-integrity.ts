@@ -12,8 +12,8 @@ import {
 } from '@postern/core'
 import type { Activity, JsonObject } from '../format/document.ts'
 import { asObject, isOnOrigin, listOf, textOf } from '../format/document.ts'
-import { proofSuite } from '../keys/signing.ts'
-import type { RemoteActor, RemoteActors } from '../peers/actors.ts'
+import type { RemoteActor } from '../peers/actor-document.ts'
+import type { RemoteActors } from '../peers/known-peers.ts'
 import { isAhead } from '../signature/request-proof.ts'
 
 interface IntegrityClaim {
@@ -228,3 +228,10 @@ function isRepeated(written: string, seen: Set<string> | undefined): boolean {
   seen.add(name)
   return false
 }
+
+/** The one kind of proof of a document (FEP-8b32). */
+export const proofSuite = {
+  type: 'DataIntegrityProof',
+  cryptosuite: 'eddsa-jcs-2022',
+  proofPurpose: 'assertionMethod',
+} as const

@@ -1,6 +1,6 @@
 import type { Json, Proof } from '@postern/core'
 import type { Activity } from '../format/document.ts'
-import type { RemoteActor } from '../peers/actors.ts'
+import type { RemoteActor } from '../peers/actor-document.ts'
 
 export declare const provenBrand: unique symbol
 

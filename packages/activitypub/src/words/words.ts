@@ -1,8 +1,9 @@
-import type { NormalizedResponse, Part, ResponseStatus, TextPart } from '@postern/core'
-import { decodeEntities, escapeHtml, formatAddress, parseAddress } from '@postern/core'
+import type { AgentChain, NormalizedResponse, Part, ResponseStatus, TextPart } from '@postern/core'
+import { decodeEntities, escapeHtml, formatAddress, isFinalHop, parseAddress } from '@postern/core'
 import { memoize } from '@postern/limits'
 import { markdownToPostHtml } from '@postern/markup/markdown'
-import { findWebAddress } from '../format/document.ts'
+import { findWebAddress, isOpen } from '../format/document.ts'
+import type { Rendering } from '../format/post-data.ts'
 import { sanitizeHtml } from '../html/sanitize.ts'
 
 type PartWriters = { readonly [Kind in Part['kind']]: (part: Extract<Part, { kind: Kind }>) => string }
@@ -35,13 +36,18 @@ const stateTexts: Readonly<Record<ResponseStatus, string>> = {
 
 const rememberHtml = memoize<string>()
 
+/** What the text of a post is made of. */
+interface Worded extends Pick<NormalizedResponse, 'status'> {
+  readonly parts: readonly Part[]
+}
+
 /** As `partsToHtml`, for what is sent and read many times. */
-export function partsToHtmlOnce({ parts, status }: Pick<NormalizedResponse, 'parts' | 'status'>): string {
+export function partsToHtmlOnce({ parts, status }: Worded): string {
   return rememberHtml(JSON.stringify([status, parts]), () => partsToHtml({ parts, status }))
 }
 
 /** The parts of an answer as HTML. Pure. */
-export function partsToHtml({ parts, status }: Pick<NormalizedResponse, 'parts' | 'status'>): string {
+export function partsToHtml({ parts, status }: Worded): string {
   const html = parts.map(writePart).join('')
   return html || paragraph(escapeHtml(stateTexts[status]))
 }
@@ -239,7 +245,7 @@ function writeTag(found: string, writers: InlineWriters): string {
 }
 
 /** One spelling for each address; undefined when it is none. */
-export function normalizeName(text: string): string | undefined {
+function normalizeName(text: string): string | undefined {
   try {
     return formatAddress(parseAddress(decodeEntities(text)))
   } catch {
@@ -282,4 +288,73 @@ function labelOf(name: string): string {
 /** The visible characters of the names before a text. */
 export function mentionLength(mentioned: readonly Pick<Mentioned, 'name'>[]): number {
   return mentioned.reduce((length, { name }) => length + labelOf(name).length + 2, 0)
+}
+
+const maxMentions = 20
+
+/** People whom a response mentions besides the author it answers. */
+export interface Called {
+  /** Those in its `mentions`. */
+  readonly chosen: readonly string[]
+  /** Further ones that its words name. */
+  readonly named: readonly string[]
+}
+
+/** People whom a response reaches in any case. */
+interface Reached {
+  /** The names of the agent itself, as `ownNames` gives them. */
+  readonly own: readonly string[]
+  /** The author that it answers. */
+  readonly author?: string | undefined
+}
+
+/**
+ * Words call no agent of this gateway: a report names whoever it was asked of (`@one@agents.example: done`), which would ask them again. An
+ * agent wakes another one by `mentions`. Pure.
+ */
+export function findCalled(
+  { mentions, parts }: Pick<NormalizedResponse, 'mentions' | 'parts'>,
+  { callable = 0 }: Pick<Rendering, 'callable'>,
+  { own, author }: Reached,
+): Called {
+  const known = [author, ...own]
+  const chosen = othersMentioned(mentions, known)
+  const left = Math.max(0, callable - chosen.length)
+  if (left === 0) return { chosen, named: [] }
+  const hosts = new Set(own.map(hostOfName))
+  const strangers = readNamedWords(parts).names.filter(name => !hosts.has(hostOfName(name)))
+  return { chosen, named: othersMentioned(strangers, [...known, ...chosen]).slice(0, left) }
+}
+
+/** The host of `@user@host`. */
+function hostOfName(name: string): string {
+  return name.slice(name.lastIndexOf('@') + 1).toLowerCase()
+}
+
+/** An agent goes by the domain of its handle and by the host of its actor: it does not wake itself by either. */
+export function ownNames(agent: string, address: string, origin: string): readonly string[] {
+  return [address, `@${agent}@${new URL(origin).hostname}`]
+}
+
+/** Those an answer mentions, once each, without whom it goes to anyway. */
+export function othersMentioned(
+  mentions: readonly string[] = [],
+  known: readonly (string | undefined)[] = [],
+): readonly string[] {
+  const named = mentions.map(
+    mention => normalizeName(mention) ?? `@${mention.replace(/^(acct:)?@?/i, '').toLowerCase()}`,
+  )
+  return [...new Set(named)].filter(mention => !known.includes(mention)).slice(0, maxMentions)
+}
+
+/**
+ * How many people the words of a response may call: none where it is for some only, who did not ask for others to read along; none at the end
+ * of a chain of agents (MN-8.3). Pure.
+ */
+export function countCallable(
+  visibility: Rendering['visibility'],
+  chain: AgentChain | undefined,
+  most: number,
+): number {
+  return isOpen(visibility) && !isFinalHop(chain) ? most : 0
 }

@@ -1,7 +1,7 @@
 import { createPublisher } from '@postern/core'
 import { afterEach, expect, test, vi } from 'vitest'
 import { publicCollection } from '../../src/format/document.ts'
-import { createBlocklist } from '../../src/peers/actors.ts'
+import { createBlocklist } from '../../src/peers/known-peers.ts'
 import { composeActivity } from '../activity.ts'
 import type { TestGatewayOptions } from '../gateway.ts'
 import { echo as echoAgent, origin } from '../gateway.ts'

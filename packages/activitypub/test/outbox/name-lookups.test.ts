@@ -1,7 +1,7 @@
 import type { FetchAnswer } from '@postern/core'
 import { expect, test } from 'vitest'
-import type { RemoteActor } from '../../src/peers/actors.ts'
-import { createHandles } from '../../src/peers/host-lookups.ts'
+import type { RemoteActor } from '../../src/peers/actor-document.ts'
+import { createHandles } from '../../src/peers/known-peers.ts'
 
 /** Every name of evil.test and below claims to be of victim.test; returns the number of requests there. */
 function openHandles() {

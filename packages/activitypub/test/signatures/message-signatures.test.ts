@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { createSigner, createVerifier, httpbis } from 'http-message-signatures'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { signMessage } from '../../src/keys/signing.ts'
+import { signMessage } from '../../src/keys/message-signing.ts'
 import { formatMultikey } from '../../src/signature/public-keys.ts'
 import { origin } from '../gateway.ts'
 import type { MessageOptions } from '../message-signer.ts'

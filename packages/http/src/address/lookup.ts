@@ -3,7 +3,7 @@ import { Resolver } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
 import { isIP } from 'node:net'
 import { Unavailable } from '@postern/core'
-import { refuseFetch } from './url.ts'
+import { refuseFetch } from './public-address.ts'
 
 /** All addresses of a host name. */
 export type LookupHost = (host: string) => Promise<readonly string[]>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isPublicAddress } from './url.ts'
+import { isPublicAddress } from './public-address.ts'
 
 const publicOnes = [
   '1.1.1.1',

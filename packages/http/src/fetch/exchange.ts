@@ -4,9 +4,21 @@ import { request as requestHttps } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import type { DeliveryReply, FetchAnswer, FetchRequest } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
-import type { Route } from '../address/url.ts'
-import { refuseFetch } from '../address/url.ts'
+import { refuseFetch } from '../address/public-address.ts'
 import { joinBytes } from '../request.ts'
+
+/** A checked URL with its route. */
+export interface Route {
+  readonly url: URL
+  /** Whether the operator opened its origin, so that its addresses need not be public. */
+  readonly isOpened: boolean
+  readonly secure: boolean
+  /** A name, or an IP literal without brackets. */
+  readonly host: string
+  readonly port: number
+}
+
+export type UrlGuard = (url: string) => Route
 
 export interface ExchangeRequest {
   readonly method: NonNullable<FetchRequest['method']>

@@ -1,14 +1,14 @@
 import { lookup as lookupSystem } from 'node:dns/promises'
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
+import { isIP } from 'node:net'
 import type { FetchAnswer, FetchRequest, GuardedFetch, OpenStream } from '@postern/core'
-import { parseUrl } from '@postern/core'
+import { ConfigError, isHostLength, maxUrlLength, parseUrl } from '@postern/core'
 import { createKeyedSemaphore } from '@postern/limits'
 import type { LookupHost } from '../address/lookup.ts'
 import { createPinnedLookup, createPublicLookup, isAnyAddress, shareLookups } from '../address/lookup.ts'
-import type { Route, UrlGuard, UrlGuardOptions } from '../address/url.ts'
-import { createUrlGuard, isPublicAddress, refuseFetch } from '../address/url.ts'
-import type { ConnectionOptions, ExchangeRequest } from './exchange.ts'
+import { isPublicAddress, refuseFetch } from '../address/public-address.ts'
+import type { ConnectionOptions, ExchangeRequest, Route, UrlGuard } from './exchange.ts'
 import { keepPortableHeaders, openDeadline, readFetchHeaders, runExchange } from './exchange.ts'
 import { createOpenStream } from './open-stream.ts'
 
@@ -143,4 +143,94 @@ function createConnectionPool({ lookup, now, maxSockets }: ConnectionPoolOptions
 async function lookupSystemNames(host: string): Promise<readonly string[]> {
   const found = await lookupSystem(host, { all: true })
   return found.map(({ address }) => address)
+}
+
+/** What the operator opens on purpose. */
+interface UrlGuardOptions {
+  /** Exact origins (scheme, host and port) whose private addresses are allowed. Only these may be `http:`. */
+  readonly allowPrivate?: readonly string[] | undefined
+  /** Host → port: `https://host/…` is sent as plain HTTP to that port of 127.0.0.1. For development only. */
+  readonly loopback?: Readonly<Record<string, number>> | undefined
+}
+
+/** WHATWG parsing drops or converts these characters, so two readers could see two addresses. */
+const notInUrl = /[\p{Cc}\\]/u
+const absolute = /^[a-z][a-z0-9+.-]*:\/\//i
+const label = /^[a-z0-9_-]{1,63}$/
+/** RFC 6761, RFC 6762, RFC 8375 and the name that ICANN reserved for private use. */
+const privateZones = /\.(localhost|local|internal|home\.arpa)$/
+
+/**
+ * The check without DNS: https, port 443, no credentials, and a host that can be public in every spelling. @returns the URL in its normal
+ * form: A-labels, no trailing dot, no fragment @throws Undeliverable
+ */
+export function checkFetchUrl(url: string, options: UrlGuardOptions = {}): URL {
+  return createUrlGuard(options)(url).url
+}
+
+/** Reads the options once. The returned guard throws `Undeliverable`. @throws ConfigError */
+function createUrlGuard({ allowPrivate = [], loopback = {} }: UrlGuardOptions): UrlGuard {
+  const opened = new Set(allowPrivate.map(readOrigin))
+  const ports = new Map(Object.entries(loopback).map(readLoopback))
+  return text => {
+    const url = normalizeUrl(text)
+    const port = ports.get(url.origin)
+    if (port !== undefined) return { url, isOpened: true, secure: false, host: '127.0.0.1', port }
+    const isOpened = opened.has(url.origin)
+    if (!isOpened) checkPublicUrl(url)
+    const secure = url.protocol === 'https:'
+    return { url, isOpened, secure, host: bareHost(url), port: Number(url.port) || (secure ? 443 : 80) }
+  }
+}
+
+/** Decimal, octal, hexadecimal, short and Unicode spellings of a host have one form after this (WHATWG URL §3.5). */
+function normalizeUrl(text: string): URL {
+  if (text.length > maxUrlLength) throw refuseFetch('URL is too long')
+  if (notInUrl.test(text)) throw refuseFetch('URL holds characters that do not belong there')
+  if (!absolute.test(text) || !URL.canParse(text)) throw refuseFetch('not an absolute URL')
+  const url = parseUrl(text)
+  if (!url) throw refuseFetch('URL is too long')
+  if (url.username || url.password) throw refuseFetch('URL holds credentials')
+  if (url.hostname.endsWith('.')) url.hostname = url.hostname.slice(0, -1)
+  url.hash = ''
+  return url
+}
+
+function checkPublicUrl(url: URL): void {
+  if (url.protocol !== 'https:') throw refuseFetch('scheme is not https')
+  if (url.port) throw refuseFetch('port is not 443')
+  const host = bareHost(url)
+  if (isIP(host) ? !isPublicAddress(host) : !isPublicName(host)) throw refuseFetch('address is not public')
+}
+
+function isPublicName(host: string): boolean {
+  if (!isHostLength(host)) return false
+  const labels = host.split('.')
+  const isName = labels.length > 1 && labels.every(part => label.test(part))
+  return isName && !privateZones.test(host)
+}
+
+function bareHost({ hostname }: URL): string {
+  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+}
+
+function readOrigin(text: string): string {
+  const url = URL.parse(text)
+  if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin
+  throw new ConfigError(
+    'network.allow_private',
+    `"${text}" is not an origin`,
+    'Write scheme, host and port, like "http://127.0.0.1:8080".',
+  )
+}
+
+function readLoopback([host, port]: readonly [string, number]): readonly [string, number] {
+  const url = URL.parse(`https://${host}`)
+  const isPort = Number.isInteger(port) && port > 0 && port < 65_536
+  if (url && isPort && url.href === `${url.origin}/` && !url.port) return [url.origin, port]
+  throw new ConfigError(
+    'network.loopback',
+    `"${host}": ${port} is not a host and a port`,
+    'Write entries like "mastodon.test": 9001.',
+  )
 }

@@ -2,9 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { OpenStream, StreamAnswer, StreamRequest } from '@postern/core'
 import { Unavailable } from '@postern/core'
 import { createOpenCount } from '@postern/limits'
-import type { Route, UrlGuard } from '../address/url.ts'
-import { refuseFetch } from '../address/url.ts'
-import type { ConnectionOptions, ExchangeRequest } from './exchange.ts'
+import { refuseFetch } from '../address/public-address.ts'
+import type { ConnectionOptions, ExchangeRequest, Route, UrlGuard } from './exchange.ts'
 import {
   checkDeclared,
   openDeadline,

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Log, RejectionCode } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
-import { CredentialRejection } from '../tokens/credential.ts'
+import { CredentialRejection } from '../tokens/challenges.ts'
 
 const statuses: Readonly<Record<RejectionCode, number>> = {
   malformed: 400,

@@ -1,6 +1,16 @@
+import { hash } from 'node:crypto'
+import type { Platform, Store } from '@postern/core'
 import { Rejection } from '@postern/core'
-import type { IssuerRules } from './issuer-rules.ts'
-import { tokenAlgorithms } from './issuer-rules.ts'
+import { createExpiringMap } from '@postern/limits'
+import type { AuthScheme, Challenger } from './challenges.ts'
+import { ProofRejection } from './challenges.ts'
+import type { ProofRules } from './dpop.ts'
+import { createDpopNonces, verifyProof } from './dpop.ts'
+import type { TokenRules } from './issuer-rules.ts'
+import type { SingleUses } from './single-uses.ts'
+import { createSingleUses } from './single-uses.ts'
+import type { IssuerTrust, TokenTrust, VerifiedToken } from './verify-token.ts'
+import { ownerOf, verifyToken } from './verify-token.ts'
 
 /** The credential of a request as it came: exactly one, or none. */
 export type Credential =
@@ -55,82 +65,8 @@ function matchToken(scheme: RegExp, authorization: string): string | undefined {
   return token !== undefined && jwt.test(token) ? token : undefined
 }
 
-/** The fault of the proof of possession, for a DPoP challenge (RFC 9449 §7.1). */
-export class ProofRejection extends Rejection {
-  /** The nonce to use instead, if the nonce is the fault (RFC 9449 §9). */
-  readonly nonce: string | undefined
-
-  constructor(problem: string, { nonce, cause }: { readonly nonce?: string; readonly cause?: unknown } = {}) {
-    super('signature_invalid', `Cannot take request: ${problem}`, { cause })
-    this.nonce = nonce
-  }
-}
-
 function refuseCredential(problem: string, isProof = false): Rejection {
   return isProof ? new ProofRejection(problem) : new Rejection('signature_invalid', `Cannot take request: ${problem}`)
-}
-
-/** The scheme of a credential, as in a challenge (RFC 9110 §11.3). `ApiKey` is our own, because no registered scheme fits. */
-export type AuthScheme = 'Bearer' | 'DPoP' | 'ApiKey'
-
-/** A refusal of a caller with its challenge, for all channels. */
-export class CredentialRejection extends Rejection {
-  readonly headers: Readonly<Record<string, string>>
-
-  constructor(refused: Rejection, headers: Readonly<Record<string, string>>) {
-    super(refused.code, refused.message, { cause: refused.cause ?? refused })
-    this.headers = headers
-  }
-}
-
-/** The challenges of an endpoint. */
-export interface Challenger {
-  /** A 401 (RFC 6750 §3, RFC 9449 §7.1). It names only the schemes if the request had no credential. */
-  refuse(refused: Rejection, scheme: AuthScheme): CredentialRejection
-  /** A 403 that names the missing scope (RFC 6750 §3.1). */
-  refuseScope(scope: string, scheme: AuthScheme): CredentialRejection
-}
-
-interface ChallengeOptions {
-  readonly realm: string
-  /** The schemes for a caller without a credential. */
-  readonly schemes: readonly AuthScheme[]
-  readonly apiKeyHeader?: string
-}
-
-export function createChallenger({ realm: name, schemes, apiKeyHeader = '' }: ChallengeOptions): Challenger {
-  const realm = `realm="${name}"`
-  const parameters: Readonly<Record<AuthScheme, string>> = {
-    Bearer: realm,
-    DPoP: `${realm}, algs="${tokenAlgorithms.join(' ')}"`,
-    ApiKey: `${realm}, header="${apiKeyHeader}"`,
-  }
-  const all = schemes.map(scheme => `${scheme} ${parameters[scheme]}`).join(', ')
-  const challenge = (scheme: AuthScheme, error: string) => `${scheme} ${parameters[scheme]}, error="${error}"`
-  return {
-    refuse(refused, scheme) {
-      if (refused.code === 'unsigned') return new CredentialRejection(refused, { 'www-authenticate': all })
-      if (!(refused instanceof ProofRejection)) {
-        return new CredentialRejection(refused, { 'www-authenticate': challenge(scheme, 'invalid_token') })
-      }
-      const { nonce } = refused
-      const error = nonce === undefined ? 'invalid_dpop_proof' : 'use_dpop_nonce'
-      const headers = { 'www-authenticate': challenge('DPoP', error), ...(nonce && { 'dpop-nonce': nonce }) }
-      return new CredentialRejection(refused, headers)
-    },
-    refuseScope(scope, scheme) {
-      const refused = new Rejection('forbidden', `Cannot take request: scope "${scope}" is missing`)
-      const header = `${challenge(scheme, 'insufficient_scope')}, scope="${scope}"`
-      return new CredentialRejection(refused, { 'www-authenticate': header })
-    },
-  }
-}
-
-/** The schemes for tokens of these issuers. Bearer also counts for static tokens and without configuration. */
-export function listTokenSchemes(issuers: readonly IssuerRules[], hasOthers: boolean): readonly AuthScheme[] {
-  const needsProof = issuers.some(({ require_dpop }) => require_dpop)
-  const isBearer = issuers.some(({ require_dpop }) => !require_dpop) || hasOthers
-  return [...(isBearer ? (['Bearer'] as const) : []), ...(needsProof ? (['DPoP'] as const) : [])]
 }
 
 /** Reads a credential and admits its bearer; a refusal gets the challenge. A rate limit or an unavailable store gets none. */
@@ -212,14 +148,127 @@ export function checkScope(caller: ScopedCaller, allowing: readonly string[], ch
   if (first !== undefined && !allowsAny(caller, allowing)) throw challenger.refuseScope(first, caller.scheme)
 }
 
-/** The claim that names a principal, and its value. */
-export interface Principal {
-  readonly issuer: string
-  readonly claim: 'sub' | 'client_id' | 'api_key'
-  readonly value: string
+/** The parts of a request that identify its sender. A DPoP proof must match the method and path. */
+export type RequestHead = Pick<Request, 'headers' | 'method' | 'url'>
+
+type TokenCredential = Extract<Credential, { readonly kind: 'token' }>
+
+interface TokenVerifierOptions<Who> {
+  readonly issuers: readonly IssuerTrust[]
+  readonly rules: TokenRules
+  readonly scopes: ScopeTable
+  /** Makes a channel's caller of a verified token. @throws Rejection */
+  describe(token: VerifiedToken, scopes: ScopedCaller['scopes']): Who
 }
 
-/** Neither an issuer nor a claim's name contains a blank, so two principals never share a key. */
-export function ownerOf({ issuer, claim, value }: Principal): string {
-  return `${issuer} ${claim} ${value}`
+export interface TokenVerifierDeps {
+  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
+  readonly store: Pick<Store, 'consumeOnce' | 'secret'>
+  /** The gateway's public origin. The address in a proof begins with it. */
+  readonly origin: string
+}
+
+interface FreshToken<Who> extends KnownToken<Who> {
+  /** Uses a single-use token or proof up. @throws Rejection, Unavailable */
+  readonly useUp?: (() => Promise<void>) | undefined
+}
+
+/**
+ * Verifies a token by the rules of all channels (RFC 7519, RFC 8725, RFC 9068, RFC 9449). A verified token is cached by its SHA-256 until
+ * it expires, its issuer's keys are fetched again, or five minutes have passed. So a key that the issuer removed is refused within
+ * `keyTimes.maxAge`. A proof of possession is verified with every request. @throws Rejection, ProofRejection, Unavailable
+ */
+type VerifyBearer<Who> = (credential: TokenCredential, visit: RequestHead) => Promise<Who> | Who
+
+export function createTokenVerifier<Who extends ScopedCaller>(
+  { issuers, rules, scopes, describe }: TokenVerifierOptions<Who>,
+  deps: TokenVerifierDeps,
+): VerifyBearer<Who> {
+  const { origin, platform, store } = deps
+  const now = () => platform.now()
+  const seen = createSingleUses(store, now)
+  const cache = createExpiringMap<KnownToken<Who>>(cacheLimits.entries, now)
+  const toleranceSeconds = rules.clock_tolerance_seconds
+  const trust: TokenTrust = { issuers: new Map(issuers.map(each => [each.config.issuer, each])), toleranceSeconds, now }
+  const nonces = rules.dpop_nonce ? createDpopNonces(deps) : undefined
+  const proofRules: ProofRules = { toleranceSeconds, seen, nonces, now }
+
+  async function verifyAnew(token: string, digest: string): Promise<FreshToken<Who>> {
+    const verified = await verifyToken(token, trust)
+    const { issuer, generation, boundTo, expiresAt, principal } = verified
+    const { require_scopes: isRequired, require_dpop, single_use } = issuer.config
+    const known: KnownToken<Who> = {
+      who: describe(verified, readGrant(verified.scope, { isRequired, table: scopes })),
+      owner: ownerOf(principal),
+      boundTo,
+      isCurrent: () => issuer.keys.generation() === generation,
+    }
+    if (require_dpop && boundTo === undefined) throw new ProofRejection('token is not bound to a key')
+    if (single_use) return { ...known, useUp: () => takeTokenOnce(verified, seen, now()) }
+    cache.set(digest, known, Math.min(expiresAt - now(), cacheLimits.lifeMs))
+    return known
+  }
+
+  async function admitBound(known: KnownToken<Who>, token: string, proof: string, visit: RequestHead): Promise<Who> {
+    const { boundTo, owner, who } = known
+    if (boundTo === undefined) throw new ProofRejection('token is not bound to a key, so a proof says nothing')
+    const url = origin + new URL(visit.url).pathname
+    await verifyProof(proof, { token, boundTo, owner, method: visit.method, url }, proofRules)
+    return { ...who, scheme: 'DPoP' }
+  }
+
+  return ({ token, proof }, visit) => {
+    const admit = (known: KnownToken<Who>) => {
+      if (proof !== undefined) return admitBound(known, token, proof, visit)
+      if (known.boundTo === undefined) return known.who
+      throw new ProofRejection('token is bound to a key, and comes without DPoP proof')
+    }
+    const digest = hash('sha256', token)
+    const known = cache.get(digest)
+    return known?.isCurrent() ? admit(known) : verifyAnew(token, digest).then(fresh => admitFresh(fresh, admit))
+  }
+}
+
+/** Uses a single-use token up last, so that a proof to be repeated with our nonce does not cost it. */
+async function admitFresh<Who>(
+  fresh: FreshToken<Who>,
+  admit: (known: KnownToken<Who>) => Promise<Who> | Who,
+): Promise<Who> {
+  const who = await admit(fresh)
+  await fresh.useUp?.()
+  return who
+}
+
+const cacheLimits = { entries: 10_000, lifeMs: 5 * 60_000 } as const
+
+/** A verified token and its caller. */
+interface KnownToken<Who> {
+  readonly who: Who
+  /** Key of the principal's quota. */
+  readonly owner: string
+  /** Thumbprint of the key that the token is bound to. */
+  readonly boundTo: string | undefined
+  /** Whether the keys that verified it are still the present ones. */
+  isCurrent(): boolean
+}
+
+/** Longest life of a single-use token, which the gateway remembers to its end. */
+const singleUseMs = 15 * 60_000
+
+/**
+ * Uses a token up in the whole gateway, in all channels. @throws Rejection `replayed`; `signature_invalid` when it has no id or lives too
+ * long; Unavailable
+ */
+async function takeTokenOnce(
+  { issuer, principal, tokenId, expiresAt }: VerifiedToken,
+  seen: SingleUses,
+  now: number,
+): Promise<void> {
+  const refuse = (problem: string) => new Rejection('signature_invalid', `Cannot verify token: ${problem}`)
+  if (tokenId === undefined) throw refuse('it is for one use and has no jti')
+  if (expiresAt > now + singleUseMs) throw refuse('it is for one use and lives too long')
+  // The tolerance admits it a little after its end.
+  const id = `jwt ${issuer.config.issuer} ${tokenId}`
+  if (await seen.take({ id, owner: ownerOf(principal), until: expiresAt + 60_000 })) return
+  throw new Rejection('replayed', 'Cannot verify token: it was used before')
 }

@@ -1,28 +1,18 @@
 export type { JWK } from 'jose'
-export type { AuthScheme, Challenger, Credential, Principal, ScopedCaller, ScopeTable } from './credential.ts'
+export { noteCaller, readClaimedSubject } from '../request.ts'
+export type { AuthScheme, Challenger } from './challenges.ts'
+export { CredentialRejection, createChallenger, listTokenSchemes, ProofRejection } from './challenges.ts'
+export type { Credential, RequestHead, ScopedCaller, ScopeTable, TokenVerifierDeps } from './credential.ts'
 export {
   admitCredential,
   allowsAny,
-  CredentialRejection,
   checkScope,
-  createChallenger,
+  createTokenVerifier,
   defaultScopes,
-  listTokenSchemes,
-  ownerOf,
-  ProofRejection,
   readCredential,
   readGrant,
 } from './credential.ts'
 export { issuerRuleShape, joinTokenRules, tokenAlgorithms, tokenRuleShape } from './issuer-rules.ts'
 export { createReplayMemory } from './single-uses.ts'
-export type { RequestHead, TokenVerifierDeps } from './token-verifier.ts'
-export { createTokenVerifier } from './token-verifier.ts'
-export type { IssuerKeys, IssuerTrust, VerifiedToken } from './verify-token.ts'
-export {
-  createIssuerKeys,
-  createSecretKeys,
-  issuerKeyTimes,
-  loadJose,
-  noteCaller,
-  readClaimedSubject,
-} from './verify-token.ts'
+export type { IssuerKeys, IssuerTrust, Principal, VerifiedToken } from './verify-token.ts'
+export { createIssuerKeys, createSecretKeys, issuerKeyTimes, loadJose, ownerOf } from './verify-token.ts'

@@ -1,5 +1,5 @@
-import type { IntakeSteps, KeyOrigin, Platform, Proof, ProofKey, UsedKey } from '@postern/core'
-import { isJsonObject, parseIfJson, Rejection, toProofKey, Unavailable } from '@postern/core'
+import type { KeyOrigin, Platform, ProofKey, UsedKey } from '@postern/core'
+import { isJsonObject, Rejection, toProofKey, Unavailable } from '@postern/core'
 import { lazy } from '@postern/core/lazy'
 import type {
   CryptoKey,
@@ -11,7 +11,6 @@ import type {
   ProtectedHeaderParameters,
 } from 'jose'
 import { parseBoundedJson } from '../request.ts'
-import type { Principal } from './credential.ts'
 import type { IssuerRules } from './issuer-rules.ts'
 
 /** An issuer that the configuration trusts. */
@@ -289,9 +288,6 @@ async function readKeySet(status: number, body: Uint8Array): Promise<LocalJWKSet
 /** Written once for a key, for it verifies many tokens. */
 const describedKeys = new WeakMap<object, ProofKey>()
 
-/** Those that have proven a request already: what was fetched then is remembered now. */
-const provenBefore = new WeakSet<UsedKey>()
-
 /** The key of an issuer as the record of a message keeps it. A secret that is shared with the issuer is not kept. */
 async function describeUsedKey(key: CryptoKey | Uint8Array | undefined, from: KeyOrigin): Promise<UsedKey> {
   if (key === undefined || key instanceof Uint8Array || key.type !== 'public' || !key.extractable) return { from }
@@ -301,31 +297,17 @@ async function describeUsedKey(key: CryptoKey | Uint8Array | undefined, from: Ke
   return { from, key: known }
 }
 
-/** Notes how the caller of a request was proven, which began at `since`. */
-export function noteCaller(
-  steps: IntakeSteps,
-  since: number,
-  { proof, usedKey }: { readonly proof: Proof; readonly usedKey?: UsedKey | undefined },
-): void {
-  const isKnown = usedKey !== undefined && provenBefore.has(usedKey) && usedKey.from === 'fetched'
-  if (usedKey) provenBefore.add(usedKey)
-  steps.note(proof, since, isKnown ? { ...usedKey, from: 'cache' } : usedKey)
-}
-
-/** A token with more is not looked at. */
-const maxClaims = 8 * 1024
-
-/** Whom a bearer token names, for the list of what was refused: nothing of it is verified. Undefined when it is not a JWT. */
-export function readClaimedSubject(headers: Headers): string | undefined {
-  const token = headers.get('authorization')?.slice(0, maxClaims)
-  const [, payload] = /^(?:Bearer|DPoP) +[\w-]+\.([\w-]+)\./i.exec(token ?? '') ?? []
-  const claims = payload && parseIfJson(Buffer.from(payload, 'base64url').toString())
-  if (!isJsonObject(claims)) return undefined
-  const { sub, client_id, iss } = claims
-  const subject = [sub, client_id].find(claim => typeof claim === 'string')
-  const issuer = typeof iss === 'string' ? ` of ${iss}` : ''
-  return subject === undefined ? undefined : `${subject}${issuer}`
-}
-
 /** Loaded with the first token, because it would delay the start. */
 export const loadJose = lazy(() => import('jose'))
+
+/** The claim that names a principal, and its value. */
+export interface Principal {
+  readonly issuer: string
+  readonly claim: 'sub' | 'client_id' | 'api_key'
+  readonly value: string
+}
+
+/** Neither an issuer nor a claim's name contains a blank, so two principals never share a key. */
+export function ownerOf({ issuer, claim, value }: Principal): string {
+  return `${issuer} ${claim} ${value}`
+}

@@ -1,13 +1,26 @@
-import type { StyledElement } from '../css/selectors.ts'
-import type { StyleRule } from '../css/style-sheet.ts'
-import { createCascade, matchesMedia, parseStyleSheets } from '../css/style-sheet.ts'
-import type { HtmlAttributes, HtmlReader } from '../elements/elements.ts'
-import { blockBreaks, createOpenElements, silentElements, tokenizeHtml, voidElements } from '../elements/elements.ts'
-import { hidesByProperty, listInlineStyles, listOwnStyles, readVisual } from '../hidden/read-visual.ts'
+import type { HtmlAttributes, HtmlReader, OpenList } from '../elements/elements.ts'
+import {
+  blockBreaks,
+  createOpenElements,
+  nextMark,
+  openList,
+  readVisibleCharacters,
+  silentElements,
+  tokenizeHtml,
+  voidElements,
+} from '../elements/elements.ts'
 import type { Visual } from '../hidden/visual.ts'
-import { isHiding, mayBeHiding, parseColour, plainVisual } from '../hidden/visual.ts'
-import type { LinkOptions, OpenList, TextSheet } from '../text/text-sheet.ts'
-import { createLinkWriter, createTextSheet, nextMark, openList, readVisibleCharacters } from '../text/text-sheet.ts'
+import { isHiding, mayBeHiding } from '../hidden/visual.ts'
+import type { HidingOptions, StyledPlace } from './element-styles.ts'
+import {
+  bare,
+  bareLink,
+  createStyleReader,
+  maxClasses,
+  specialElements,
+  styleElement,
+  stylingAttributes,
+} from './element-styles.ts'
 
 /**
  * Plain text of HTML in one pass: paragraphs, lists, quotes and `pre` kept as lines, links with their address. Nothing is fetched. Text
@@ -35,9 +48,12 @@ interface TextWriter extends HtmlReader {
 }
 
 interface WriterState {
+  readonly html: string
   readonly options: HtmlTextOptions
   readonly sheet: TextSheet
-  readonly styles: ReturnType<typeof createStyleReader>
+  readonly hasSheets: boolean
+  /** Absent until an element has a style: most posts have none at all. */
+  styles: ReturnType<typeof createStyleReader> | undefined
   readonly open: ReturnType<typeof createOpenElements<TextPlace>>
   readonly links: ReturnType<typeof createLinkWriter>
   hasHidden: boolean
@@ -49,10 +65,13 @@ interface WriterState {
 /** Writes the tokens of a document as text. */
 function createHtmlTextWriter(html: string, options: HtmlTextOptions): TextWriter {
   const sheet = createTextSheet()
-  const styles = createStyleReader(html, options)
-  const open = createOpenElements<TextPlace>({ ...styles.root, isSilent: false, list: undefined, quotes: 0 })
+  const hasSheets = styleElement.test(html)
+  const styles = hasSheets ? createStyleReader(html, options) : undefined
+  const { root } = styles ?? { root: bare }
+  const open = createOpenElements<TextPlace>({ ...root, isSilent: false, list: undefined, quotes: 0 })
   const links = createLinkWriter(sheet, options)
-  const state: WriterState = { options, sheet, styles, open, links, hasHidden: false, invisible: 0, isOver: false }
+  const begun = { hasHidden: false, invisible: 0, isOver: false }
+  const state: WriterState = { html, options, sheet, hasSheets, styles, open, links, ...begun }
   return {
     isForeign: () => open.has('svg') || open.has('math'),
     text(text) {
@@ -76,7 +95,7 @@ function createHtmlTextWriter(html: string, options: HtmlTextOptions): TextWrite
       if (open.leave(name)) breakFor(state, name)
     },
     end() {
-      state.hasHidden = links.close() || state.hasHidden || styles.isExhausted()
+      state.hasHidden = links.close() || state.hasHidden || state.styles?.isExhausted() === true
       return { text: links.withoutAddress(sheet.toString()), hasHidden: state.hasHidden, invisible: state.invisible }
     },
   }
@@ -86,22 +105,46 @@ function write(state: WriterState, raw: string, { visual, quotes, list }: TextPl
   const { sheet, links } = state
   const read = readVisibleCharacters(raw)
   state.invisible += read.invisible
-  const isHidden = isHiding(visual)
+  const isHidden = hides(visual)
   const isBlank = read.text.trim() === ''
   const isOfLink = links.take(read.text, isHidden && !isBlank)
-  if (!isBlank && (isHidden ? !isOfLink : mayBeHiding(visual))) state.hasHidden = true
+  if (!isBlank && (isHidden ? !isOfLink : !isBare(visual) && mayBeHiding(visual))) state.hasHidden = true
   if (isHidden) return
   sheet.setPrefix('> '.repeat(quotes) + '  '.repeat(Math.max(0, (list?.depth ?? 0) - 1)))
   sheet.append(visual.isVerbatim ? read.text : read.text.replace(/[ \t\r\n\u00a0]+/g, ' '), visual.isVerbatim)
 }
 
+function hides(visual: Visual): boolean {
+  return !isBare(visual) && isHiding(visual)
+}
+
+/** Everybody sees text that no style changes. */
+function isBare(visual: Visual): boolean {
+  return visual === bare.visual || visual === bareLink.visual
+}
+
 function describe(state: WriterState, name: string, attributes: HtmlAttributes, outer: TextPlace): TextPlace {
-  const { options, styles } = state
+  const { options } = state
   const isSilent = outer.isSilent || silentElements.has(name) || options.omit?.(name, attributes) === 'element'
   if (isSilent) return { ...outer, isSilent }
   const isQuote = name === 'blockquote' || options.isQuote?.(name, attributes) === true
   const quotes = isQuote ? Math.min(outer.quotes + 1, maxQuotes) : outer.quotes
-  return { ...outer, ...styles.read(name, attributes, outer), list: openList(name, attributes, outer.list), quotes }
+  return { ...outer, ...readLook(state, name, attributes, outer), list: openList(name, attributes, outer.list), quotes }
+}
+
+/** Only elements with a style, and those within them, need the reader of styles. */
+function readLook(state: WriterState, name: string, attributes: HtmlAttributes, outer: StyledPlace): StyledPlace {
+  const { html, hasSheets, options } = state
+  const isUnstyled = !hasSheets && isBare(outer.visual) && !specialElements.has(name)
+  if (isUnstyled && !hasStyling(attributes, options)) return name === 'a' && attributes.has('href') ? bareLink : outer
+  state.styles ??= createStyleReader(html, options)
+  return state.styles.read(name, attributes, outer)
+}
+
+function hasStyling(attributes: HtmlAttributes, { hidingClasses }: HtmlTextOptions): boolean {
+  for (const name of attributes.keys()) if (stylingAttributes.has(name)) return true
+  const classes = hidingClasses && attributes.get('class')
+  return classes ? classes.split(/\s+/, maxClasses).some(each => hidingClasses.has(each)) : false
 }
 
 function breakFor(state: WriterState, name: string): void {
@@ -114,7 +157,7 @@ function breakFor(state: WriterState, name: string): void {
 
 function openVoid(state: WriterState, name: string): void {
   const { open, sheet } = state
-  if (open.context().isSilent || isHiding(open.context().visual)) return
+  if (open.context().isSilent || hides(open.context().visual)) return
   if (name === 'br') sheet.addBreak()
   if (name !== 'hr' || sheet.isEmpty()) return
   sheet.append('---')
@@ -130,7 +173,7 @@ function openElement(state: WriterState, name: string, attributes: HtmlAttribute
   if (quotes > outer.quotes) sheet.breakLines(2)
   if (name === 'li') sheet.setMark(nextMark(list))
   if (name === 'td' || name === 'th') sheet.setGap(' ')
-  if (name === 'a') state.hasHidden = links.open(attributes, isHiding(open.context().visual)) || state.hasHidden
+  if (name === 'a') state.hasHidden = links.open(attributes, hides(open.context().visual)) || state.hasHidden
 }
 
 /** Text of HTML, and what was taken out of it because a reader does not see it. */
@@ -142,178 +185,195 @@ export interface HtmlText {
   readonly invisible: number
 }
 
-export interface HtmlTextOptions extends LinkOptions {
-  /** Classes that hide an element without a style sheet, by what the network agreed on. */
-  readonly hidingClasses?: ReadonlySet<string> | undefined
+export interface HtmlTextOptions extends LinkOptions, HidingOptions {
   /** Does an element hold a quotation, as a `blockquote` does? */
   readonly isQuote?: ((name: string, attributes: HtmlAttributes) => boolean) | undefined
   /** Leaves out an element, or it and all that comes after it. */
   readonly omit?: ((name: string, attributes: HtmlAttributes) => 'element' | 'rest' | undefined) | undefined
 }
 
-/** What an element is to what stands in it, by its styles. */
-interface StyledPlace {
-  readonly visual: Visual
-  /** Absent where no style sheet asks for it. */
-  readonly element: ParentElement | undefined
+interface Bookmark {
+  /** Index of the first piece written after it was set; absent until then. */
+  piece?: number
 }
 
-interface ParentElement extends StyledElement {
-  lastChild: StyledElement | undefined
+interface SheetState {
+  readonly pieces: string[]
+  /** Line ends before the next text. */
+  pending: number
+  mark: string
+  gap: string
+  prefix: string
+  /** The prefix of the current line. */
+  written: string
+  /** Bookmarks that the next text sets. */
+  waiting: Bookmark[]
 }
 
-/** They have a look of their own. */
-const specialElements: ReadonlySet<string> = new Set(['pre', 'details', 'dialog'])
-/** Attributes that decide how an element looks. */
-const stylingAttributes: ReadonlySet<string> = new Set([
-  'style',
-  'hidden',
-  'popover',
-  'bgcolor',
-  'background',
-  'color',
-  'text',
-])
-/** As browsers begin it (HTML §15.3.4). */
-const linkColour = parseColour('#0000ee')
-const noOne: ReadonlySet<string> = new Set()
+type TextSheet = ReturnType<typeof createTextSheet>
 
-/** Judges how elements look, with the style sheets of their document. */
-function createStyleReader(html: string, { hidingClasses = noOne }: HtmlTextOptions) {
-  const rules = readSheets(html)
-  // Most posts have no styles at all.
-  let cascade: ReturnType<typeof createCascade> | undefined
-  const top: ParentElement = makeElement('', new Map(), noOne, undefined)
+/** A text in progress: words, pending line ends, marks. It is kept in pieces, so that long documents cost linear time. */
+function createTextSheet() {
+  const state: SheetState = { pieces: [], pending: 0, mark: '', gap: '', prefix: '', written: '', waiting: [] }
+  return {
+    /** Adds text; `isVerbatim` keeps its spaces and lines. */
+    append: (text: string, isVerbatim = false) => append(state, text, isVerbatim),
+    /** The next text begins after at least this many line ends. */
+    breakLines(count: number) {
+      if (state.pieces.length > 0) state.pending = Math.max(state.pending, count)
+    },
+    /** Adds a line end; two leave a line empty, and further ones have no effect. */
+    addBreak() {
+      if (state.pieces.length > 0) state.pending = Math.min(state.pending + 1, 2)
+    },
+    /** A mark before the next text. */
+    setMark(next: string) {
+      state.mark = next
+    },
+    /** A gap before the next text, unless a line begins there. */
+    setGap(next: string) {
+      state.gap = next
+    },
+    /** A prefix of each line, from the next line end on. */
+    setPrefix(next: string) {
+      state.prefix = next
+    },
+    isEmpty: () => state.pieces.length === 0,
+    /** A position to return to: the next text begins there. */
+    bookmark() {
+      const place: Bookmark = {}
+      state.waiting.push(place)
+      return place
+    },
+    /** The text written since. */
+    since: ({ piece }: Bookmark) => (piece === undefined ? '' : state.pieces.slice(piece).join('')),
+    /** Removes the text written since, and puts `text` there. */
+    replaceSince({ piece }: Bookmark, text: string) {
+      if (piece === undefined) return
+      state.pieces.length = Math.min(state.pieces.length, piece)
+      if (text) state.pieces.push(text)
+    },
+    toString: () => state.pieces.join('').trim(),
+  }
+}
 
-  function readStyles(element: ParentElement, outer: Visual): Visual {
-    const isStyled = rules.length > 0 || hasStyle(element)
-    const visual = isStyled ? readStyled(element, outer) : readUnstyled(element, outer)
-    const isGone = [...element.classes].some(each => hidingClasses.has(each))
-    return isGone ? { ...visual, isGone } : visual
+function endLine(state: SheetState): void {
+  while (state.pieces.length > 0 && state.pieces.at(-1)?.trim() === '') state.pieces.pop()
+  const last = state.pieces.pop()
+  if (last === undefined) return
+  // A line between two quoted ones is quoted.
+  const between = state.prefix.startsWith(state.written) ? state.written : state.prefix
+  state.pieces.push(last.trimEnd(), `\n${between.trimEnd()}`.repeat(state.pending - 1), '\n')
+}
+
+function beginLine(state: SheetState): void {
+  if (state.pending > 0) endLine(state)
+  state.pending = 0
+  if (state.prefix) state.pieces.push(state.prefix)
+  state.written = state.prefix
+}
+
+function beginText(state: SheetState): void {
+  if (state.pending > 0 || state.pieces.length === 0) beginLine(state)
+  else if (state.gap && !/\s$/.test(state.pieces.at(-1) ?? '')) state.pieces.push(state.gap)
+  if (state.mark) state.pieces.push(state.mark)
+  state.mark = ''
+  state.gap = ''
+  for (const place of state.waiting) place.piece = state.pieces.length
+  state.waiting = []
+}
+
+function append(state: SheetState, text: string, isVerbatim: boolean): void {
+  const needsNoSpace = state.pending > 0 || /\s/.test(state.pieces.at(-1)?.at(-1) ?? ' ')
+  const shown = needsNoSpace && !isVerbatim ? text.trimStart() : text
+  if (!shown) return
+  beginText(state)
+  state.pieces.push(isVerbatim && state.prefix ? shown.replaceAll('\n', `\n${state.prefix}`) : shown)
+}
+
+interface Link {
+  readonly href: string
+  readonly isName: boolean
+  readonly isOwn: boolean
+  readonly isFirst: boolean
+  readonly isHidden: boolean
+  readonly place: Bookmark
+  /** Its text with the hidden parts, by which Mastodon shortens long addresses. */
+  whole: string
+  hid: boolean
+}
+
+interface LinkOptions {
+  /** A mention at the very beginning that leads here is left out: it is the address on the envelope. */
+  readonly isOwnMention?: ((href: string) => boolean) | undefined
+  /** The address of a link as it is shown; undefined for one that is not. By default http, https and mailto. */
+  readonly findAddress?: ((href: string) => string | undefined) | undefined
+}
+
+const maxAddress = 2048
+
+/** Shows where links lead. What `open` and `close` return says whether words were hidden. */
+function createLinkWriter(sheet: TextSheet, options: LinkOptions) {
+  const findAddress = options.findAddress ?? findKnownAddress
+  let link: Link | undefined
+  let hasDropped = false
+
+  /** The address decides what a link says: text that pretends to be another one is shown beside it. */
+  function close(): boolean {
+    if (!link) return false
+    const { isOwn, isFirst, place, hid, isHidden } = link
+    const isAddress = isSameAddress(link)
+    // Many servers mark mentions with no class, or one of their own.
+    const isName = link.isName || (isOwn && sheet.since(place).trimStart().startsWith('@'))
+    if (isName && isOwn && isFirst) {
+      sheet.replaceSince(place, '')
+      hasDropped = true
+    } else if (!isName && !isHidden) writeAddress(link, isAddress)
+    link = undefined
+    return hid && !isAddress
   }
 
-  const readStyled = rules.length === 0 ? rememberRepeated(computeStyled) : computeStyled
-
-  function computeStyled(element: ParentElement, outer: Visual): Visual {
-    const { name, attributes } = element
-    cascade ??= createCascade(rules)
-    const own = listOwnStyles(name, attributes)
-    const { sure, possible } = cascade.stylesOf(element, { own, inline: listInlineStyles(attributes) })
-    const visual = readVisual(outer, sure, name)
-    const isDoubtful = possible !== undefined && !isHiding(visual) && isHiding(readVisual(outer, possible, name))
-    return isDoubtful ? { ...visual, isDoubtful } : visual
-  }
-
-  function read(name: string, attributes: HtmlAttributes, outer: StyledPlace): StyledPlace {
-    const isPlain = attributes.size === 0 && rules.length === 0 && !outer.visual.fold && !specialElements.has(name)
-    if (isPlain) return outer
-    const parent = outer.element ?? top
-    const element = makeElement(name, attributes, classesOf(attributes), rules.length > 0 ? parent : undefined)
-    if (rules.length > 0) parent.lastChild = element
-    return {
-      visual: readFold(name, attributes, readStyles(element, outer.visual), outer.visual),
-      element: rules.length > 0 ? element : undefined,
-    }
-  }
-
-  const bare: StyledPlace = { visual: plainVisual, element: undefined }
-  let page = read('html', new Map(), bare)
-  const root = read('body', new Map(), page)
-
-  /** Written elements take the place of those two; further ones browsers do not make. */
-  function readPage(name: string, attributes: HtmlAttributes, outer: StyledPlace): StyledPlace {
-    if (rules.length > 0 && outer.element !== root.element && outer.element !== page.element) return outer
-    if (rules.length === 0) return read(name, attributes, outer)
-    if (name === 'body') return read(name, attributes, page)
-    page = read(name, attributes, bare)
-    return page
+  function writeAddress({ href, place, hid }: Link, isAddress: boolean): void {
+    const shown = sheet.since(place).trim()
+    if (!shown) sheet.append(href)
+    else if (!isAddress) sheet.append(` (${href})`)
+    else if (hid) sheet.replaceSince(place, href)
   }
 
   return {
-    /** The `html` and `body` that browsers make where a document has none. */
-    root,
-    read: (name: string, attributes: HtmlAttributes, outer: StyledPlace): StyledPlace =>
-      name === 'html' || name === 'body' ? readPage(name, attributes, outer) : read(name, attributes, outer),
-    /** True when the style sheets were too much to be judged. */
-    isExhausted: () => cascade?.isExhausted() === true,
+    open(attributes: HtmlAttributes, isHidden: boolean): boolean {
+      const had = close()
+      const written = attributes.get('href') ?? ''
+      const href = written.length > maxAddress ? undefined : findAddress(written.trim())
+      if (!href) return had
+      const isName = /(?:^|\s)(?:mention|hashtag)(?:\s|$)/.test((attributes.get('class') ?? '').slice(0, maxAddress))
+      const isOwn = options.isOwnMention?.(href) === true
+      const place = sheet.bookmark()
+      link = { href, isName, isOwn, isFirst: sheet.isEmpty(), isHidden, place, whole: '', hid: false }
+      return had
+    },
+    /** True where the text belongs to a link, which judges its hidden parts at its end. */
+    take(text: string, isHidden: boolean): boolean {
+      if (!link) return false
+      if (link.whole.length <= maxAddress) link.whole += text
+      if (isHidden) link.hid = true
+      return true
+    },
+    close,
+    /** Without what stood between a mention that was dropped and what was said. */
+    withoutAddress: (text: string) => (hasDropped ? text.replace(afterAddress, '') : text),
   }
 }
 
-type ReadVisual = (element: ParentElement, outer: Visual) => Visual
-
-/** Mail programs repeat the style of a paragraph at the next one: without style sheets it looks the same. */
-function rememberRepeated(compute: ReadVisual): ReadVisual {
-  let last:
-    | { readonly name: string; readonly style: string; readonly outer: Visual; readonly visual: Visual }
-    | undefined
-  return (element, outer) => {
-    const { name, attributes } = element
-    const style = attributes.size === 1 ? attributes.get('style') : undefined
-    if (style === undefined) return compute(element, outer)
-    if (last?.style !== style || last.name !== name || last.outer !== outer)
-      last = { name, style, outer, visual: compute(element, outer) }
-    return last.visual
-  }
+function findKnownAddress(href: string): string | undefined {
+  return /^(?:https?|mailto):/i.test(href) ? href : undefined
 }
 
-function hasStyle({ name, attributes }: StyledElement): boolean {
-  return specialElements.has(name) || [...attributes.keys()].some(each => stylingAttributes.has(each))
+function isSameAddress({ whole, href }: Link): boolean {
+  const text = whole.trim().replace(/\/$/, '')
+  const address = href.replace(/\/$/, '')
+  return ['', 'https://', 'http://', 'mailto:'].some(scheme => scheme + text === address)
 }
 
-function readUnstyled({ name, attributes }: StyledElement, outer: Visual): Visual {
-  return name === 'a' && attributes.has('href') ? { ...outer, colour: linkColour } : outer
-}
-
-/** A closed `details` shows its first summary only (HTML §4.11.1). */
-function readFold(name: string, attributes: HtmlAttributes, visual: Visual, { fold: outer }: Visual): Visual {
-  const fold = name === 'details' && !attributes.has('open') ? { isSummaryRead: false } : undefined
-  const isSummary = name === 'summary' && outer?.isSummaryRead === false
-  if (outer && isSummary) outer.isSummaryRead = true
-  if (!outer || isSummary) return fold === visual.fold ? visual : { ...visual, fold }
-  return { ...visual, fold, isGone: true }
-}
-
-function makeElement(
-  name: string,
-  attributes: HtmlAttributes,
-  classes: ReadonlySet<string>,
-  parent: ParentElement | undefined,
-): ParentElement {
-  const previous = parent?.lastChild
-  const index = (previous?.index ?? 0) + 1
-  return { name, attributes, classes, id: attributes.get('id'), parent, previous, index, lastChild: undefined }
-}
-
-function classesOf(attributes: HtmlAttributes): ReadonlySet<string> {
-  const names = attributes.get('class')
-  return names ? new Set(names.split(/\s+/, 64)) : noOne
-}
-
-/** Sheets are read up to here, all together. */
-const maxSheets = 256 * 1024
-
-/** What the `style` elements of a document declare; a sheet may stand behind what it styles. */
-function readSheets(html: string): readonly StyleRule[] {
-  if (!/<style[\s/>]/i.test(html)) return []
-  const sheets: string[] = []
-  let isStyle = false
-  let room = maxSheets
-  let foreign = 0
-  tokenizeHtml(html, {
-    open(name, attributes) {
-      isStyle = name === 'style' && matchesMedia(attributes.get('media') ?? '')
-      if (name === 'svg' || name === 'math') foreign += 1
-    },
-    close(name) {
-      isStyle = false
-      if ((name === 'svg' || name === 'math') && foreign > 0) foreign -= 1
-    },
-    text(text) {
-      if (!isStyle || room <= 0) return
-      sheets.push(text.slice(0, room).replace(/<!--|-->/g, ' '))
-      room -= text.length
-    },
-    isForeign: () => foreign > 0,
-  })
-  return parseStyleSheets(sheets, hidesByProperty)
-}
+/** What stands between an address and what is said to it. */
+export const afterAddress = /^\s*[,:](?=\s|$)\s*|^\s+/

@@ -1,5 +1,4 @@
-export type { HtmlAttributes } from '../elements/elements.ts'
-export type { VisibleCharacters } from '../text/text-sheet.ts'
-export { afterAddress, readVisibleCharacters } from '../text/text-sheet.ts'
+export type { HtmlAttributes, VisibleCharacters } from '../elements/elements.ts'
+export { readVisibleCharacters } from '../elements/elements.ts'
 export type { HtmlText, HtmlTextOptions } from './html-to-text.ts'
-export { htmlToText } from './html-to-text.ts'
+export { afterAddress, htmlToText } from './html-to-text.ts'

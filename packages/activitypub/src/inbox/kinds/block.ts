@@ -1,5 +1,4 @@
-import { idOf } from '../../format/document.ts'
-import { findAgentName } from '../../format/own-posts.ts'
+import { findAgentName, idOf } from '../../format/document.ts'
 import { draftAct, targetActor, tellEvent, toIntake } from '../../normalize.ts'
 import type { ActivityKind } from '../activity-kind.ts'
 import { endRelation } from './follow.ts'

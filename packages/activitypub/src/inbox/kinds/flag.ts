@@ -1,6 +1,5 @@
 import type { Part } from '@postern/core'
-import { findWebAddress, idsOf, textOf } from '../../format/document.ts'
-import { findAgentName, parsePostIri } from '../../format/own-posts.ts'
+import { findAgentName, findWebAddress, idsOf, parsePostIri, textOf } from '../../format/document.ts'
 import { readPostText } from '../../html/note-reading.ts'
 import { draftAct, tellEvent, toIntake } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'

@@ -2,8 +2,7 @@ import type { Intake, Json, PlannedDelivery, RelationEffect } from '@postern/cor
 import type { FollowAnswer } from '../../actors/follow-requests.ts'
 import { composeFollowAnswer } from '../../actors/follow-requests.ts'
 import type { ActivityPubConfig } from '../../config.ts'
-import { asObject, idOf } from '../../format/document.ts'
-import { findAgentName } from '../../format/own-posts.ts'
+import { asObject, findAgentName, idOf } from '../../format/document.ts'
 import { draftAct, targetActor, tellEvent, toIntake } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
 

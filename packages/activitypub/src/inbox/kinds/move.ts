@@ -2,7 +2,7 @@ import type { RelationEffect } from '@postern/core'
 import { Undeliverable } from '@postern/core'
 import { idOf, parseIri } from '../../format/document.ts'
 import { draftAct, tellEvent, toIntake } from '../../normalize.ts'
-import type { RemoteActor } from '../../peers/actors.ts'
+import type { RemoteActor } from '../../peers/actor-document.ts'
 import type { ActivityKind, Lookups } from '../activity-kind.ts'
 
 /**

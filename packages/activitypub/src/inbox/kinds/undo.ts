@@ -1,6 +1,5 @@
 import type { Intake, KnownMessage, RelationEffect, RelationKind } from '@postern/core'
-import { asObject, idOf, isOnOrigin, onlyOf, typeOf } from '../../format/document.ts'
-import { findAgentName, readReplyTarget } from '../../format/own-posts.ts'
+import { asObject, findAgentName, idOf, isOnOrigin, onlyOf, readReplyTarget, typeOf } from '../../format/document.ts'
 import { draftAct, inThreadOf, targetActor, tellEvent, toIntake } from '../../normalize.ts'
 import type { ProvenActivity } from '../../proofs/proven-activity.ts'
 import type { ActivityKind, Findings, Lookups, ResolvedActivity } from '../activity-kind.ts'

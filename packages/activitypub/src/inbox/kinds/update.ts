@@ -1,8 +1,8 @@
 import type { Json, KnownMessage, Relation } from '@postern/core'
 import { asObject, idOf, isReadablePost, textOf } from '../../format/document.ts'
 import { draftAct, findAddressed, readPost, tellEvent, toIntake } from '../../normalize.ts'
-import type { RemoteActor } from '../../peers/actors.ts'
-import { asPeersFault } from '../../peers/actors.ts'
+import type { RemoteActor } from '../../peers/actor-document.ts'
+import { asPeersFault } from '../../peers/known-peers.ts'
 import type { ProvenActivity } from '../../proofs/proven-activity.ts'
 import type { ActivityKind, Findings, Lookups, Readdressed, ResolvedActivity } from '../activity-kind.ts'
 

@@ -1,20 +1,180 @@
-import type { Delivery, Json, NormalizedResponse, Part, ShowRequirement } from '@postern/core'
-import { Undeliverable } from '@postern/core'
+import type {
+  Addressing,
+  AnsweredTurn,
+  Delivery,
+  Json,
+  NormalizedMessage,
+  NormalizedResponse,
+  Part,
+  PlannedDelivery,
+  ShowRequirement,
+} from '@postern/core'
+import { hasRequirements, presentResponse, Undeliverable } from '@postern/core'
 import { createExpiringMap } from '@postern/limits'
-import { activityStreams, findWebAddress, publicCollection } from '../format/document.ts'
-import type { DeliveryTarget, Rendering, ReplyTarget, Revision } from '../format/own-posts.ts'
 import {
   activityIri,
+  activityStreams,
   agentIris,
+  isOpen,
   pieceId,
   postIri,
+  publicCollection,
   readDeliveryTarget,
   readRendering,
+  readReplyTarget,
+  replyVisibility,
   tagIri,
-} from '../format/own-posts.ts'
-import type { LinkedWords, Mentioned } from '../words/words.ts'
-import { linkWords, partsToHtmlOnce, tagKey, writeMention } from '../words/words.ts'
-import { othersMentioned, partsOfPiece, presentPost } from './address-answer.ts'
+  toJson,
+} from '../format/document.ts'
+import type { DeliveryPlace, DeliveryTarget, Rendering, ReplyTarget, Revision } from '../format/post-data.ts'
+import { splitOnce } from '../split/split-parts.ts'
+import type { Called, LinkedWords, Mentioned } from '../words/words.ts'
+import {
+  countCallable,
+  findCalled,
+  linkWords,
+  mentionLength,
+  othersMentioned,
+  ownNames,
+  partsToHtmlOnce,
+  tagKey,
+  writeMention,
+} from '../words/words.ts'
+import type { AttachedPart, StoredAddress } from './attached.ts'
+import { isShown, toDocument } from './attached.ts'
+import { renderDelete, renderUpdate } from './revisions.ts'
+
+export interface AddressDeps {
+  readonly origin: string
+  /** The longest post the server of this inbox likes, in visible characters. */
+  postLimitOf(inbox: string | undefined): number
+  readonly showRequirement?: ShowRequirement | undefined
+  /** People that one answer may call. */
+  readonly maxMentions: number
+}
+
+/** An answer goes to the author's inbox, and to each one it mentions. Pure. */
+export function addressAnswer(
+  { turn, response }: AnsweredTurn,
+  { origin, postLimitOf, showRequirement, maxMentions }: AddressDeps,
+): Addressing {
+  const reply = readReplyTarget(turn.target)
+  const visibility = replyVisibility(reply.visibility, response.visibility)
+  const isListed = isOpen(visibility)
+  const { agent_chain: chain } = turn.content.recipient_capabilities
+  const callable = countCallable(visibility, chain, maxMentions)
+  const shown = presentPost(response, turn.content, { visibility }, showRequirement)
+  const own = ownNames(turn.agent, turn.content.recipient, origin)
+  const called = findCalled(shown, { callable }, { own, author: reply.address })
+  const before = [{ name: reply.address ?? '' }, ...called.chosen.map(name => ({ name }))]
+  const limit = Math.max(shortest, postLimitOf(reply.inbox) - mentionLength(before))
+  const pieces = countPieces(shown.parts, limit)
+  const rendering: Rendering = {
+    reply,
+    visibility,
+    pieces,
+    ...(pieces > 1 && { limit }),
+    ...(callable > 0 && { callable }),
+  }
+  return {
+    deliveries: addressPieces(pieces, replyPlaces(reply, called, isListed)),
+    aliases: aliasesOf(postIri(origin, turn.agent, response.id), pieces),
+    isListed,
+    rendering: toJson(rendering),
+  }
+}
+
+/** How many posts parts take. Most answers are so short that nobody has to look how to divide them. */
+export function countPieces(parts: readonly Part[], limit: number): number {
+  const isShort = maxVisible(partsToHtmlOnce({ parts, status: 'completed' })) <= limit
+  return isShort ? 1 : splitOnce(parts, limit).length
+}
+
+/** Own HTML has no more visible characters: a tag counts 3 at most, and an address 15 more than its shortest form has. */
+function maxVisible(html: string): number {
+  return html.replace(/<[^>]*>/g, '   ').length + 15 * (html.split(':').length - 1)
+}
+
+/** However many people the response names, some room for words remains. */
+export const shortest = 100
+
+/** The destination of one post. */
+export interface Place {
+  readonly to: string
+  readonly peer?: string | undefined
+  readonly target: DeliveryPlace
+}
+
+/** The places of an answer: its author's inbox, and those it mentions. */
+export function replyPlaces(reply: ReplyTarget, called: Called, isForAll: boolean): readonly Place[] {
+  const inbox = inboxFor(reply, isForAll)
+  const author: Place[] = inbox ? [{ to: inbox, peer: reply.actor, target: { inbox, peer: reply.actor } }] : []
+  return [...author, ...mentionPlaces(called)]
+}
+
+export function mentionPlaces({ chosen, named }: Called): readonly Place[] {
+  return [
+    ...chosen.map(mention => ({ to: mention, target: { mention } })),
+    ...named.map(mention => ({ to: mention, target: { mention, isNamed: true } as const })),
+  ]
+}
+
+/**
+ * The deliveries to each destination, one piece after the other, so that each finds the one it answers. `more`: further data for their
+ * rendering.
+ */
+export function addressPieces(
+  pieces: number,
+  places: readonly Place[],
+  more: Partial<DeliveryTarget> = {},
+): readonly PlannedDelivery[] {
+  return Array.from({ length: pieces }, (_, piece) =>
+    places.map(({ to, peer, target }) => {
+      const json = toJson({ ...target, ...(piece > 0 && { piece }), ...more } as DeliveryTarget)
+      return { to, ...(peer && { peer }), target: json }
+    }),
+  ).flat()
+}
+
+export function aliasesOf(post: string, pieces: number): readonly string[] {
+  const posts = Array.from({ length: pieces }, (_, piece) => pieceId(post, piece))
+  return posts.flatMap(iri => [iri, activityIri(iri)])
+}
+
+/** The shared inbox is for posts that everyone on that server may see. */
+function inboxFor({ inbox, sharedInbox }: ReplyTarget, isForAll: boolean): string | undefined {
+  return (isForAll ? sharedInbox : undefined) ?? inbox
+}
+
+/** The parts of one piece; undefined when there is none (any more): other words may be fewer. */
+export function partsOfPiece(
+  parts: readonly Part[],
+  { pieces, limit }: Pick<Rendering, 'pieces' | 'limit'>,
+  piece: number,
+): readonly Part[] | undefined {
+  if (pieces === 1 || limit === undefined) return piece === 0 ? parts : undefined
+  const split = splitOnce(parts, limit)
+  // A thread that has been sent does not grow: its last post holds the rest.
+  return piece === pieces - 1 && split.length > pieces ? split.slice(piece).flat() : split[piece]
+}
+
+const elsewhere = 'How to go on is not said in public. Write to me again, in a direct message.'
+
+/**
+ * An answer as its audience may read it: only direct posts hold the means of a decision. A public answer stays public
+ * and refers to the direct one.
+ */
+export function presentPost(
+  response: NormalizedResponse,
+  message: Pick<NormalizedMessage, 'sender'>,
+  { visibility }: Pick<Rendering, 'visibility'>,
+  show: ShowRequirement | undefined,
+): NormalizedResponse {
+  if (visibility === 'direct') return presentResponse(response, message, show)
+  const presented = presentResponse(response, message, undefined)
+  if (!hasRequirements(response.parts)) return presented
+  return { ...presented, parts: [...presented.parts, { kind: 'text', mime: 'text/plain', content: elsewhere }] }
+}
 
 /** The data of a response that its rendering needs. */
 export interface Answered {
@@ -29,8 +189,7 @@ export interface Answered {
   readonly mentions?: readonly Mentioned[] | undefined
   /** ISO 8601 UTC: when it was last edited. */
   readonly editedAt?: string | undefined
-  /** The address of stored bytes. */
-  readonly fileAddress?: ((digest: string) => string) | undefined
+  readonly fileAddress?: StoredAddress
 }
 
 export type JsonMembers = { readonly [name: string]: Json | undefined }
@@ -70,7 +229,7 @@ export function renderNote(answered: Answered): JsonMembers {
   const mentioned = mentionedBy(answered)
   const words = writeWords(answered, parts, mentioned)
   const content = answered.piece ? words.html : withMentions(words, answered, mentioned)
-  const attachment = parts.flatMap(part => toDocument(part, answered))
+  const attachment = parts.filter(isFile).flatMap(part => toDocument(part, answered.fileAddress))
   const summary = reply?.summary ?? response.subject
   return {
     '@context': postContext,
@@ -125,9 +284,13 @@ function renderAudience(answered: Answered): Audience {
   return audiences[rendering.visibility](agentIris(origin, agent).followers, people)
 }
 
+function isFile(part: Part): part is AttachedPart {
+  return part.kind === 'file' || part.kind === 'artifact'
+}
+
 function writeWords(answered: Answered, parts: readonly Part[], mentioned: readonly Mentioned[]): LinkedWords {
-  const { origin, agent, response } = answered
-  const worded = parts.filter(part => !isShown(part, answered))
+  const { origin, agent, response, fileAddress } = answered
+  const worded = parts.filter(part => !(isFile(part) && isShown(part, fileAddress)))
   const status = parts.length > worded.length ? 'completed' : response.status
   const html = partsToHtmlOnce({ parts: worded, status })
   return linkWords(html, { mentioned, tagIri: tag => tagIri(origin, agent, tag), memoKey: `${origin} ${agent}` })
@@ -146,31 +309,6 @@ function withMentions({ html, named }: LinkedWords, answered: Answered, mentione
   if (before.length === 0) return html
   const names = before.map(each => writeMention(each)).join(' ')
   return html.startsWith('<p>') ? `<p>${names} ${html.slice(3)}` : `<p>${names}</p>${html}`
-}
-
-const mediaPattern = /^(image|video|audio)\//
-
-/** Servers show media beside the text: there it needs no words. */
-function isShown(part: Part, { fileAddress }: Answered): boolean {
-  if (part.kind !== 'file' && part.kind !== 'artifact') return false
-  return mediaPattern.test(part.mime ?? '') && addressOf(part, fileAddress) !== undefined
-}
-
-function toDocument(part: Part, { fileAddress }: Answered): readonly Json[] {
-  if (part.kind !== 'file' && part.kind !== 'artifact') return []
-  const url = addressOf(part, fileAddress)
-  const { name, description = name, mime } = part
-  return url
-    ? [{ type: 'Document', url, ...(mime && { mediaType: mime }), ...(description && { name: description }) }]
-    : []
-}
-
-function addressOf(
-  { bytes_ref: ref }: Extract<Part, { kind: 'file' | 'artifact' }>,
-  fileAddress: Answered['fileAddress'],
-): string | undefined {
-  if (ref.kind === 'content_addressed') return fileAddress?.(ref.digest) ?? findWebAddress(ref.url)
-  return ref.kind === 'url' ? findWebAddress(ref.url) : undefined
 }
 
 /** A rendered delivery: the document, and the agent's message it comes from, if any. */
@@ -249,33 +387,8 @@ export function describeOutgoing({ document, isBroadcast }: OutgoingActivity): J
 function renderRevision(answered: Answered, revision: Revision): JsonMembers {
   const { response, rendering, piece = 0 } = answered
   const isLeft = revision.act === 'edit' && partsOfPiece(response.parts, rendering, piece) !== undefined
-  return isLeft ? renderUpdate(answered, revision) : renderDelete(answered, revision)
-}
-
-function renderUpdate(answered: Answered, { id, at }: Revision): JsonMembers {
-  const { '@context': context, ...note } = renderNote({ ...answered, editedAt: at })
-  return {
-    '@context': context,
-    id: `${String(note.id)}/updates/${id}`,
-    type: 'Update',
-    actor: note.attributedTo,
-    published: at,
-    to: note.to,
-    cc: note.cc,
-    object: note,
-  }
-}
-
-function renderDelete(answered: Answered, { id, at }: Revision): JsonMembers {
-  const { origin, agent, piece = 0 } = answered
-  const post = idOfPiece(answered, piece)
-  return {
-    '@context': postContext,
-    id: `${post}/deletes/${id}`,
-    type: 'Delete',
-    actor: agentIris(origin, agent).actor,
-    published: at,
-    ...renderAudience(answered),
-    object: { id: post, type: 'Tombstone' },
-  }
+  if (isLeft) return renderUpdate(renderNote({ ...answered, editedAt: revision.at }), revision)
+  const { actor } = agentIris(answered.origin, answered.agent)
+  const members = { '@context': postContext, actor, ...renderAudience(answered) }
+  return renderDelete(idOfPiece(answered, piece), members, revision)
 }

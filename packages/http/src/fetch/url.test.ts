@@ -1,6 +1,6 @@
 import { ConfigError, Undeliverable } from '@postern/core'
 import { describe, expect, test } from 'vitest'
-import { checkFetchUrl } from './url.ts'
+import { checkFetchUrl } from './guarded-fetch.ts'
 
 /** Row (reference name) → what is said → addresses refused with these words. */
 const refused: readonly (readonly [row: string, problem: string, urls: readonly string[]])[] = [

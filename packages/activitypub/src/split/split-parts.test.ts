@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { readPostText } from '../html/note-reading.ts'
 import { countVisible } from '../html/visible-length.ts'
 import { partsToHtml } from '../words/words.ts'
-import { splitParts } from './address-answer.ts'
+import { splitParts } from './split-parts.ts'
 
 type Mime = 'text/plain' | 'text/markdown' | 'text/html'
 

@@ -1,9 +1,9 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { cavage, createSigner, createVerifier } from 'http-message-signatures'
 import { expect, test } from 'vitest'
-import { testKey } from '../../test/keys.ts'
-import { formatDigest, isSignedBy, parseSignatureHeader } from '../signature/request-proof.ts'
-import { signRequest } from './signing.ts'
+import { testKey } from '../test/keys.ts'
+import { signRequest } from './deliver.ts'
+import { formatDigest, isSignedBy, parseSignatureHeader } from './signature/request-proof.ts'
 
 // The second implementation is http-message-signatures: our code must not be its own only judge.
 

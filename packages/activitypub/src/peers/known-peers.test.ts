@@ -3,8 +3,9 @@ import { expect, test } from 'vitest'
 import { testKey } from '../../test/keys.ts'
 import { parseIri } from '../format/document.ts'
 import { formatMultikey } from '../signature/public-keys.ts'
-import type { FetchedDocument } from './actors.ts'
-import { createActorCache, parseActor } from './actors.ts'
+import { parseActor } from './actor-document.ts'
+import type { FetchedDocument } from './known-peers.ts'
+import { createActorCache } from './known-peers.ts'
 
 const iri = parseIri('https://evil.test/users/mallory', 'its actor')
 const long = `https://evil.test/${'a'.repeat(100_000)}`

@@ -1,22 +1,16 @@
 import type { KeyObject } from 'node:crypto'
-import type { Part, ProofKey } from '@postern/core'
+import type { Part, Platform, ProofKey } from '@postern/core'
 import { isHostLength, parseUrl, Rejection, toAsciiDomain, toProofKey, Unavailable, Undeliverable } from '@postern/core'
 import { createExpiringMap, createRateLimit, createSingleFlight } from '@postern/limits'
 import type { ActivityPubConfig } from '../config.ts'
-import type { Iri, JsonObject } from '../format/document.ts'
-import {
-  asObject,
-  findWebAddress,
-  idOf,
-  idsOf,
-  isOnOrigin,
-  listOf,
-  readHref,
-  textOf,
-  typeOf,
-} from '../format/document.ts'
-import { cleanName } from '../html/note-reading.ts'
-import { parseMultikey, parsePublicKeyPem } from '../signature/public-keys.ts'
+import type { Iri } from '../format/document.ts'
+import { asObject, idOf, idsOf, parseIri } from '../format/document.ts'
+import type { RequestProof } from '../signature/request-proof.ts'
+import type { RemoteActor } from './actor-document.ts'
+import { parseActor } from './actor-document.ts'
+import type { Named } from './name-lookup.ts'
+import { askForActor, confirmName, createNameLookup, toAddress, withholdName } from './name-lookup.ts'
+import { askLength, commonLength } from './post-lengths.ts'
 
 /** The result of a look-up. It remembers errors too, so that a bad name costs one fetch in a while. */
 type Found = { readonly actor: RemoteActor } | Refused
@@ -136,99 +130,6 @@ export type FetchedDocument =
  */
 export type FetchDocument = (iri: string) => Promise<FetchedDocument>
 
-/** The actor of a peer, as its own document describes it. */
-export interface RemoteActor {
-  readonly id: string
-  readonly host: string
-  /** Ready to verify with, by key id. A key this document does not list does not speak for this actor. */
-  readonly keys: ReadonlyMap<string, KeyObject>
-  /** Those that also speak for documents (FEP-521a, `assertionMethod`). */
-  readonly assertionKeys: ReadonlyMap<string, KeyObject>
-  readonly inbox: string | undefined
-  /** Only when it lives on the actor's own origin. */
-  readonly sharedInbox: string | undefined
-  readonly followers: string | undefined
-  readonly username: string | undefined
-  readonly name: string | undefined
-  readonly url: string | undefined
-  /** A machine, by its own account (`Service`, `Application`): what bots and whole servers call themselves. */
-  readonly isAutomated: boolean
-  /** Other accounts it calls its own (`alsoKnownAs`); they need not agree. */
-  readonly aliases: ReadonlySet<string>
-  readonly icon: { readonly url: string; readonly mediaType?: string | undefined } | undefined
-}
-
-const maxKeys = 8
-const maxAliases = 20
-const isShort = (iri: string) => iri.length <= 512
-const automatedTypes: ReadonlySet<string | undefined> = new Set(['Service', 'Application'])
-
-/**
- * Reads an actor document fetched from the origin of `iri`. Thousands are remembered, so each member has a longest size.
- * @throws Undeliverable when it is not that actor's own document
- */
-export function parseActor(document: unknown, iri: Iri): RemoteActor {
-  const json = asObject(document)
-  if (!json || json.id !== iri.href) throw new Undeliverable('Cannot read actor: the document is of another actor')
-  const username = textOf(json.preferredUsername)
-  const assertionKeys = readMultikeys(json.assertionMethod, iri)
-  const otherMultikeys = readMultikeys(json.authentication, iri)
-  return {
-    id: iri.href,
-    host: iri.host,
-    keys: new Map([...otherMultikeys, ...assertionKeys, ...readKeys(json, iri)]),
-    assertionKeys,
-    inbox: idOf(json.inbox),
-    sharedInbox: readSharedInbox(json, iri),
-    followers: idOf(json.followers),
-    username: username && isPlainUsername(username) ? username : undefined,
-    name: cleanName(textOf(json.name)),
-    url: findWebAddress(idOf(listOf(json.url).map(readHref).find(Boolean))),
-    isAutomated: automatedTypes.has(typeOf(json)),
-    aliases: new Set(idsOf(json.alsoKnownAs).filter(isShort).slice(0, maxAliases)),
-    icon: readIcon(json.icon),
-  }
-}
-
-/** Names that read differently from how they are stored (bidi, controls, look-alikes) are withheld. */
-function isPlainUsername(name: string): boolean {
-  return /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?$/.test(name)
-}
-
-function readKeys(json: JsonObject, { href, origin }: Iri): ReadonlyMap<string, KeyObject> {
-  const keys = new Map<string, KeyObject>()
-  for (const entry of listOf(json.publicKey).slice(0, maxKeys).map(asObject)) {
-    const id = idOf(entry?.id)
-    const owner = entry?.owner ?? href
-    const key = parsePublicKeyPem(textOf(entry?.publicKeyPem) ?? '')
-    if (id && key && owner === href && isOnOrigin(id, origin)) keys.set(id, key)
-  }
-  return keys
-}
-
-/** Ed25519 keys embedded in the document; references to other documents prove nothing. */
-function readMultikeys(value: unknown, { href, origin }: Iri): ReadonlyMap<string, KeyObject> {
-  const keys = new Map<string, KeyObject>()
-  for (const entry of listOf(value).slice(0, maxKeys).map(asObject)) {
-    const id = idOf(entry?.id)
-    const key = entry?.type === 'Multikey' ? parseMultikey(textOf(entry.publicKeyMultibase) ?? '') : undefined
-    if (id && key && entry?.controller === href && isOnOrigin(id, origin)) keys.set(id, key)
-  }
-  return keys
-}
-
-function readSharedInbox(json: JsonObject, { origin }: Iri): string | undefined {
-  const shared = idOf(asObject(json.endpoints)?.sharedInbox)
-  return shared && isOnOrigin(shared, origin) ? shared : undefined
-}
-
-function readIcon(value: unknown): RemoteActor['icon'] {
-  const [icon] = listOf(value)
-  const url = findWebAddress(idOf(readHref(asObject(icon)?.url ?? icon)))
-  const mediaType = cleanName(textOf(asObject(icon)?.mediaType))
-  return url ? { url, ...(mediaType && { mediaType }) } : undefined
-}
-
 /**
  * Whether a host is blocked: nothing is accepted, fetched or sent there. `host` is lower-case A-labels, without port.
  */
@@ -306,6 +207,37 @@ export async function asPeersFault<Result>(look: () => Promise<Result>): Promise
   }
 }
 
+/** A peer claims to be `iri`, whose own document is `actor`. */
+interface SignerClaim {
+  readonly iri: Iri
+  readonly actor: RemoteActor
+  readonly proof: RequestProof
+}
+
+/** Undefined when the actor is gone for good. @throws Rejection, Unavailable */
+export function findSigner(iri: Iri, actors: Pick<RemoteActors, 'find'>): Promise<RemoteActor | undefined> {
+  return asPeersFault(() => actors.find(iri))
+}
+
+/**
+ * The key must be listed by the actor's own document; a key that changed since is looked up once more.
+ * @throws Rejection `signer_mismatch`, `signature_invalid`; Unavailable
+ */
+export async function proveSigner(claim: SignerClaim, actors: Pick<RemoteActors, 'refresh'>): Promise<RemoteActor> {
+  if (findFault(claim) === undefined) return claim.actor
+  const actor = (await asPeersFault(() => actors.refresh(claim.iri))) ?? claim.actor
+  const fault = findFault({ ...claim, actor })
+  if (fault) throw fault
+  return actor
+}
+
+function findFault({ actor, proof }: SignerClaim): Rejection | undefined {
+  const key = actor.keys.get(proof.keyId)
+  if (!key) return new Rejection('signer_mismatch', "Cannot verify activity: its actor does not list the signer's key")
+  if (proof.isMadeBy(key)) return undefined
+  return new Rejection('signature_invalid', 'Cannot verify activity: signature does not fit')
+}
+
 /** Written once for a key, for it proves many messages. */
 const written = new WeakMap<KeyObject, ProofKey>()
 
@@ -318,4 +250,97 @@ export function keyOf({ id, keys, assertionKeys }: RemoteActor, keyId: string | 
   const made = toProofKey('pem', key.export({ type: 'spki', format: 'pem' }).toString(), id)
   written.set(key, made)
   return made
+}
+
+export interface Handles {
+  /**
+   * `@user@host` of an actor, when its host and the name's domain both confirm it; else undefined. A bad answer of a
+   * peer is no error.
+   * @throws Rejection `forbidden` when the name is of a blocked domain, which is not asked
+   */
+  confirm(actor: RemoteActor): Promise<string | undefined>
+  /**
+   * The actor IRI behind an address. `isCounted`: strangers may have chosen it (they had an agent say it), so look-ups on its domain are bounded.
+   * @throws Unavailable, Undeliverable, Rejection `rate_limited`
+   */
+  resolve(address: string, options?: { readonly isCounted?: boolean | undefined }): Promise<string>
+  /** The actor IRI behind an address, if it was resolved lately. */
+  recall(address: string): string | undefined
+}
+
+const nameKeptMs = { confirmed: 86_400_000, withheld: 5 * 60_000 } as const
+const maxNames = 10_000
+
+interface HandleDeps extends Pick<Platform, 'fetch' | 'now'> {
+  readonly isBlocked: IsBlocked
+}
+
+export function createHandles({ fetch, now, isBlocked }: HandleDeps): Handles {
+  const lookup = createNameLookup({ fetch, now, isBlockedAddress: url => isBlockedAddress(url, isBlocked) })
+  const confirmed = createExpiringMap<Named>(maxNames, now)
+  const resolved = createExpiringMap<string>(maxNames, now)
+  const share = createSingleFlight<Named>()
+
+  async function name(actor: RemoteActor): Promise<Named> {
+    const known = confirmed.get(actor.id)
+    if (known) return known
+    const named = await share(actor.id, () => confirmName(actor, { lookup, isBlocked }).catch(withholdName))
+    confirmed.set(actor.id, named, named.address ? nameKeptMs.confirmed : nameKeptMs.withheld)
+    return named
+  }
+
+  return {
+    async confirm(actor) {
+      const named = await name(actor)
+      if (named.isBlocked) throw new Rejection('forbidden', 'Cannot accept activity: its host is blocked')
+      return named.address
+    },
+    async resolve(text, { isCounted = false } = {}) {
+      const known = resolved.get(text)
+      if (known) return known
+      const address = toAddress(text)
+      if (address && isCounted) lookup.countElsewhere('', address.domain)
+      const actor = address && (await askForActor(address, lookup))
+      if (!actor) throw new Undeliverable('Cannot look up address: it names no actor')
+      resolved.set(text, actor, nameKeptMs.confirmed)
+      return actor
+    },
+    recall: text => resolved.get(text),
+  }
+}
+
+/** The actor behind an address, when its own host calls it by that address, too; else undefined. @throws like `Handles` and `RemoteActors` */
+export function createPrincipalFinder({ handles, actors }: { handles: Handles; actors: RemoteActors }) {
+  return async (address: string): Promise<string | undefined> => {
+    const actor = await actors.find(parseIri(await handles.resolve(address), 'the account'))
+    return actor && (await handles.confirm(actor)) === address ? actor.id : undefined
+  }
+}
+
+/** How long a post may be for the people of a host: a hint, by which long answers are cut. */
+export interface PeerLimits {
+  /** Characters, as far as is known now; 500 for a host that was not asked, or did not answer. */
+  recall(host: string): number
+  /** Asks the host unless it was asked lately; those who ask at the same time wait for one look-up. Never throws. */
+  learn(host: string): Promise<void>
+}
+
+const lengthKeptMs = { told: 86_400_000, failed: 3_600_000 } as const
+const maxHosts = 5_000
+
+export function createPeerLimits({ fetch, now }: Pick<Platform, 'fetch' | 'now'>): PeerLimits {
+  const known = createExpiringMap<number>(maxHosts, now)
+  const share = createSingleFlight<void>()
+
+  async function look(host: string): Promise<void> {
+    const { length, isTold } = await askLength(host, { fetch, now })
+    known.set(host, length, isTold ? lengthKeptMs.told : lengthKeptMs.failed)
+  }
+
+  return {
+    recall: host => known.get(host) ?? commonLength,
+    async learn(host) {
+      if (known.get(host) === undefined) await share(host, () => look(host))
+    },
+  }
 }

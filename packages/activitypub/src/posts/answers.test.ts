@@ -1,9 +1,10 @@
 import type { NormalizedResponse, Part, Visibility } from '@postern/core'
 import { expect, test } from 'vitest'
-import type { ReplyTarget } from '../format/own-posts.ts'
-import { readRendering, toJson } from '../format/own-posts.ts'
-import type { Answered } from './render.ts'
-import { renderCreate, renderNote } from './render.ts'
+import { readRendering, toJson } from '../format/document.ts'
+import type { ReplyTarget } from '../format/post-data.ts'
+import { splitParts } from '../split/split-parts.ts'
+import type { Answered } from './answers.ts'
+import { countPieces, renderCreate, renderNote } from './answers.ts'
 
 const origin = 'https://agents.test'
 const everybody = 'https://www.w3.org/ns/activitystreams#Public'
@@ -152,3 +153,20 @@ test('renderNote() attaches nothing but web addresses', () => {
   expect(note.attachment).toBeUndefined()
   expect(note.content).toMatch(/<p>cat<\/p><p>cat<\/p>$/)
 })
+
+const shortTexts: readonly Part[] = [
+  { kind: 'text', mime: 'text/markdown', content: '- http://a\n- http://b\n\n> http://c\n\n1. *d*\n2. `http://e`' },
+  { kind: 'text', mime: 'text/html', content: '<p>ht<b>tp</b>://a <i>http</i>://b</p><ul><li>http&#58;//c<li>d</ul>' },
+  { kind: 'text', mime: 'text/plain', content: 'http://a\nhttp://b http://c\n\n@one@good.test & <you>' },
+  { kind: 'link', url: 'http://a', title: 'http://b' },
+  { kind: 'text', mime: 'text/markdown', content: '- a\n'.repeat(30) },
+]
+
+test.each(shortTexts.map((_, at) => shortTexts.slice(at)))(
+  'countPieces() never takes parts for shorter than they are: %j',
+  (...parts) => {
+    const limits = Array.from({ length: 300 }, (_, at) => at + 40)
+    const wrong = limits.filter(limit => countPieces(parts, limit) !== splitParts(parts, limit).length)
+    expect(wrong).toEqual([])
+  },
+)

@@ -1,0 +1,77 @@
+import { Rejection } from '@postern/core'
+import type { IssuerRules } from './issuer-rules.ts'
+import { tokenAlgorithms } from './issuer-rules.ts'
+
+/** The fault of the proof of possession, for a DPoP challenge (RFC 9449 §7.1). */
+export class ProofRejection extends Rejection {
+  /** The nonce to use instead, if the nonce is the fault (RFC 9449 §9). */
+  readonly nonce: string | undefined
+
+  constructor(problem: string, { nonce, cause }: { readonly nonce?: string; readonly cause?: unknown } = {}) {
+    super('signature_invalid', `Cannot take request: ${problem}`, { cause })
+    this.nonce = nonce
+  }
+}
+
+/** The scheme of a credential, as in a challenge (RFC 9110 §11.3). `ApiKey` is our own, because no registered scheme fits. */
+export type AuthScheme = 'Bearer' | 'DPoP' | 'ApiKey'
+
+/** A refusal of a caller with its challenge, for all channels. */
+export class CredentialRejection extends Rejection {
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(refused: Rejection, headers: Readonly<Record<string, string>>) {
+    super(refused.code, refused.message, { cause: refused.cause ?? refused })
+    this.headers = headers
+  }
+}
+
+/** The challenges of an endpoint. */
+export interface Challenger {
+  /** A 401 (RFC 6750 §3, RFC 9449 §7.1). It names only the schemes if the request had no credential. */
+  refuse(refused: Rejection, scheme: AuthScheme): CredentialRejection
+  /** A 403 that names the missing scope (RFC 6750 §3.1). */
+  refuseScope(scope: string, scheme: AuthScheme): CredentialRejection
+}
+
+interface ChallengeOptions {
+  readonly realm: string
+  /** The schemes for a caller without a credential. */
+  readonly schemes: readonly AuthScheme[]
+  readonly apiKeyHeader?: string
+}
+
+export function createChallenger({ realm: name, schemes, apiKeyHeader = '' }: ChallengeOptions): Challenger {
+  const realm = `realm="${name}"`
+  const parameters: Readonly<Record<AuthScheme, string>> = {
+    Bearer: realm,
+    DPoP: `${realm}, algs="${tokenAlgorithms.join(' ')}"`,
+    ApiKey: `${realm}, header="${apiKeyHeader}"`,
+  }
+  const all = schemes.map(scheme => `${scheme} ${parameters[scheme]}`).join(', ')
+  const challenge = (scheme: AuthScheme, error: string) => `${scheme} ${parameters[scheme]}, error="${error}"`
+  return {
+    refuse(refused, scheme) {
+      if (refused.code === 'unsigned') return new CredentialRejection(refused, { 'www-authenticate': all })
+      if (!(refused instanceof ProofRejection)) {
+        return new CredentialRejection(refused, { 'www-authenticate': challenge(scheme, 'invalid_token') })
+      }
+      const { nonce } = refused
+      const error = nonce === undefined ? 'invalid_dpop_proof' : 'use_dpop_nonce'
+      const headers = { 'www-authenticate': challenge('DPoP', error), ...(nonce && { 'dpop-nonce': nonce }) }
+      return new CredentialRejection(refused, headers)
+    },
+    refuseScope(scope, scheme) {
+      const refused = new Rejection('forbidden', `Cannot take request: scope "${scope}" is missing`)
+      const header = `${challenge(scheme, 'insufficient_scope')}, scope="${scope}"`
+      return new CredentialRejection(refused, { 'www-authenticate': header })
+    },
+  }
+}
+
+/** The schemes for tokens of these issuers. Bearer also counts for static tokens and without configuration. */
+export function listTokenSchemes(issuers: readonly IssuerRules[], hasOthers: boolean): readonly AuthScheme[] {
+  const needsProof = issuers.some(({ require_dpop }) => require_dpop)
+  const isBearer = issuers.some(({ require_dpop }) => !require_dpop) || hasOthers
+  return [...(isBearer ? (['Bearer'] as const) : []), ...(needsProof ? (['DPoP'] as const) : [])]
+}
