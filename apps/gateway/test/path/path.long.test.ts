@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { pathChannels } from './channels.ts'
+import { maxFiles, pathChannels } from './channels.ts'
 import type { CountedGateway } from './counted-gateway.ts'
 import { openCountedGateway, repository } from './counted-gateway.ts'
 import { readList } from './lists.ts'
@@ -17,7 +17,7 @@ beforeAll(async () => {
 }, 300_000)
 afterAll(() => gateway.close())
 
-describe.each(pathChannels)('the path of a message by $channel', ({ channel, title, maxFiles }) => {
+describe.each(pathChannels)('the path of a message by $channel', ({ channel, title }) => {
   test('is the list in docs/explanation/path-files.md: nothing is missing, nothing is extra', () => {
     const ran = paths.get(channel) ?? []
     const listed = readList(text, title)

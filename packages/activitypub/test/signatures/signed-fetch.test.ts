@@ -237,11 +237,14 @@ describe('require_signed_fetch', () => {
 
   test('strangers cannot make us look up without end', async () => {
     const path = '/agents/echo'
+    // While time goes by, more are allowed.
+    const now = Date.now()
+    Object.assign(stage.gateway.platform, { now: () => now })
     const asked = Array.from({ length: 200 }, (_, at) =>
       get(stage, path, signGet(stage, stage.alice, path, { keyId: `https://good.test/key/${at}` })),
     )
     const statuses = (await Promise.all(asked)).map(({ status }) => status)
     expect(statuses).toContain(429)
-    expect(stage.peer.requests.length).toBeLessThanOrEqual(120)
+    expect(stage.peer.requests.length).toBe(120)
   })
 })
