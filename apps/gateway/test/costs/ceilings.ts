@@ -76,14 +76,14 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'alone',
     kind: 'promises',
-    ceilings: { activitypub: 150, a2a: 182, email: 235, web: 228, delivery: 188 },
+    ceilings: { activitypub: 135, a2a: 154, email: 222, web: 206, delivery: 170 },
     aims: forMessages(40),
     floor: steady,
   },
   {
     company: 'together',
     kind: 'promises',
-    ceilings: { activitypub: 165, a2a: 195, email: 255, web: 245, delivery: 215 },
+    ceilings: { activitypub: 148, a2a: 168, email: 235, web: 220, delivery: 190 },
     aims: forMessages(40),
     floor: loose,
   },
