@@ -4,6 +4,9 @@ import { eventually } from '../setup/gateway.ts'
 import type { ClientMessage, PairAnswer, PairedGateway } from './pair.ts'
 import { runSql } from './run-sql.ts'
 
+/** Longer than any pause of a gateway: a message that was sent just before it hears of it only behind it. */
+const longestMs = 180_000
+
 /** What is not acknowledged is sent again, by either door. */
 export async function untilAcknowledged(
   gateways: readonly PairedGateway[],
@@ -14,7 +17,7 @@ export async function untilAcknowledged(
     at += 1
     const answer = await gateways[at % gateways.length]?.send(message).catch(() => undefined)
     return answer?.status === 200 && answer
-  }, 60_000)
+  }, longestMs)
 }
 
 async function listMessages(gateway: PairedGateway): Promise<readonly MessageSummary[]> {
