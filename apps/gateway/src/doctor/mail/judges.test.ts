@@ -3,8 +3,10 @@ import { createServer } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { isKeyRecord, judgeDmarc, judgeMx, judgePtr, judgeSpf } from '../../checks/mail-dns.ts'
 import { parseConfig } from '../../config/read-config.ts'
+import type { DoctorDeps } from '../deps.ts'
 import { reverseName } from './domain.ts'
 import { judgeBareNewline, judgeSizes, judgeXforward } from './postfix.ts'
+import { checkListener, checkRelay } from './servers.ts'
 import { talkToMailServer } from './smtp-session.ts'
 
 const domain = 'agents.test'
@@ -119,6 +121,16 @@ test('the check greets LMTP as such, and quotes a refusal', async () => {
   await expect(talk).rejects.toThrow('it says 550 not you')
   expect(heard[0]).toBe('LHLO agents.test')
   server.close()
+})
+
+test('the doctor asks no listener of a gateway that takes no mail in', async () => {
+  const config = parseConfig({
+    ...{ origin: 'https://agents.test', agents: { echo: { use: 'builtin:echo' } }, store: 'postgres://db/postern' },
+    ...{ roles: ['worker'], dev: true, email: { listen: { port: 2525, protocol: 'lmtp' } } },
+  })
+  const deps = { config, isRunning: true, gateway: undefined, outside: {} } as unknown as DoctorDeps
+  expect(await checkListener(deps)).toMatchObject({ verdict: 'skipped' })
+  expect(await checkRelay(deps)).toMatchObject([{ verdict: 'skipped' }])
 })
 
 test.each([

@@ -1,5 +1,6 @@
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
+import { hasRole } from '../../config/own-schema.ts'
 import { handleHostOf } from '../../config/schema.ts'
 import { isLoopbackHost } from '../../config/trusted-proxies.ts'
 import type { CheckOutcome } from '../check.ts'
@@ -77,6 +78,7 @@ export async function checkListener({ config, gateway, isRunning, outside }: Doc
     const fix = 'Set email.listen, email.intake.secret or a provider (docs/explanation/mail/receiving.md).'
     return about('email.listen', takesMail(config) ? ok('mail comes by HTTP') : warning('no mail can come in', fix))
   }
+  if (!hasRole(config, 'ingress')) return skip('email.listen', 'the roles of this gateway leave mail to others')
   const server = findListener({ config, gateway })
   if (!isRunning || !server) return skip('email.listen', 'the gateway listens when it runs')
   const place = server.path ?? `${server.host}:${server.port}`
@@ -103,7 +105,7 @@ const elsewhere = 'postern-relay-probe@relay-probe.invalid'
 
 /** Whether strangers can send mail to others by our servers. Nothing is sent: the session ends before the data. */
 export async function checkRelay(deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
-  const own = deps.isRunning ? findListener(deps) : undefined
+  const own = deps.isRunning && hasRole(deps.config, 'ingress') ? findListener(deps) : undefined
   const host = deps.config.dev ? undefined : await findMailHost(deps)
   const servers: SmtpServerAddress[] = [...(own ? [own] : []), ...(host === undefined ? [] : [{ host, port: 25 }])]
   if (servers.length === 0) return [skip('', 'there is no mail server to ask')]
