@@ -138,6 +138,27 @@ describe('secrets that are none', () => {
   )
 })
 
+describe('roles', () => {
+  const dividedAlone =
+    'roles: leaves work to other gateways, and none shares the embedded store. ' +
+    'Name both roles or none, or set store to the postgres:// address that the others have.'
+
+  test.each([[['ingress']], [['worker', 'worker']]])(
+    '%j leave work undone at the embedded store, in dev mode too',
+    roles => {
+      for (const dev of [false, true]) expect(faultsOf({ ...smallest, roles, dev })).toEqual([dividedAlone])
+    },
+  )
+
+  test.each([
+    ['sqlite', ['worker', 'ingress']],
+    ['postgres://user@db.example/postern', ['ingress']],
+    ['postgres://user@db.example/postern', ['worker']],
+  ])('a gateway at the store %s may have the roles %j', (store, roles) => {
+    expect(parseConfig({ ...smallest, store, roles }).roles).toEqual(roles)
+  })
+})
+
 describe('findUnsafeSettings()', () => {
   test.each([
     ['loopback', { network: { loopback: { 'mastodon.test': 9001 } } }, 'network.loopback'],
@@ -168,18 +189,6 @@ describe('findUnsafeSettings()', () => {
   ])('refuses %s outside of dev mode and allows it there', (_, change, key) => {
     expect(findUnsafeSettings(parseConfig({ ...smallest, ...change })).map(fault => fault.key)).toEqual([key])
     expect(findUnsafeSettings(parseConfig({ ...smallest, ...change, dev: true }))).toEqual([])
-  })
-
-  test.each([
-    ['sqlite', ['ingress'], ['roles']],
-    ['sqlite', ['worker', 'worker'], ['roles']],
-    ['sqlite', ['worker', 'ingress'], []],
-    ['postgres://user@db.example/postern', ['ingress'], []],
-  ])('of the store %s, the roles %j have the faults %j, in dev mode too', (store, roles, keys) => {
-    for (const dev of [false, true]) {
-      const config = parseConfig({ ...smallest, store, roles, dev })
-      expect(findUnsafeSettings(config).map(fault => fault.key)).toEqual(keys)
-    }
   })
 
   test('takes a private network of the operator that is not this machine', () => {

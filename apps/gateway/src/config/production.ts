@@ -1,7 +1,6 @@
 import { ConfigError } from '@postern/core'
 import { isGuessableSecret } from '@postern/http'
 import { listSlices } from './channel-slices.ts'
-import { hasRole } from './own-schema.ts'
 import type { Config } from './schema.ts'
 import { isLoopbackHost } from './trusted-proxies.ts'
 
@@ -12,18 +11,8 @@ interface ProductionRule {
 
 const loopbackHost = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\]|\[::ffff:7f.*\]|0\.0\.0\.0|\[::\])$/
 
-const divided: ProductionRule = {
-  isBroken: config => config.store === 'sqlite' && !(hasRole(config, 'ingress') && hasRole(config, 'worker')),
-  error: new ConfigError(
-    'roles',
-    'leaves work to other gateways, and none shares the embedded store',
-    'Name both roles or none, or set store to the postgres:// address that the others have.',
-  ),
-}
-
 /** What `start` refuses outside of dev mode. */
 const rules: readonly ProductionRule[] = [
-  divided,
   {
     isBroken: ({ network }) => Object.keys(network.loopback).length > 0,
     error: new ConfigError('network.loopback', 'is for development only', 'Remove it, or set "dev": true.'),
@@ -52,7 +41,6 @@ const rules: readonly ProductionRule[] = [
 
 /** What `start` refuses of a file that says "dev": its unsafe switches are for this machine alone. */
 const devRules: readonly ProductionRule[] = [
-  divided,
   {
     isBroken: ({ listen }) => !isLoopbackHost(listen.host),
     error: new ConfigError(

@@ -108,7 +108,8 @@ function createConfigFaults(faults: readonly ConfigError[]): AggregateError {
 type Issue = z.core.$ZodIssue
 
 /** What to do about each kind of fault; the schema's own sentence where it has one. */
-const fixes: Partial<Record<Issue['code'], (issue: Issue) => string>> = {
+const fixes: Partial<Record<Issue['code'], (issue: Issue) => string | undefined>> = {
+  custom: issue => ('params' in issue ? (issue.params as { readonly fix?: string } | undefined)?.fix : undefined),
   unrecognized_keys: () => 'Remove it, or correct its spelling.',
   invalid_type: issue =>
     'expected' in issue ? `Give a value of type ${String(issue.expected)}.` : 'Give a value of the right type.',

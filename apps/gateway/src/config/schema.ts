@@ -3,11 +3,23 @@ import { channelModules } from '../channels.ts'
 import type { AnyChannelModule, ChannelConfigs } from './channel-slices.ts'
 import { shapeOfChannels } from './channel-slices.ts'
 import type { ownSchema } from './own-schema.ts'
-import { ownShape } from './own-schema.ts'
+import { hasRole, ownShape } from './own-schema.ts'
 
 /** The whole configuration file, with a member for each channel of the list. */
 export function createConfigSchema(modules: readonly AnyChannelModule[]): z.ZodType<Config> {
-  return z.strictObject({ ...ownShape, ...shapeOfChannels(modules) }) as unknown as z.ZodType<Config>
+  const schema = z.strictObject({ ...ownShape, ...shapeOfChannels(modules) })
+  return schema.refine(hasAllRolesItNeeds, dividedAlone) as unknown as z.ZodType<Config>
+}
+
+/** Nobody does the rest at a store that only one gateway has. */
+function hasAllRolesItNeeds(config: Pick<Config, 'store' | 'roles'>): boolean {
+  return config.store !== 'sqlite' || (hasRole(config, 'ingress') && hasRole(config, 'worker'))
+}
+
+const dividedAlone = {
+  path: ['roles'],
+  error: 'leaves work to other gateways, and none shares the embedded store',
+  params: { fix: 'Name both roles or none, or set store to the postgres:// address that the others have.' },
 }
 
 /** That of the program's own channels. */
