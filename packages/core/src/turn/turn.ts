@@ -120,12 +120,13 @@ async function runWithNotes(turn: Turn, run: Omit<Run, 'notes'>): Promise<Answer
 /** Most turns note nothing: what keeps notes is made for the first one. */
 function openNotes(turn: Turn, turnContext: TurnContext): TurnNotes {
   let made: TurnNotes | undefined
-  let hasEnded = false
+  let over: 'ended' | 'abandoned' | undefined
   function open(): TurnNotes {
     if (made) return made
     made = createTurnNotes(turn, turnContext)
-    // The turn is over: these keep nothing any more.
-    if (hasEnded) void made.end()
+    // An agent that goes on behind the end of its turn notes into the same as one that has noted before.
+    if (over === 'ended') void made.end()
+    if (over === 'abandoned') void made.abandon().catch(() => undefined)
     return made
   }
   return {
@@ -134,13 +135,13 @@ function openNotes(turn: Turn, turnContext: TurnContext): TurnNotes {
     has: type => made?.has(type) === true,
     beginCall: call => open().beginCall(call),
     async abandon() {
-      hasEnded = true
+      over = 'abandoned'
       await made?.abandon()
     },
     async end() {
       // A turn that is tried again replaces its notes, also by none.
       const notes = made ?? (turn.token > 1 ? open() : undefined)
-      hasEnded = true
+      over = 'ended'
       return notes ? notes.end() : {}
     },
   }

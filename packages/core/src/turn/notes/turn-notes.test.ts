@@ -348,3 +348,19 @@ describe('a note', () => {
     ])
   })
 })
+
+test('an agent that goes on behind its fault still notes while the turn is being settled, also for the first time', async () => {
+  const goesOn = async (_: unknown, { note }: AgentContext): Promise<string> => {
+    setTimeout(() => note({ type: 'observation', content: 'late' }), 5)
+    throw new Error('broken')
+  }
+  const noting = openNoting(goesOn)
+  const { store } = noting.memory
+  const commit = store.commit.bind(store)
+  vi.spyOn(store, 'commit').mockImplementation(async (...args) => {
+    await vi.waitFor(() => expect(kindsOf(noting.kept())).toEqual(['observation']))
+    return commit(...args)
+  })
+  await noting.work()
+  expect(noting.committed()?.response?.status).toBe('failed')
+})
