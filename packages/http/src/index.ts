@@ -8,7 +8,7 @@ export {
   acceptsType,
   checkDeclaredBody,
   countBodyIn,
-  findClosingQuote,
+  hasMoreMembers,
   matchesEtag,
   networkOf,
   parseBoundedJson,

@@ -88,6 +88,7 @@ interface JsonLimits {
 }
 
 const quote = 0x22
+const comma = 0x2c
 const backslash = 0x5c
 const openBracket = 0x5b
 const closeBracket = 0x5d
@@ -114,17 +115,36 @@ export function parseBoundedJson(bytes: Uint8Array, { maxDepth = 64, what = 'bod
 
 /** Bytes of multi-byte characters are all above 0x7f, so the structure is visible without decoding. */
 function isDeeperThan(bytes: Uint8Array, maxDepth: number): boolean {
-  return hasMoreOpenings(bytes, maxDepth) && measuresDeeper(bytes, maxDepth)
+  return hasMoreOf([openBrace, openBracket], bytes, maxDepth) && measuresDeeper(bytes, maxDepth)
 }
 
-/** Most documents have fewer brackets in all than the limit of nesting. The native search counts them faster. */
-function hasMoreOpenings(bytes: Uint8Array, limit: number): boolean {
+/**
+ * Whether JSON text has more than `most` members and items in all. Many tiny values cost a parser, and all later code, far more than their
+ * bytes. It counts before parsing; strings may contain any number of commas.
+ */
+export function hasMoreMembers(bytes: Uint8Array, most: number): boolean {
+  return hasMoreOf([comma, openBracket, openBrace], bytes, most) && countsMoreMembers(bytes, most)
+}
+
+/** Most documents have fewer of these characters, even with those in strings, than the limit. The native search counts them faster. */
+function hasMoreOf(characters: readonly number[], bytes: Uint8Array, limit: number): boolean {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let count = 0
-  for (const opening of [openBrace, openBracket]) {
-    for (let at = view.indexOf(opening); at >= 0 && count <= limit; at = view.indexOf(opening, at + 1)) count += 1
+  for (const character of characters) {
+    for (let at = view.indexOf(character); at >= 0 && count <= limit; at = view.indexOf(character, at + 1)) count += 1
   }
   return count > limit
+}
+
+function countsMoreMembers(bytes: Uint8Array, most: number): boolean {
+  let count = 0
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at]
+    if (byte === quote) at = findClosingQuote(bytes, at)
+    else if (byte === comma || byte === openBracket || byte === openBrace) count += 1
+    if (count > most) return true
+  }
+  return false
 }
 
 function measuresDeeper(bytes: Uint8Array, maxDepth: number): boolean {
@@ -140,7 +160,7 @@ function measuresDeeper(bytes: Uint8Array, maxDepth: number): boolean {
 }
 
 /** The place of the quotation mark that ends the string which begins at `start`; the length of the bytes when none does. */
-export function findClosingQuote(bytes: Uint8Array, start: number): number {
+function findClosingQuote(bytes: Uint8Array, start: number): number {
   let at = start + 1
   while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
   return at

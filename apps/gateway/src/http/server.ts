@@ -54,7 +54,10 @@ export function createServer(parts: ServerDeps): Hono {
     unknownProxies.notice(context.env, context.req.raw.headers)
     context.env = { ...(context.env as object | undefined), clientAddress }
     if (isCounted(context.req, channels) && !isOwnVisit(context.env)) {
-      if (!parts.takesMessages) throw new Unavailable('Cannot take message: this gateway only works', { retryAfter: 5 })
+      if (!parts.takesMessages)
+        throw new Unavailable('Cannot take message: this gateway takes none, others of its address do', {
+          retryAfter: 5,
+        })
       limits.takeAddress(clientAddress)
     }
     if (context.req.method === 'GET') return next()

@@ -36,7 +36,7 @@ test('the gateway that works sends callers elsewhere, and shows documents', asyn
   const [, worker] = pair.gateways
   const refused = await worker.send({ id: 'refused', text: 'hello' })
   expect(refused).toMatchObject({ status: 503, retryAfter: '5' })
-  expect(refused.text).toContain('this gateway only works')
+  expect(refused.text).toContain('this gateway takes none, others of its address do')
   expect((await worker.look('/.well-known/agent-card.json')).status).toBe(200)
   expect((await worker.look('/readyz')).status).toBe(200)
 })

@@ -1,6 +1,6 @@
 import type { AgentProfile, ChannelContext, IntakeSteps, RefusalPlace } from '@postern/core'
 import { hasRefusal, isJsonObject, Rejection, recordRefusal } from '@postern/core'
-import { findClosingQuote, networkOf, parseBoundedJson, parseMediaType, readBody } from '@postern/http'
+import { hasMoreMembers, networkOf, parseBoundedJson, parseMediaType, readBody } from '@postern/http'
 import { readClaimedSubject } from '@postern/http/tokens'
 import type { A2aConfig } from '../config.ts'
 import type { FaultName } from '../format/errors.ts'
@@ -114,40 +114,6 @@ const maxDepth = 64
 
 /** Members and items in all. A message of a thousand parts has far fewer. */
 const maxMembers = 50_000
-
-const quote = 0x22
-const comma = 0x2c
-const openBracket = 0x5b
-const openBrace = 0x7b
-
-/**
- * Whether JSON text has more than `most` members and items in all. Many tiny values cost a parser, and all later code, far more than their
- * bytes. It counts before parsing; strings may contain any number of commas.
- */
-function hasMoreMembers(bytes: Uint8Array, most: number): boolean {
-  return hasMoreSeparators(bytes, most) && countsMore(bytes, most)
-}
-
-/** The native search is fast and enough for most documents. */
-function hasMoreSeparators(bytes: Uint8Array, most: number): boolean {
-  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  let count = 0
-  for (const separator of [comma, openBracket, openBrace]) {
-    for (let at = view.indexOf(separator); at >= 0 && count <= most; at = view.indexOf(separator, at + 1)) count += 1
-  }
-  return count > most
-}
-
-function countsMore(bytes: Uint8Array, most: number): boolean {
-  let count = 0
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at]
-    if (byte === quote) at = findClosingQuote(bytes, at)
-    else if (byte === comma || byte === openBracket || byte === openBrace) count += 1
-    if (count > most) return true
-  }
-  return false
-}
 
 /** An extension of the card (A2A §4.4.4). */
 export interface Extension {

@@ -94,6 +94,7 @@ export async function checkListener({ config, gateway, isRunning, outside }: Doc
 /** The listener with the port that it really has. */
 function findListener({ config, gateway }: Pick<DoctorDeps, 'config' | 'gateway'>): SmtpServerAddress | undefined {
   const { listen } = config.email
+  if (!hasRole(config, 'ingress')) return undefined
   if (!listen || listen.path !== undefined) return listen
   const port = gateway?.listening.find(({ label }) => label === 'mail')?.port ?? listen.port
   const host = listen.host === '0.0.0.0' || listen.host === '::' ? '127.0.0.1' : listen.host
@@ -105,7 +106,7 @@ const elsewhere = 'postern-relay-probe@relay-probe.invalid'
 
 /** Whether strangers can send mail to others by our servers. Nothing is sent: the session ends before the data. */
 export async function checkRelay(deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
-  const own = deps.isRunning && hasRole(deps.config, 'ingress') ? findListener(deps) : undefined
+  const own = deps.isRunning ? findListener(deps) : undefined
   const host = deps.config.dev ? undefined : await findMailHost(deps)
   const servers: SmtpServerAddress[] = [...(own ? [own] : []), ...(host === undefined ? [] : [{ host, port: 25 }])]
   if (servers.length === 0) return [skip('', 'there is no mail server to ask')]
