@@ -59,7 +59,8 @@ test.each(tillAgents)(
   },
 )
 
-test('a person who asked by mail hears it by mail', async () => {
+// These ask for one thing each and wait side by side.
+test.concurrent('a person who asked by mail hears it by mail', async () => {
   const { mail } = gateway().simulation
   const sent = await mail.deliver({ from: eve, to: 'shop@agents.test', text: 'My money back, please' })
   await mail.awaitReply(sent.mail.messageId, 30_000)
@@ -67,7 +68,7 @@ test('a person who asked by mail hears it by mail', async () => {
   expect(letter.envelope.to).toEqual([eve])
 })
 
-test('the task of a caller over A2A goes on to its end', async () => {
+test.concurrent('the task of a caller over A2A goes on to its end', async () => {
   const asked = await askShop(gateway(), 'My money, please')
   expect(asked.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
   const task = await eventually(async () => {
@@ -77,7 +78,7 @@ test('the task of a caller over A2A goes on to its end', async () => {
   expect(JSON.stringify(task)).toContain(late)
 })
 
-test.each(tillAgents)(
+test.concurrent.each(tillAgents)(
   'the interrupt of a chat with %s says until when; the next run then tells its result',
   async agent => {
     const chat = openChat(`${gateway().url()}/api/v1/agents/${agent}/runs`, annsToken)
