@@ -98,7 +98,7 @@ export function transcriptContract(engine: string, openGatewayStore: OpenTranscr
         await transcripts.forget(ours.thread)
         expect(await transcripts.read(ours.thread)).toEqual([])
       }
-      await fc.assert(fc.asyncProperty(steps, someRange, run), { numRuns: drawCount({ quick: 100, long: 300 }) })
+      await fc.assert(fc.asyncProperty(steps, someRange, run), { numRuns: drawCount({ quick: 40, long: 300 }) })
       await store.close()
     }, 180_000)
 

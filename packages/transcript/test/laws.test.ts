@@ -49,7 +49,7 @@ describe('laws of the dialects', () => {
           const stored = store(codec.read(messages, contextOf()))
           expect(plain(codec.write(stored))).toEqual(normal(format, messages))
         }),
-        { numRuns: drawCount({ quick: 25, long: 80 }) },
+        { numRuns: drawCount({ quick: 12, long: 80 }) },
       )
     })
 
@@ -64,7 +64,7 @@ describe('laws of the dialects', () => {
             expect(back).toEqual(stored)
             expect(plain(codec.write(back))).toEqual(normal(format, messages))
           }),
-          { numRuns: drawCount({ quick: 15, long: 50 }) },
+          { numRuns: drawCount({ quick: 8, long: 50 }) },
         )
       })
     }
@@ -79,7 +79,7 @@ describe('laws of the dialects', () => {
           if (format !== 'normalized') expect(again).toEqual(appended)
           else expect(plain(codec.write(again))).toEqual(normal(format, messages))
         }),
-        { numRuns: drawCount({ quick: 15, long: 50 }) },
+        { numRuns: drawCount({ quick: 8, long: 50 }) },
       )
     })
   }

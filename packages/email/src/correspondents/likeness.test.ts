@@ -1,3 +1,4 @@
+import { drawCount } from '@postern/testing/scale'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { foldLetters, foldName } from './correspondents.ts'
@@ -27,7 +28,7 @@ test('findEdit() finds one edit, and nothing else', () => {
     fc.property(word, word, (left, right) => {
       expect(findEdit(left, right) !== undefined).toBe(measureDistance(left, right) === 1)
     }),
-    { numRuns: 3_000 },
+    { numRuns: drawCount({ quick: 1_000, long: 3_000 }) },
   )
 })
 

@@ -192,7 +192,7 @@ test('no unsigned type, boundary, charset or encoding hides a line of a body', a
       const words = listBodyWords(lines.join('\n'), read.flags.includes('unsigned_structure'))
       for (const word of words) expect(seen).toContain(word)
     }),
-    { numRuns: drawCount({ quick: 300, long: 1_000 }) },
+    { numRuns: drawCount({ quick: 100, long: 1_000 }) },
   )
 })
 

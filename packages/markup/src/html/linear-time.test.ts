@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { htmlToText } from './html-to-text.ts'
 
 /** Characters. */
-const size = drawCount({ quick: 120_000, long: 250_000 })
+const size = drawCount({ quick: 60_000, long: 250_000 })
 
 test.each([
   '<a href="',

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { drawCount } from '@postern/testing/scale'
 import { exchangeFormats, exportThread } from '@postern/transcript'
 import { expect, test } from 'vitest'
 import { createDice } from '../../test/dice.ts'
@@ -12,7 +13,7 @@ import type { GatewayStore } from '../index.ts'
 
 const steps = 150
 /** Others are looked for by hand: `SEEDS=1000-2000 npx vitest run packages/store/src/forgetting/traces.test.ts`. */
-const [from = 1, to = 3] = process.env.SEEDS?.split('-').map(Number) ?? []
+const [from = 1, to = drawCount({ quick: 1, long: 3 })] = process.env.SEEDS?.split('-').map(Number) ?? []
 const seeds = Array.from({ length: to - from + 1 }, (_, at) => from + at)
 
 /** The files of the store in which a word stands, free pages and logs and all. */

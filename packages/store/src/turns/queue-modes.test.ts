@@ -1,6 +1,7 @@
 import type { Turn } from '@postern/core'
 import { mergeBounds } from '@postern/core'
 import { sketchAnswer, sketchIntake } from '@postern/testing'
+import { drawCount } from '@postern/testing/scale'
 import { expect, test } from 'vitest'
 import { openStoreUnderTest } from '../../test/open-test-store.ts'
 
@@ -20,6 +21,8 @@ const sender = {
     },
   ],
 }
+
+const many = drawCount({ quick: 2_000, long: 10_000 })
 
 async function admitMany(count: number, mode: 'merge' | 'interrupt') {
   const tested = await openStoreUnderTest()
@@ -44,32 +47,32 @@ async function answerAll({ store }: Awaited<ReturnType<typeof openStoreUnderTest
   }
 }
 
-test('10 000 messages of one sender in one thread become turns of a bounded size, which answer every message', async () => {
-  const tested = await admitMany(10_000, 'merge')
+test(`${many} messages of one sender in one thread become turns of a bounded size, which answer every message`, async () => {
+  const tested = await admitMany(many, 'merge')
   const turns = await answerAll(tested)
-  expect(turns).toHaveLength(10_000 / mergeBounds.messages)
+  expect(turns).toHaveLength(many / mergeBounds.messages)
   expect(Math.max(...turns.map(({ content }) => content.parts.length))).toBe(mergeBounds.messages)
-  expect((await tested.store.count()).messages).toMatchObject({ answered: 10_000, received: 0, working: 0 })
+  expect((await tested.store.count()).messages).toMatchObject({ answered: many, received: 0, working: 0 })
   await tested.store.close()
 })
 
-test('10 000 interruptions leave one turn: the newest', async () => {
-  const tested = await admitMany(10_000, 'interrupt')
+test(`${many} interruptions leave one turn: the newest`, async () => {
+  const tested = await admitMany(many, 'interrupt')
   const turns = await answerAll(tested)
-  expect(turns.map(({ content }) => content.id)).toEqual(['m9999'])
-  expect((await tested.store.count()).messages).toMatchObject({ answered: 1, ignored: 9_999 })
+  expect(turns.map(({ content }) => content.id)).toEqual([`m${many - 1}`])
+  expect((await tested.store.count()).messages).toMatchObject({ answered: 1, ignored: many - 1 })
   await tested.store.close()
 })
 
-test('10 000 edits of a message that waits leave one turn, with the last words', async () => {
+test(`${many} edits of a message that waits leave one turn, with the last words`, async () => {
   const tested = await openStoreUnderTest()
   const { store } = tested
   const authorship = { author: 'https://peer.test/ada', object: 'note' }
   await store.admit(sketchIntake('m', { authorship, message: { thread_id: 't' } }), 'c')
   const edit = (at: number) =>
     store.admit(sketchIntake(`e${at}`, { authorship, message: { thread_id: 't', kind: 'edit' } }), 'c')
-  await Promise.all(Array.from({ length: 10_000 }, (_, at) => edit(at)))
+  await Promise.all(Array.from({ length: many }, (_, at) => edit(at)))
   const turns = await answerAll(tested)
-  expect(turns.map(({ content }) => content.parts)).toMatchObject([[{ content: 'words of e9999' }]])
+  expect(turns.map(({ content }) => content.parts)).toMatchObject([[{ content: `words of e${many - 1}` }]])
   await store.close()
 })

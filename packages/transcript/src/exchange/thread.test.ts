@@ -49,7 +49,7 @@ describe('exportThread()', () => {
           expect(whole).toEqual(plain(codecs[other].write(all, { marker: 'all' })))
         },
       ),
-      { numRuns: drawCount({ quick: 20, long: 60 }) },
+      { numRuns: drawCount({ quick: 10, long: 60 }) },
     )
   })
 

@@ -121,7 +121,7 @@ describe('viewEntries()', () => {
           expect(viewEntries(once)).toEqual(once)
           expect(repairPairs(repairPairs(entries))).toEqual(repairPairs(entries))
         }),
-        { numRuns: drawCount({ quick: 15, long: 40 }) },
+        { numRuns: drawCount({ quick: 8, long: 40 }) },
       )
     }
   })
@@ -151,7 +151,7 @@ describe('buildHistory()', () => {
           const { turns } = buildHistory(readAll(format, messages), {})
           expect(turns.every((turn, index) => index === 0 || turn.role !== turns[index - 1]?.role)).toBe(true)
         }),
-        { numRuns: drawCount({ quick: 15, long: 40 }) },
+        { numRuns: drawCount({ quick: 8, long: 40 }) },
       )
     }
   })
