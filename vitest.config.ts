@@ -14,8 +14,8 @@ export default defineConfig({
     reporters: ['default', new ClosingLineReporter()],
     sequence: { sequencer: SlowFilesFirst },
     pool: 'forks',
-    // Half of a test's time is waiting for sockets, disks and clocks: two workers a core.
-    maxWorkers: 2 * availableParallelism(),
+    // Half of a test's time is waiting for sockets, disks and clocks: three workers a core keep it busy to the end.
+    maxWorkers: 3 * availableParallelism(),
     // Limits are for what hangs: a machine that is busy with other work is several times slower.
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -1,11 +1,21 @@
 import type { TestSpecification } from 'vitest/node'
 import { BaseSequencer } from 'vitest/node'
 
-/** Runs the tests of whole gateways first: they take seconds each, and one that begins last keeps all other workers waiting. */
+/** How many files of the packages a worker gets for one test of a whole gateway, as long as there are any of these. */
+const othersPerSlow = 2
+
+/**
+ * Runs the tests of whole gateways early: they take seconds each, and one that begins last keeps all other workers waiting. They
+ * mostly wait themselves, so files that need the processor run between them.
+ */
 export class SlowFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
     const isSlow = ({ moduleId }: TestSpecification) => moduleId.includes('/apps/gateway/test/')
-    return [...sorted.filter(isSlow), ...sorted.filter(file => !isSlow(file))]
+    const others = sorted.filter(file => !isSlow(file))
+    const mixed = sorted
+      .filter(isSlow)
+      .flatMap((file, at) => [file, ...others.slice(at * othersPerSlow, (at + 1) * othersPerSlow)])
+    return [...new Set([...mixed, ...others])]
   }
 }
