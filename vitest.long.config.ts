@@ -1,4 +1,5 @@
 import { globSync, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { mergeConfig } from 'vitest/config'
 import config from './vitest.config.ts'
 
@@ -9,4 +10,7 @@ const include = globSync('{packages,apps}/*/{src,test}/**/*.test.ts').filter(
 
 const { test, ...rest } = config
 
-export default mergeConfig(rest, { test: { ...test, include, exclude: [], env: { TEST_SCALE: 'long' } } })
+// Fewer at a time than in `npm test`: `.ci/run` runs other scripts beside it.
+const maxWorkers = 2 * availableParallelism()
+
+export default mergeConfig(rest, { test: { ...test, include, exclude: [], maxWorkers, env: { TEST_SCALE: 'long' } } })

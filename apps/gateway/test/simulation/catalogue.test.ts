@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { MessageRecord } from '@postern/core'
 import type { CatalogueEntry } from '@postern/simulation'
 import { simulationCatalogue } from '@postern/simulation/catalogue'
+import { isLongRun } from '@postern/testing/scale'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { printCatalogue, sendSimulated } from '../../src/commands/send/view.ts'
 import type { ConfigFile } from '../../src/config/read-config.ts'
@@ -80,6 +81,23 @@ async function check({ expected, ...entry }: CatalogueEntry): Promise<void> {
   }
 }
 
+/** In `npm test` those that have something new: an outcome of their sender, or of a fault or visibility of their channel. */
+function drawEntries(entries: readonly CatalogueEntry[]): readonly CatalogueEntry[] {
+  if (isLongRun) return entries
+  const seen = new Set<string>()
+  return entries.filter(({ via, from, visibility, fault, expected }) => {
+    const marks = [
+      [from, expected.outcome],
+      [via, visibility, fault, expected],
+    ].map(mark => JSON.stringify(mark))
+    const isNew = marks.some(mark => !seen.has(mark))
+    for (const mark of marks) seen.add(mark)
+    return isNew
+  })
+}
+
+const drawn = drawEntries(simulationCatalogue.entries)
+
 const name = ({ via, from, visibility, fault }: CatalogueEntry) =>
   [via, from, visibility ?? '', fault ?? 'no fault'].filter(Boolean).join(', ')
 
@@ -88,7 +106,7 @@ describe('the catalogue says of each message what a gateway in dev mode does', (
     expect((await ask('/simulation')).json).toEqual(JSON.parse(JSON.stringify(simulationCatalogue)))
   })
 
-  test.each(simulationCatalogue.entries.map(entry => [name(entry), entry] as const))('%s', (_, entry) => check(entry))
+  test.each(drawn.map(entry => [name(entry), entry] as const))('%s', (_, entry) => check(entry))
 
   test('every fault has an outcome, and every actor and mailbox domain of the simulation is in it', () => {
     const { personas, entries, faults } = simulationCatalogue

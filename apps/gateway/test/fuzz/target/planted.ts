@@ -16,7 +16,7 @@ const faults: Readonly<Record<string, () => number>> = {
   stall() {
     // Processor time, so that it is as long on a busy machine.
     const begun = usedMicroseconds()
-    while (usedMicroseconds() - begun < 2_500_000);
+    while (usedMicroseconds() - begun < 4_000_000);
     return 200
   },
   exit: () => process.exit(3),
