@@ -34,6 +34,7 @@ import {
   createPeerLimits,
   isAboutBlocked,
 } from './peers/known-peers.ts'
+import { createSignerDocuments } from './peers/signer-documents.ts'
 import { createDeletedActors, createUnreachableInboxes } from './peers/unreachable-inboxes.ts'
 import { addressAction, expandToFollowers } from './posts/address-action.ts'
 import { addressAnswer, createDeliveryRenderer, describeOutgoing } from './posts/answers.ts'
@@ -62,6 +63,7 @@ export function createChannelDeps(config: ActivityPubConfig, { platform, store, 
     isBlocked,
     instanceActor: instanceActorIri(origin),
   })
+  const documents = createSignerDocuments({ platform, fetchSigned: fetchDocument, isBlocked })
   return {
     platform,
     store,
@@ -71,8 +73,8 @@ export function createChannelDeps(config: ActivityPubConfig, { platform, store, 
     origin,
     now,
     fetchDocument,
-    actors: createActorCache({ fetchDocument, now }),
-    findKeyOwner: createKeyOwners({ fetchDocument, now }),
+    actors: createActorCache({ fetchDocument, documents, now }),
+    findKeyOwner: createKeyOwners({ documents, now }),
     proveOutgoing: createOutgoingProof(config.object_proofs),
     handles: createHandles({ fetch: platform.fetch, now, isBlocked }),
     foreignInboxes: createForeignInboxes(store, now),

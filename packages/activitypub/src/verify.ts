@@ -82,11 +82,11 @@ export async function verifyDelivery(
   const arrival = recordRequest(signed, proof)
   if (carriedKey) return verifyCarried({ activity, bytes, arrival }, proof, { ...parts, steps })
   const signerAt = steps.now()
-  const isKnown = parts.actors.knows(activity.actor)
+  const wasKnown = parts.actors.knows(activity.actor)
   const actor = await findSigner(activity.actor, parts.actors)
   if (!actor) return endOfGone(activity, parts.actors)
-  const signer = await proveSigner({ iri: activity.actor, actor, proof }, parts.actors)
-  const from = isKnown && signer === actor ? 'cache' : 'fetched'
+  const signer = await proveSigner({ iri: activity.actor, actor, proof, wasKnown }, parts.actors)
+  const from = wasKnown && signer === actor ? 'cache' : 'fetched'
   steps.note(signatureOf(proof), signerAt, { from, key: keyOf(signer, proof.keyId) })
   const objectAt = steps.now()
   const hasProof = activity.json.proof !== undefined

@@ -1,7 +1,7 @@
 import { Unavailable, Undeliverable } from '@postern/core'
 import { expect, test } from 'vitest'
 import { parseIri } from '../format/document.ts'
-import type { FetchedDocument } from '../peers/known-peers.ts'
+import type { FetchedDocument } from '../peers/look-ups.ts'
 import { createRemotePosts } from './remote-posts.ts'
 
 const host = 'https://peer.test'

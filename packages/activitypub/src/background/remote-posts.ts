@@ -15,8 +15,9 @@ import {
   textOf,
 } from '../format/document.ts'
 import { readNote } from '../html/note-reading.ts'
-import type { IsBlocked, LookUpDeps } from '../peers/known-peers.ts'
+import type { IsBlocked } from '../peers/known-peers.ts'
 import { isBlockedPart } from '../peers/known-peers.ts'
+import type { LookUpDeps } from '../peers/look-ups.ts'
 
 export interface RemotePosts {
   /** The post behind this IRI, from memory or from its origin; undefined when it cannot be had. Never throws for a peer. */

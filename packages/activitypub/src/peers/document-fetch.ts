@@ -17,8 +17,10 @@ import {
 } from '../format/document.ts'
 import type { KeyRing } from '../keys/key-generations.ts'
 import type { SendSigned } from '../keys/message-signing.ts'
-import type { FetchDocument, FetchedDocument, IsBlocked, LookUpDeps } from './known-peers.ts'
-import { isBlockedAddress, limitLookUps } from './known-peers.ts'
+import type { IsBlocked } from './known-peers.ts'
+import { isBlockedAddress } from './known-peers.ts'
+import type { FetchDocument, FetchedDocument, LookUpDeps, SignerDocuments } from './look-ups.ts'
+import { limitLookUps } from './look-ups.ts'
 
 interface DocumentFetchDeps {
   readonly platform: Pick<Platform, 'now'>
@@ -29,11 +31,15 @@ interface DocumentFetchDeps {
   readonly instanceActor: string
 }
 
-const totalMs = 10_000
-const maxBytes = 1024 * 1024
+/** For a document, with all requests that it takes. */
+export const documentMs = 10_000
+export const maxDocumentBytes = 1024 * 1024
 const maxHops = 3
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const waitStatuses: ReadonlySet<number> = new Set([408, 425, 429])
+
+/** As `FetchDocument`, until the given time, ms; default: for ten seconds. */
+export type FetchDocumentBy = (iri: string, deadline?: number) => Promise<FetchedDocument>
 
 export function createDocumentFetch({
   platform,
@@ -41,35 +47,49 @@ export function createDocumentFetch({
   keys,
   isBlocked,
   instanceActor,
-}: DocumentFetchDeps): FetchDocument {
-  async function get(url: string, deadline: number): Promise<FetchAnswer> {
-    const timeoutMs = deadline - platform.now()
-    if (timeoutMs <= 0) throw new Unavailable('Cannot fetch document: no answer in time')
+}: DocumentFetchDeps): FetchDocumentBy {
+  const now = () => platform.now()
+
+  async function get(url: string, timeoutMs: number): Promise<FetchAnswer> {
     const { request } = await keys.find(instanceActor)
-    return send({ method: 'GET', url, headers: { accept: activityAccept }, timeoutMs, maxBytes }, request)
+    const headers = { accept: activityAccept }
+    return send({ method: 'GET', url, headers, timeoutMs, maxBytes: maxDocumentBytes }, request)
   }
 
-  return async function fetchDocument(iri) {
-    if (isBlockedAddress(iri, isBlocked)) throw refuseDocument('its host is blocked')
-    const deadline = platform.now() + totalMs
-    let url = iri
-    for (let hop = 0; hop <= maxHops; hop += 1) {
-      const answer = await get(url, deadline)
-      if (!redirectStatuses.has(answer.status)) return readDocument(answer, platform.now())
-      url = followWithin(url, answer)
-    }
-    throw refuseDocument('too many redirects')
+  return async function fetchDocument(iri, deadline = now() + documentMs) {
+    if (isBlockedAddress(iri, isBlocked)) throw new Undeliverable('Cannot fetch document: its host is blocked')
+    return readFetched(await walkWithinOrigin(iri, { get, now, deadline }), now())
   }
 }
 
-/** Each hop is signed anew, and none leaves the origin: only it may speak for its own names. */
+interface WalkDeps {
+  readonly get: (url: string, timeoutMs: number) => Promise<FetchAnswer>
+  readonly now: () => number
+  readonly deadline: number
+}
+
+/** The answer at the end of at most three redirects. @throws Unavailable, Undeliverable */
+export async function walkWithinOrigin(iri: string, { get, now, deadline }: WalkDeps): Promise<FetchAnswer> {
+  let url = iri
+  for (let hop = 0; hop <= maxHops; hop += 1) {
+    const timeoutMs = deadline - now()
+    if (timeoutMs <= 0) throw new Unavailable('Cannot fetch document: no answer in time')
+    const answer = await get(url, timeoutMs)
+    if (!redirectStatuses.has(answer.status)) return answer
+    url = followWithin(url, answer)
+  }
+  throw new Undeliverable('Cannot fetch document: too many redirects')
+}
+
+/** Each hop is a request of its own, and none leaves the origin: only it may speak for its own names. */
 function followWithin(url: string, { headers }: FetchAnswer): string {
   const next = parseUrl(headers.get('location') ?? '', url)?.href
   if (!next || !isOnOrigin(next, new URL(url).origin)) throw refuseDocument('it redirects away from its origin')
   return next
 }
 
-function readDocument({ status, headers, body }: FetchAnswer, now: number): FetchedDocument {
+/** @throws Unavailable, NotShown */
+export function readFetched({ status, headers, body }: FetchAnswer, now: number): FetchedDocument {
   if (status === 404 || status === 410) return { state: status === 410 ? 'gone' : 'missing' }
   if (status >= 500 || waitStatuses.has(status)) throw waitFor(status, headers, now)
   if (status !== 200) throw refuseDocument(`the answer is ${status}`)
@@ -88,8 +108,11 @@ function waitFor(status: number, headers: Headers, now: number): Unavailable {
   return new Unavailable(`Cannot fetch document: the answer is ${status}`, told)
 }
 
-function refuseDocument(problem: string, cause?: unknown): Undeliverable {
-  return new Undeliverable(`Cannot fetch document: ${problem}`, { cause })
+/** The host answers, but shows no document. */
+export class NotShown extends Undeliverable {}
+
+function refuseDocument(problem: string, cause?: unknown): NotShown {
+  return new NotShown(`Cannot fetch document: ${problem}`, { cause })
 }
 
 /**
@@ -99,19 +122,23 @@ function refuseDocument(problem: string, cause?: unknown): Undeliverable {
  */
 export type FindKeyOwner = (key: Iri) => Promise<Iri>
 
+interface KeyOwnerDeps extends Pick<LookUpDeps, 'now'> {
+  readonly documents: Pick<SignerDocuments, 'fetch'>
+}
+
 const maxKeys = 5_000
 const keepMs = 86_400_000
 /** Look-ups a minute that strangers can make us do. */
 const keyCeilings = { perHost: 120, inAll: 1_200 } as const
 
-export function createKeyOwners({ fetchDocument, now }: LookUpDeps): FindKeyOwner {
+export function createKeyOwners({ documents, now }: KeyOwnerDeps): FindKeyOwner {
   const known = createExpiringMap<Iri>(maxKeys, now)
   const countLookUp = limitLookUps(keyCeilings, now)
 
   /** Some servers give their keys documents of their own (GoToSocial: `/users/x/main-key`). */
   async function ask(key: Iri): Promise<Iri> {
     countLookUp(key.host)
-    const fetched = await fetchDocument(key.href)
+    const fetched = await documents.fetch(key.href)
     const owner = fetched.state === 'found' ? readOwner(fetched.document) : undefined
     if (!owner || !isOnOrigin(owner, key.origin)) throw new Undeliverable('Cannot read key: it names no owner here')
     return parseIri(owner, "its key's owner")

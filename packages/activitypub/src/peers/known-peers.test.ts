@@ -4,8 +4,8 @@ import { testKey } from '../../test/keys.ts'
 import { parseIri } from '../format/document.ts'
 import { formatMultikey } from '../signature/public-keys.ts'
 import { parseActor } from './actor-document.ts'
-import type { FetchedDocument } from './known-peers.ts'
 import { createActorCache } from './known-peers.ts'
+import type { FetchedDocument } from './look-ups.ts'
 
 const iri = parseIri('https://evil.test/users/mallory', 'its actor')
 const long = `https://evil.test/${'a'.repeat(100_000)}`
@@ -60,6 +60,7 @@ test('createActorCache() keeps the actors that it knows, whatever number of unkn
       asked.push(iri)
       return iri === alice ? { state: 'found', document: { id: alice } } : { state: 'missing' }
     },
+    documents: { fetch: async () => ({ state: 'missing' }), isOpen: () => false, learn: () => {} },
     now: () => time,
   })
   await actors.find(parseIri(alice, 'alice'))

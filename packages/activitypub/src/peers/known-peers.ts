@@ -1,22 +1,18 @@
 import type { KeyObject } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { Part, Platform, ProofKey } from '@postern/core'
 import { isHostLength, parseUrl, Rejection, toAsciiDomain, toProofKey, Unavailable, Undeliverable } from '@postern/core'
-import { createExpiringMap, createRateLimit, createSingleFlight } from '@postern/limits'
+import { createExpiringMap, createSingleFlight } from '@postern/limits'
 import type { ActivityPubConfig } from '../config.ts'
 import type { Iri } from '../format/document.ts'
 import { asObject, idOf, idsOf, parseIri } from '../format/document.ts'
 import type { RequestProof } from '../signature/request-proof.ts'
 import type { RemoteActor } from './actor-document.ts'
-import { parseActor } from './actor-document.ts'
+import type { FoundActor, LookUpDeps, Refused, SignerDocuments } from './look-ups.ts'
+import { isFullActor, kindOf, limitLookUps, lookUpActor } from './look-ups.ts'
 import type { Named } from './name-lookup.ts'
 import { askForActor, confirmName, createNameLookup, toAddress, withholdName } from './name-lookup.ts'
 import { askLength, commonLength } from './post-lengths.ts'
-
-/** The result of a look-up. It remembers errors too, so that a bad name costs one fetch in a while. */
-type Found = { readonly actor: RemoteActor } | Refused
-type Refused =
-  | { readonly actor?: undefined; readonly state: 'gone' | 'missing' }
-  | { readonly actor?: undefined; readonly error: Unavailable | Undeliverable }
 
 export interface RemoteActors {
   /**
@@ -24,6 +20,10 @@ export interface RemoteActors {
    * @throws Unavailable, Undeliverable, Rejection `rate_limited`
    */
   find(iri: Iri): Promise<RemoteActor | undefined>
+  /** As `find`, for somebody who claims to be this actor. It may be provisional: enough to refuse the claim. @throws like `find` */
+  findClaimed(iri: Iri): Promise<RemoteActor | undefined>
+  /** Whether its host showed it without our signature, and may show us more or nothing. */
+  isProvisional(actor: RemoteActor): boolean
   /** Whether `find` answers from memory. */
   knows(iri: Iri): boolean
   /** Fetches again, once in a while: undefined when it is too early, or the actor is gone. @throws like `find` */
@@ -32,47 +32,56 @@ export interface RemoteActors {
   isGone(iri: Iri): boolean
 }
 
-export interface LookUpDeps {
-  readonly fetchDocument: FetchDocument
-  now(): number
+interface ActorCacheDeps extends LookUpDeps {
+  readonly documents: SignerDocuments
 }
 
 const maxActors = 5_000
 const keepMs = { found: 86_400_000, refused: 5 * 60_000, unavailable: 30_000, refetched: 60_000 } as const
-/** Look-ups a minute that strangers can make us do. Each costs a signature: only so many in all may come at once. */
+/** Look-ups a minute that strangers can make us do. Each may cost a signature: only so many in all may come at once. */
 const ceilings = { perHost: 600, inAll: 6_000, atOnce: 300 } as const
 
-export function createActorCache({ fetchDocument, now }: LookUpDeps): RemoteActors {
-  const known = createExpiringMap<RemoteActor>(maxActors, now)
-  // A cache of its own, so that unknown names cannot crowd out the actors that write to us.
-  const refused = createExpiringMap<Refused>(maxActors, now)
+export function createActorCache({ fetchDocument, documents, now }: ActorCacheDeps): RemoteActors {
+  const { known, keep, recall } = createActorMemory(now)
   const refetched = createExpiringMap<true>(maxActors, now)
-  const share = createSingleFlight<Found>()
+  const shownToAll = new WeakSet<RemoteActor>()
+  const share = createSingleFlight<FoundActor>()
+  const shareClaimed = createSingleFlight<FoundActor>()
   const countLookUp = limitLookUps(ceilings, now)
 
-  /** A failed look does not push out what is known: a forged signature must not lock the honest actor out. */
-  async function look(iri: Iri): Promise<Found> {
+  async function look(iri: Iri): Promise<FoundActor> {
     countLookUp(iri.host)
-    const found = await lookUp(iri, fetchDocument)
-    if (found.actor) known.set(iri.href, found.actor, keepMs.found)
-    else if (!('error' in found) || !known.get(iri.href)) refuse(iri.href, found)
-    return found
+    const earlier = known.get(iri.href)
+    const found = await lookUpActor(iri, fetchDocument)
+    if (earlier && shownToAll.has(earlier)) compare(earlier, found)
+    return keep(iri.href, found)
   }
 
-  function refuse(href: string, found: Refused): void {
-    known.delete(href)
-    refused.set(href, found, keepMs[kindOf(found)])
+  async function lookClaimed(iri: Iri): Promise<FoundActor> {
+    countLookUp(iri.host)
+    const found = await lookUpActor(iri, documents.fetch, actor => shownToAll.add(actor))
+    return keep(iri.href, found)
   }
 
-  function recall(href: string): Found | undefined {
-    const actor = known.get(href)
-    return actor ? { actor } : refused.get(href)
+  /** Once a host has shown the same to everybody and to us, its other actors need no second look. */
+  function compare(provisional: RemoteActor, { actor }: FoundActor): void {
+    if (actor) documents.learn(provisional.host, isDeepStrictEqual(actor, provisional))
+    else known.delete(provisional.id)
   }
+
+  const isProvisional = (actor: RemoteActor) =>
+    shownToAll.has(actor) && !(documents.isOpen(actor.host) && isFullActor(actor))
 
   return {
     async find(iri) {
-      return openFound(recall(iri.href) ?? (await share(iri.href, () => look(iri))))
+      const found = recall(iri.href)
+      const isEnough = found && !(found.actor && isProvisional(found.actor))
+      return openFound(isEnough ? found : await share(iri.href, () => look(iri)))
     },
+    async findClaimed(iri) {
+      return openFound(recall(iri.href) ?? (await shareClaimed(iri.href, () => lookClaimed(iri))))
+    },
+    isProvisional,
     knows: iri => recall(iri.href) !== undefined,
     async refresh(iri) {
       if (refetched.get(iri.href)) return undefined
@@ -86,49 +95,35 @@ export function createActorCache({ fetchDocument, now }: LookUpDeps): RemoteActo
   }
 }
 
-type LookUpCeilings = Readonly<Record<'perHost' | 'inAll', number>> & { readonly atOnce?: number }
+function createActorMemory(now: () => number) {
+  const known = createExpiringMap<RemoteActor>(maxActors, now)
+  // A cache of its own, so that unknown names cannot crowd out the actors that write to us.
+  const refused = createExpiringMap<Refused>(maxActors, now)
 
-/** Counts look-ups that strangers make us do, by the minute. What it returns throws a Rejection `rate_limited` beyond a ceiling. */
-export function limitLookUps({ perHost, inAll, atOnce = inAll }: LookUpCeilings, now: () => number) {
-  const ofHost = createRateLimit({ perMinute: perHost }, now)
-  const ofAll = createRateLimit({ perMinute: inAll, burst: atOnce }, now)
-  return (host: string): void => {
-    ofHost.take(host)
-    ofAll.take('')
+  function refuse(href: string, found: Refused): void {
+    known.delete(href)
+    refused.set(href, found, keepMs[kindOf(found)])
+  }
+
+  return {
+    known,
+    /** A failed look does not push out what is known: a forged signature must not lock the honest actor out. */
+    keep(href: string, found: FoundActor): FoundActor {
+      if (found.actor) known.set(href, found.actor, keepMs.found)
+      else if (!('error' in found) || !known.get(href)) refuse(href, found)
+      return found
+    },
+    recall(href: string): FoundActor | undefined {
+      const actor = known.get(href)
+      return actor ? { actor } : refused.get(href)
+    },
   }
 }
 
-async function lookUp(iri: Iri, fetchDocument: FetchDocument): Promise<Found> {
-  try {
-    const fetched = await fetchDocument(iri.href)
-    return fetched.state === 'found' ? { actor: parseActor(fetched.document, iri) } : { state: fetched.state }
-  } catch (error) {
-    if (error instanceof Unavailable || error instanceof Undeliverable) return { error }
-    throw error
-  }
-}
-
-function kindOf(found: Refused): 'refused' | 'unavailable' {
-  return 'error' in found && found.error instanceof Unavailable ? 'unavailable' : 'refused'
-}
-
-function openFound(found: Found): RemoteActor | undefined {
+function openFound(found: FoundActor): RemoteActor | undefined {
   if ('error' in found) throw found.error
   return found.actor
 }
-
-/** The origin may say that there is no such document: `gone`, it was here (410); `missing`, it is not (404). */
-export type FetchedDocument =
-  | { readonly state: 'found'; readonly document: unknown }
-  | { readonly state: 'gone' | 'missing' }
-
-/**
- * Fetches an AS2 document from the origin of its own IRI. The instance actor signs the request, because strict servers
- * show nothing to strangers (GoToSocial, Mastodon's secure mode).
- * @throws Unavailable the host did not answer, or asked us to wait
- * @throws Undeliverable there is no such document, it is not served as one, or its host is blocked
- */
-export type FetchDocument = (iri: string) => Promise<FetchedDocument>
 
 /**
  * Whether a host is blocked: nothing is accepted, fetched or sent there. `host` is lower-case A-labels, without port.
@@ -212,26 +207,49 @@ interface SignerClaim {
   readonly iri: Iri
   readonly actor: RemoteActor
   readonly proof: RequestProof
+  /** Whether `actor` was in memory; else its document came just now, and another look finds no newer key. */
+  readonly wasKnown: boolean
 }
 
 /** Undefined when the actor is gone for good. @throws Rejection, Unavailable */
-export function findSigner(iri: Iri, actors: Pick<RemoteActors, 'find'>): Promise<RemoteActor | undefined> {
-  return asPeersFault(() => actors.find(iri))
+export function findSigner(iri: Iri, actors: Pick<RemoteActors, 'findClaimed'>): Promise<RemoteActor | undefined> {
+  return asPeersFault(() => actors.findClaimed(iri))
 }
 
 /**
- * The key must be listed by the actor's own document; a key that changed since is looked up once more.
+ * The key must be listed by the actor's own document; a key that changed since is looked up once more. A document that
+ * its host shows to everybody is enough to refuse: to let somebody in, the host must show it to us.
  * @throws Rejection `signer_mismatch`, `signature_invalid`; Unavailable
  */
-export async function proveSigner(claim: SignerClaim, actors: Pick<RemoteActors, 'refresh'>): Promise<RemoteActor> {
-  if (findFault(claim) === undefined) return claim.actor
-  const actor = (await asPeersFault(() => actors.refresh(claim.iri))) ?? claim.actor
-  const fault = findFault({ ...claim, actor })
+export async function proveSigner(
+  claim: SignerClaim,
+  actors: Pick<RemoteActors, 'find' | 'refresh' | 'isProvisional'>,
+): Promise<RemoteActor> {
+  const { iri, actor } = claim
+  const fault = findFault(claim)
+  if (fault && isForged(claim)) throw fault
+  if (actors.isProvisional(actor)) return proveBy(await findShownToUs(iri, actors), claim)
+  return fault ? proveBy((await asPeersFault(() => actors.refresh(iri))) ?? actor, claim) : actor
+}
+
+async function findShownToUs(iri: Iri, actors: Pick<RemoteActors, 'find'>): Promise<RemoteActor> {
+  const actor = await asPeersFault(() => actors.find(iri))
+  if (!actor) throw new Rejection('signature_invalid', 'Cannot verify activity: its host does not show us its actor')
+  return actor
+}
+
+/** The document that came just now lists the key, and it is another one. */
+function isForged({ actor, proof, wasKnown }: SignerClaim): boolean {
+  return !wasKnown && actor.keys.has(proof.keyId)
+}
+
+function proveBy(actor: RemoteActor, { proof }: Pick<SignerClaim, 'proof'>): RemoteActor {
+  const fault = findFault({ actor, proof })
   if (fault) throw fault
   return actor
 }
 
-function findFault({ actor, proof }: SignerClaim): Rejection | undefined {
+function findFault({ actor, proof }: Pick<SignerClaim, 'actor' | 'proof'>): Rejection | undefined {
   const key = actor.keys.get(proof.keyId)
   if (!key) return new Rejection('signer_mismatch', "Cannot verify activity: its actor does not list the signer's key")
   if (proof.isMadeBy(key)) return undefined

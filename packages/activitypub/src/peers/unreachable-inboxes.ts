@@ -3,7 +3,7 @@ import { Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { createExpiringMap, createRateLimit, createSingleFlight } from '@postern/limits'
 import { parseIri } from '../format/document.ts'
 import type { DeliveryTarget, FollowerTarget } from '../format/post-data.ts'
-import type { FetchDocument } from './known-peers.ts'
+import type { FetchDocument } from './look-ups.ts'
 
 const pageSize = 200
 /** The time between two checks of all followers of an agent. An inbox that fails within it is checked at once. */

@@ -40,7 +40,7 @@ export async function verifyCarried(
   steps.note({ kind: 'http-signature', verdict: 'none', key_id: proof.keyId }, carrierAt)
   const objectAt = steps.now()
   const from = parts.actors.knows(activity.actor) ? 'cache' : 'fetched'
-  const actor = await findSigner(activity.actor, parts.actors)
+  const actor = await asPeersFault(() => parts.actors.find(activity.actor))
   if (!actor) return endOfGone(activity, parts.actors)
   const notBefore = parts.now() - maxCarriedMs
   const objectProof = await verifyObjectProof({ activity, bytes, actor, notBefore }, parts)
@@ -92,9 +92,10 @@ export async function identifySigner(
   const key = readKeyId(proof.keyId)
   if (isBlocked(key.host)) throw new Rejection('forbidden', 'Cannot accept request: the host that signs it is blocked')
   const iri = await asPeersFault(() => findKeyOwner(key))
+  const wasKnown = actors.knows(iri)
   const actor = await findSigner(iri, actors)
   if (!actor) throw new Rejection('signature_invalid', 'Cannot verify request: its signer is gone')
-  return proveSigner({ iri, actor, proof }, actors)
+  return proveSigner({ iri, actor, proof, wasKnown }, actors)
 }
 
 function readKeyId(keyId: string) {

@@ -277,7 +277,10 @@ test('AP-31: the gateway forgets an actor that says farewell with a 410 at its o
 test('a Delete that concerns no agent here looks up no name', async () => {
   const { gateway, peer, alice } = stage
   await postActivity(gateway, alice, composeDelete(alice, 'https://good.test/users/alice/statuses/0'))
-  expect(peer.requests.map(({ path }) => path)).toEqual(['/users/alice'])
+  expect(peer.requests.map(({ path, headers }) => [path, 'signature' in headers])).toEqual([
+    ['/users/alice', false],
+    ['/users/alice', true],
+  ])
 })
 
 test('AP-62: a quote is a link, whatever stamp comes with it, and without the fallback text (MN-4)', async () => {

@@ -83,7 +83,10 @@ test('reactions to foreign posts have no effect, and the gateway looks up no nam
     for (const type of ['Like', 'EmojiReact', 'Announce']) await react(mallory, type, object)
   }
   expect(await stage.stored()).toEqual([])
-  expect(peer.requests.map(({ path }) => path)).toEqual(['/users/mallory'])
+  expect(peer.requests.map(({ path, headers }) => [path, 'signature' in headers])).toEqual([
+    ['/users/mallory', false],
+    ['/users/mallory', true],
+  ])
 })
 
 test('the gateway recognizes its own post that a peer forwards, but not one under another agent’s name', async () => {

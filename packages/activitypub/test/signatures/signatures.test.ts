@@ -319,13 +319,17 @@ test('a known key costs no fetch, and many posts at once share one', async () =>
   const posts = [1, 2, 3, 4, 5].map(() => postActivity(gateway, alice, composeNote(alice)))
   expect((await Promise.all(posts)).map(({ status }) => status)).toEqual([202, 202, 202, 202, 202])
   await postActivity(gateway, alice, composeNote(alice))
-  expect(peer.countOf(alice.id)).toBe(1)
+  // Once as everybody, once as ourselves.
+  expect(peer.countOf(alice.id)).toBe(2)
 })
 
-test('the instance actor signs the requests that fetch an actor', async () => {
+test('the instance actor signs the request by which the gateway accepts an actor', async () => {
   const { gateway, peer, alice } = stage
   await postActivity(gateway, alice, composeNote(alice))
-  const asked = peer.requests.find(({ path }) => path === '/users/alice')
+  const [first, asked, ...more] = peer.requests.filter(({ path }) => path === '/users/alice')
+  expect(more).toEqual([])
+  expect(first?.headers.signature).toBeUndefined()
+  expect(first?.headers['user-agent']).toContain('https://agents.test/')
   expect(asked?.headers.signature).toMatch(
     /^keyId="https:\/\/agents\.test\/actor#main-key",algorithm="rsa-sha256",headers="\(request-target\) host date",/,
   )

@@ -1,0 +1,248 @@
+import { Undeliverable } from '@postern/core'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { parseIri } from '../../src/format/document.ts'
+import { createActorCache } from '../../src/peers/known-peers.ts'
+import { createSignerDocuments } from '../../src/peers/signer-documents.ts'
+import type { PeerAnswer, PeerRequest } from '../peer.ts'
+import type { PeerAccount, PostActivityOptions } from '../person.ts'
+import { composeNote, postActivity, settlePerson } from '../person.ts'
+import type { Stage } from '../stage.ts'
+import { openStage } from '../stage.ts'
+
+// Whoever claims to have signed is looked up without our signature first.
+
+let stage: Stage
+
+beforeEach(async () => {
+  stage = await openStage()
+})
+afterEach(() => stage.close())
+
+const dayMs = 86_400_000
+const refused = { status: 401, code: 'signature_invalid' }
+const isSigned = ({ headers }: PeerRequest) => 'signature' in headers
+
+function settle(name: string, show?: (request: PeerRequest, document: object) => PeerAnswer): PeerAccount {
+  const account = settlePerson(stage.peer, `${name}@good.test`)
+  if (show) stage.peer.serve(account.id, request => show(request, account.document))
+  return account
+}
+
+function post(author: PeerAccount, options: PostActivityOptions = {}) {
+  const date = new Date(stage.gateway.platform.now()).toUTCString()
+  return postActivity(stage.gateway, author, composeNote(author), { date, ...options })
+}
+
+/** How the host was asked for the actor, since `forget`. */
+function askedFor({ id }: PeerAccount) {
+  const path = new URL(id).pathname
+  return stage.peer.requests.filter(request => request.path === path).map(each => (isSigned(each) ? 'signed' : 'open'))
+}
+
+/** A host that shows its actors to those who sign, and answers others with this. */
+const strict = (status: number) => (request: PeerRequest, document: object) =>
+  isSigned(request) ? { body: document } : { status }
+
+const nameOf = async () => (await stage.stored())[0]?.message.sender.display_name
+
+describe('a host that shows its actors to everybody', () => {
+  test('shows the first one to us as well, and then the others need no signature, for a day', async () => {
+    const [ann, bea, cleo] = [settle('ann'), settle('bea'), settle('cleo')]
+    expect(await post(ann)).toMatchObject({ status: 202 })
+    expect(askedFor(ann)).toEqual(['open', 'signed'])
+    expect(await post(bea)).toMatchObject({ status: 202 })
+    expect(askedFor(bea)).toEqual(['open'])
+    stage.gateway.platform.advance(dayMs)
+    expect(await post(cleo)).toMatchObject({ status: 202 })
+    expect(askedFor(cleo)).toEqual(['open', 'signed'])
+  })
+
+  test('costs no signature when somebody forges one of its actors', async () => {
+    const ann = settle('ann')
+    expect(await post(ann, { key: stage.mallory.key })).toMatchObject(refused)
+    expect(askedFor(ann)).toEqual(['open'])
+    expect(await post(ann)).toMatchObject({ status: 202 })
+    expect(askedFor(ann)).toEqual(['open', 'signed'])
+  })
+
+  test('may list a new key: the gateway looks up once more an actor whom a forger made known', async () => {
+    const ann = settle('ann')
+    await post(ann, { key: stage.mallory.key })
+    stage.gateway.platform.advance(3_600_000)
+    const key = stage.mallory.key
+    const renewed = settlePerson(stage.peer, 'ann@good.test', { key })
+    expect(await post(renewed)).toMatchObject({ status: 202 })
+    expect(askedFor(ann)).toEqual(['open', 'signed'])
+  })
+
+  test('costs few signatures when somebody forges actors that it does not have', async () => {
+    for (let at = 0; at < 20; at += 1) {
+      const id = `https://good.test/users/nobody-${at}`
+      expect(await post({ ...stage.alice, id, keyId: `${id}#main-key` })).toMatchObject(refused)
+    }
+    expect(stage.peer.requests.filter(isSigned)).toHaveLength(3)
+  })
+
+  test('costs none at all when it is known to show the same to us', async () => {
+    await post(settle('ann'))
+    stage.peer.forget()
+    const id = 'https://good.test/users/nobody'
+    expect(await post({ ...stage.alice, id, keyId: `${id}#main-key` })).toMatchObject(refused)
+    expect(stage.peer.requests.map(isSigned)).toEqual([false])
+  })
+
+  test.each([
+    ['to everybody', { name: undefined }],
+    ['without an inbox', { inbox: undefined }],
+  ])('may still show less of one account %s: we ask for that one as ourselves', async (_, less) => {
+    await post(settle('ann'))
+    const bea = settle('bea', (request, document) => ({
+      body: isSigned(request) ? document : { ...document, ...less },
+    }))
+    expect(await post(bea)).toMatchObject({ status: 202 })
+    expect(askedFor(bea)).toEqual(['open', 'signed'])
+    expect(await nameOf()).toBe('The bea')
+  })
+
+  test.each([401, 403, 404, 410])('and answers %s to us admits nobody: its block holds', async status => {
+    const ann = settle('ann', (request, document) => (isSigned(request) ? { status } : { body: document }))
+    expect(await post(ann)).toMatchObject(refused)
+    expect(await post(ann)).toMatchObject(refused)
+    expect(await stage.stored()).toEqual([])
+  })
+})
+
+describe('a host that wants a signature', () => {
+  test.each([401, 403])('and answers %s to everybody gets a request without one once a day', async status => {
+    const [ann, bea, cleo] = [
+      settle('ann', strict(status)),
+      settle('bea', strict(status)),
+      settle('cleo', strict(status)),
+    ]
+    expect(await post(ann)).toMatchObject({ status: 202 })
+    expect(askedFor(ann)).toEqual(['open', 'signed'])
+    expect(await post(bea)).toMatchObject({ status: 202 })
+    expect(askedFor(bea)).toEqual(['signed'])
+    stage.gateway.platform.advance(dayMs)
+    expect(await post(cleo)).toMatchObject({ status: 202 })
+    expect(askedFor(cleo)).toEqual(['open', 'signed'])
+  })
+
+  test.each([
+    ['answers 404 to everybody', () => ({ status: 404 })],
+    ['answers 400 to everybody', () => ({ status: 400 })],
+    ['sends everybody away', () => ({ status: 302, headers: { location: 'https://other.test/login' } })],
+    ['shows everybody a page', () => ({ type: 'text/html', body: '<p>Log in' })],
+    [
+      'shows everybody another document',
+      (document: object) => ({ body: { ...document, name: 'Somebody', icon: null } }),
+    ],
+    ['shows everybody no key', (document: object) => ({ body: { ...document, publicKey: undefined } })],
+  ])('and %s gets signed requests alone after its first actor', async (_, show: (document: object) => PeerAnswer) => {
+    const hide = (request: PeerRequest, document: object) => (isSigned(request) ? { body: document } : show(document))
+    const [ann, bea] = [settle('ann', hide), settle('bea', hide)]
+    expect(await post(ann)).toMatchObject({ status: 202 })
+    expect(askedFor(ann)).toEqual(['open', 'signed'])
+    expect(await nameOf()).toBe('The ann')
+    expect(await post(bea)).toMatchObject({ status: 202 })
+    expect(askedFor(bea)).toEqual(['signed'])
+  })
+
+  test('and refuses ours, too, gets one in both schemes and no more', async () => {
+    const [ann, bea] = [settle('ann', () => ({ status: 401 })), settle('bea', () => ({ status: 401 }))]
+    expect(await post(ann)).toMatchObject(refused)
+    expect(askedFor(ann)).toEqual(['open', 'signed', 'signed'])
+    expect(await post(bea)).toMatchObject(refused)
+    expect(askedFor(bea)).toEqual(['signed', 'signed'])
+    stage.peer.forget()
+    expect(await post(ann)).toMatchObject(refused)
+    expect(stage.peer.requests).toEqual([])
+  })
+
+  test('may begin to want it, and cease', async () => {
+    await post(settle('ann'))
+    const bea = settle('bea', strict(401))
+    expect(await post(bea)).toMatchObject({ status: 202 })
+    expect(askedFor(bea)).toEqual(['open', 'signed'])
+    stage.gateway.platform.advance(dayMs)
+    await post(settle('cleo'))
+    const dora = settle('dora')
+    expect(await post(dora)).toMatchObject({ status: 202 })
+    expect(askedFor(dora)).toEqual(['open'])
+  })
+})
+
+describe('createSignerDocuments()', () => {
+  const found = { state: 'found', document: { id: 'https://good.test/users/ann', name: 'Ann' } } as const
+
+  function createDocuments(now = () => 0) {
+    const asked: string[] = []
+    const documents = createSignerDocuments({
+      platform: {
+        now,
+        fetch: async url => {
+          asked.push(url)
+          return { status: 401, headers: new Headers(), body: Buffer.from(''), url } as never
+        },
+      },
+      fetchSigned: async () => found,
+      isBlocked: host => host === 'blocked.test',
+    })
+    return { documents, asked }
+  }
+
+  test('remembers a bounded number of hosts that want a signature, and forgets the one not seen for longest', async () => {
+    const { documents, asked } = createDocuments()
+    const hosts = Array.from({ length: 5_001 }, (_, at) => `https://h${at}.test/users/ann`)
+    for (const iri of hosts) await documents.fetch(iri)
+    expect(asked).toHaveLength(5_001)
+    await documents.fetch(hosts[5_000] ?? '')
+    expect(asked).toHaveLength(5_001)
+    await documents.fetch(hosts[0] ?? '')
+    expect(asked).toHaveLength(5_002)
+  })
+
+  test('asks a host that it cannot reach only once, and signs nothing for it', async () => {
+    const calls: string[] = []
+    const documents = createSignerDocuments({
+      platform: {
+        now: () => 0,
+        fetch: async () => {
+          calls.push('open')
+          throw new Undeliverable('Cannot fetch: it has no public address')
+        },
+      },
+      fetchSigned: async () => {
+        calls.push('signed')
+        return found
+      },
+      isBlocked: () => false,
+    })
+    await expect(documents.fetch('https://nowhere.test/users/ann')).rejects.toThrow('no public address')
+    expect(calls).toEqual(['open'])
+  })
+
+  test('asks no blocked host', async () => {
+    const { documents, asked } = createDocuments()
+    await expect(documents.fetch('https://blocked.test/users/ann')).rejects.toThrow('its host is blocked')
+    expect(asked).toEqual([])
+  })
+})
+
+test('for everything but a claim, the gateway fetches anew and as itself an actor that a claim made known', async () => {
+  const iri = parseIri('https://good.test/users/ann', 'Ann')
+  const open: string[] = []
+  const actors = createActorCache({
+    fetchDocument: async id => ({ state: 'found', document: { id, name: 'Ann', inbox: `${id}/inbox` } }),
+    documents: {
+      fetch: async id => ({ state: 'found', document: { id }, isForAll: true }),
+      isOpen: host => open.includes(host),
+      learn: (host, isOpen) => void (isOpen && open.push(host)),
+    },
+    now: () => 0,
+  })
+  expect(await actors.findClaimed(iri)).toMatchObject({ inbox: undefined })
+  expect(await actors.find(iri)).toMatchObject({ name: 'Ann', inbox: `${iri.href}/inbox` })
+  expect(await actors.findClaimed(iri)).toMatchObject({ name: 'Ann' })
+  expect(open).toEqual([])
+})
