@@ -76,13 +76,28 @@ interface RoundTaken {
   /** p99, ms. */
   readonly alone: number
   readonly beside: ReadonlyMap<FloodPlan, { readonly p99: number } & Flooded>
+  /** CPU time of one post of the flood, µs. */
+  readonly costs: ReadonlyMap<FloodPlan, number>
 }
 
 async function takeRound(stage: Stage): Promise<RoundTaken> {
   const alone = await measureHonest(stage)
   const beside = new Map<FloodPlan, { readonly p99: number } & Flooded>()
-  for (const flood of floods) beside.set(flood, await measureBeside(flood, stage))
-  return { alone, beside }
+  const costs = new Map<FloodPlan, number>()
+  for (const flood of floods) {
+    beside.set(flood, await measureBeside(flood, stage))
+    costs.set(flood, await measureCost(flood, stage))
+  }
+  return { alone, beside, costs }
+}
+
+/** The flood alone, for a second. */
+async function measureCost({ kind, times }: FloodPlan, { flooder, gateway, honest }: Stage): Promise<number> {
+  const count = times * honest
+  await flooder.work({ step: 'ready', kind, count } satisfies FloodOrder)
+  const { cpu } = await gateway.sample()
+  await flooder.work({ step: 'go', port: gateway.port, perSecond: count } satisfies FloodOrder)
+  return ((await gateway.sample()).cpu - cpu) / count
 }
 
 async function measureBeside(flood: FloodPlan, stage: Stage): Promise<{ readonly p99: number } & Flooded> {
@@ -115,7 +130,17 @@ function toFigures(rounds: readonly RoundTaken[], honest: number): readonly Figu
     value: median(rounds.map(round => round.alone)),
     unit: 'ms',
   }
-  return [alone, ...floods.map(flood => toFigure(flood, rounds, honest))]
+  return [alone, ...floods.flatMap(flood => [toFigure(flood, rounds, honest), toCost(flood, rounds)])]
+}
+
+function toCost(flood: FloodPlan, rounds: readonly RoundTaken[]): Figure {
+  return {
+    case: title,
+    name: `a refused post, ${flood.kind}`,
+    note: 'CPU time of the gateway for each post of the flood; no honest traffic beside it',
+    value: median(rounds.map(({ costs }) => costs.get(flood) ?? Number.NaN)),
+    unit: 'µs',
+  }
 }
 
 function toFigure(flood: FloodPlan, rounds: readonly RoundTaken[], honest: number): Figure {

@@ -28,7 +28,10 @@ export interface RejectionOptions extends ErrorOptions {
   readonly retryAfter?: number
 }
 
-/** The peer sent something that is not accepted. `message` is safe to show the peer; `cause` goes only to the log. */
+/**
+ * The peer sent something that is not accepted. `message` is safe to show the peer; `cause` goes only to the log. It has no
+ * stack, which would be a tenth of what a refusal costs: floods consist of refusals.
+ */
 export class Rejection extends Error {
   override readonly name = 'Rejection'
   readonly code: RejectionCode
@@ -36,7 +39,10 @@ export class Rejection extends Error {
   readonly retryAfter: number | undefined
 
   constructor(code: RejectionCode, message: string, options: RejectionOptions = {}) {
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 0
     super(message, options)
+    Error.stackTraceLimit = stackTraceLimit
     this.code = code
     this.violations = options.violations ?? []
     this.retryAfter = options.retryAfter
