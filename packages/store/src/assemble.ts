@@ -5,9 +5,7 @@ import { readChannelFacts } from './channels/facts.ts'
 import type { BlobFiles } from './engine/blob-files.ts'
 import type { Batch, Database } from './engine/database.ts'
 import type { StoreContext } from './engine/store-context.ts'
-import type { Transactions } from './engine/transactions.ts'
-import type { Writer } from './engine/writer.ts'
-import { createWriter } from './engine/writer.ts'
+import type { Writer, WriterHooks } from './engine/writer.ts'
 import type { ChatForgetting } from './forgetting/chat.ts'
 import { createChatForgetting } from './forgetting/chat.ts'
 import type { OwnerForgetting } from './forgetting/owner.ts'
@@ -15,7 +13,6 @@ import { createOwnerForgetting } from './forgetting/owner.ts'
 import { createWithdrawalStore } from './forgetting/withdrawals.ts'
 import { createAdmission } from './intake/admission.ts'
 import { createLookupStore } from './lookup.ts'
-import type { FirstMessages } from './messages/table.ts'
 import { createFirstMessages } from './messages/table.ts'
 import type { Refusals } from './operator/refusals.ts'
 import { createRefusals } from './operator/refusals.ts'
@@ -36,7 +33,6 @@ import type { StoreTranscript } from './transcript/open.ts'
 import { createSqliteTranscript } from './transcript/open.ts'
 import type { OwnedRecordStore } from './transcript/records/store.ts'
 import { createRecordStore } from './transcript/records/store.ts'
-import type { TurnOffer } from './turns/queue.ts'
 import { createTurnOffer } from './turns/queue.ts'
 import { createWorkStore } from './work/store.ts'
 
@@ -54,7 +50,7 @@ export interface GatewayStore extends Store, OwnerForgetting, ChatForgetting {
 /** What a store is made of, whatever the engine. */
 interface StoreDeps {
   readonly db: Database
-  readonly transactions: Transactions
+  openWriter(hooks: WriterHooks): Writer
   readonly files: BlobFiles
   readonly notices: NoticeStore
   readonly now: () => number
@@ -76,7 +72,7 @@ interface StoreDeps {
 export function assembleStore(parts: StoreDeps): GatewayStore {
   const {
     db,
-    transactions,
+    openWriter,
     files,
     notices,
     now,
@@ -90,9 +86,7 @@ export function assembleStore(parts: StoreDeps): GatewayStore {
   } = parts
   const firstMessages = createFirstMessages()
   const turnOffer = createTurnOffer({ isAlone })
-  // A notice may be about a turn that begins: whoever runs it has to hear of it.
-  const tellDurable = (batch: Batch) => onDurable(turnOffer.tellNew(batch))
-  const writer = createWriter(db, tellDurable, keepingTurns(transactions, { firstMessages, turnOffer }))
+  const writer = openWriter(createHooks({ firstMessages, turnOffer, onDurable }))
   const { write, writeLightly, writeLast } = writer
   const channels = readChannelFacts(parts.channels)
   const context: StoreContext = { db, channels, write, writeLightly, writeLast, now, log, files, isAlone, scrub }
@@ -130,43 +124,37 @@ export function assembleStore(parts: StoreDeps): GatewayStore {
     async rewriteFiles() {
       rewrite?.()
     },
-    close: createClosing({ db, writer, refusals, flushLookups, release }),
+    close: createClosing({ writer, refusals, flushLookups, release }),
   }
 }
 
-interface KeptTurns {
-  readonly firstMessages: FirstMessages
-  readonly turnOffer: TurnOffer
+interface HookDeps extends Pick<StoreDeps, 'onDurable'> {
+  readonly firstMessages: ReturnType<typeof createFirstMessages>
+  readonly turnOffer: ReturnType<typeof createTurnOffer>
 }
 
-/** Committed, a message has its number for good, and a turn its lease. */
-function keepingTurns(transactions: Transactions, { firstMessages, turnOffer }: KeptTurns): Transactions {
+function createHooks({ firstMessages, turnOffer, onDurable }: HookDeps): WriterHooks {
   return {
-    ...transactions,
-    commit(batch) {
-      transactions.commit(batch)
-      firstMessages.keep(batch.firstMessages)
-    },
-    rollback(batch) {
-      transactions.rollback(batch)
-      if (batch) turnOffer.undo(batch)
-    },
+    // Committed, a message has its number for good, and a turn its lease.
+    onCommitted: batch => firstMessages.keep(batch.firstMessages),
+    onUndone: batch => turnOffer.undo(batch),
+    // A notice may be about a turn that begins: whoever runs it has to hear of it.
+    onDurable: batch => onDurable(turnOffer.tellNew(batch)),
   }
 }
 
-interface Closing extends Pick<StoreDeps, 'db' | 'release'> {
+interface Closing extends Pick<StoreDeps, 'release'> {
   readonly writer: Writer
   readonly refusals: Refusals
   readonly flushLookups: LookupLog['flush']
 }
 
 /** What is waiting is written first; to close again waits for the same end. */
-function createClosing({ db, writer, refusals, flushLookups, release }: Closing): () => Promise<void> {
+function createClosing({ writer, refusals, flushLookups, release }: Closing): () => Promise<void> {
   let closed: Promise<void> | undefined
   const closeAll = async () => {
     const flushed = Promise.all([refusals.flush(), flushLookups()])
     await Promise.all([writer.close(), flushed])
-    db.close()
     await release()
   }
   return () => {

@@ -3,9 +3,9 @@ import { sketchedChannels } from '@postern/testing'
 import { vi } from 'vitest'
 import { assembleStore } from '../src/assemble.ts'
 import { noBlobFiles } from '../src/engine/blob-files.ts'
-import type { Database } from '../src/engine/database.ts'
+import type { FileDatabase } from '../src/engine/database.ts'
 import { createNotices } from '../src/engine/database.ts'
-import { createSqliteTransactions } from '../src/engine/transactions.ts'
+import { createWriter } from '../src/engine/writer.ts'
 import { openSqliteStore } from '../src/index.ts'
 import { openDatabase } from '../src/sqlite/open.ts'
 import { discardLog } from './open-test-store.ts'
@@ -24,7 +24,7 @@ export async function collectStatements(): Promise<readonly string[]> {
 export async function collectPortedStatements(): Promise<readonly string[]> {
   const db = openDatabase(':memory:')
   const statements: string[] = []
-  const port: Database = {
+  const port: FileDatabase = {
     prepare(sql) {
       statements.push(sql)
       return db.prepare(sql)
@@ -38,7 +38,7 @@ export async function collectPortedStatements(): Promise<readonly string[]> {
   const store = assembleStore({
     db: port,
     channels: sketchedChannels,
-    transactions: createSqliteTransactions(port),
+    openWriter: hooks => createWriter(port, hooks),
     isAlone: false,
     files: noBlobFiles,
     notices: createNotices(discardLog),
@@ -46,7 +46,7 @@ export async function collectPortedStatements(): Promise<readonly string[]> {
     log: discardLog,
     bytes: undefined,
     onDurable() {},
-    release() {},
+    release: port.close,
   })
   await store.close()
   return statements.filter(isOnRows)

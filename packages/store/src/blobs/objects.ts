@@ -3,7 +3,7 @@ import type { ByteStore, KeptFile, ObjectStore, Part, StoredObject, WorkStore } 
 import { leastObjectBytes, pointToKept, Rejection } from '@postern/core'
 import type { EntryTable } from '../conversations/entries.ts'
 import type { Database } from '../engine/database.ts'
-import { formatJson, parseJson, prepareQuery, refuseLostLease } from '../engine/database.ts'
+import { formatJson, parseJson, prepareQuery, readAfterWait, refuseLostLease } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { BlobTable } from './table.ts'
 
@@ -67,7 +67,7 @@ export function createObjectStore({ db, write, now, scrub }: StoreContext, elsew
     },
     async removeObjects(owner) {
       for (let removed = 0; ; ) {
-        const objects = table.listOf(owner)
+        const objects = await readAfterWait(db, () => table.listOf(owner))
         if (objects.length === 0) return removed
         if (elsewhere) for (const object of objects) await elsewhere.remove(keyOf(object))
         await write(() => {

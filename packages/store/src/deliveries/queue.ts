@@ -13,6 +13,7 @@ import {
   rowLocksOf,
 } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
+import { createUnsureLeases } from '../engine/unsure-leases.ts'
 import type { ResponseTable } from '../messages/responses.ts'
 import type { ReadMessage, StoredMessage } from '../messages/table.ts'
 import type { RelationTable } from '../peers/senders.ts'
@@ -145,6 +146,7 @@ export function createDeliveryLeases(
 } {
   const findDue = { answer: prepareDue(db, 'broadcast IS NULL'), broadcast: prepareDue(db, 'broadcast IS NOT NULL') }
   const readBroadcast = createBroadcastReader(db)
+  const unsure = createUnsureLeases(db, { table: 'deliveries', number: 'number' })
   const claim = prepareQuery(
     db,
     'UPDATE deliveries SET due_at = ?, lease_token = lease_token + 1, attempt = attempt + 1, lease_owner = ? WHERE number = ?',
@@ -155,18 +157,24 @@ export function createDeliveryLeases(
   )
   return {
     leaseDeliveries: ({ holder, limit, leaseMs, rank, shares }) =>
-      writeLast(() => {
-        const at = now()
-        const due = takeShares(
-          { limit, shares },
-          {
-            find: (full, rest) => findDue[rank].all(at, formatJson(full), rest),
-            claim: ({ number }) => claim.run(at + leaseMs, holder, number),
-            groupOf: ({ host }) => host,
-          },
-        )
-        return readDeliveries(due, { ...tables, db, readBroadcast })
-      }),
+      unsure.watch(note =>
+        writeLast(() => {
+          const at = now()
+          unsure.giveBack(at)
+          const due = takeShares(
+            { limit, shares },
+            {
+              find: (full, rest) => findDue[rank].all(at, formatJson(full), rest),
+              claim({ number, lease_token }) {
+                claim.run(at + leaseMs, holder, number)
+                note({ number, token: lease_token + 1, holder })
+              },
+              groupOf: ({ host }) => host,
+            },
+          )
+          return readDeliveries(due, { ...tables, db, readBroadcast })
+        }),
+      ),
     renewDelivery: async ({ id, token }, leaseMs) =>
       refuseLostLease(
         await writeLightly(() => renew.run(now() + leaseMs, Number(id), token).changes, {

@@ -22,17 +22,19 @@ export interface Query<Row = unknown> {
   run(...values: SqlValue[]): { readonly changes: number }
 }
 
-/** What the store asks of an engine: statements that are run at once, within this process. `node:sqlite` is one as it is. */
+/**
+ * What the store asks of an engine. `node:sqlite` is one as it is: statements run at once, within this process. Where the server is far, a statement
+ * is run within an operation (of the writer, or of `read`), which is run again with each answer.
+ */
 export interface Database {
   prepare(sql: string): {
     get(...values: SqlValue[]): unknown
     all(...values: SqlValue[]): unknown[]
     run(...values: SqlValue[]): unknown
   }
-  exec(sql: string): void
-  /** Whether a transaction has begun that is neither committed nor undone. */
-  readonly isTransaction: boolean
-  /** Runs operations that only read, each as if it were alone; absent: one after another. */
+  /** Reads at one moment; absent: statements run at once. */
+  read?<T>(reading: () => T): Promise<T>
+  /** Within an operation: runs readings, each as if it were alone; absent: one after another. */
   readTogether?<T>(readings: readonly (() => T)[]): readonly T[]
   /** Where several processes write at a time: takes a statement that says `is_so`. Whoever runs it undoes a transaction in which that is not so. */
   prepareCheck?(sql: string): (...values: SqlValue[]) => void
@@ -40,6 +42,13 @@ export interface Database {
   readonly rowLocks?: RowLocks
   /** What runs an INSERT tells its `lastInsertRowid`. */
   readonly knowsLastInsert?: boolean
+}
+
+/** A file of SQLite. */
+export interface FileDatabase extends Database {
+  exec(sql: string): void
+  /** Whether a transaction has begun that is neither committed nor undone. */
+  readonly isTransaction: boolean
   close(): void
 }
 
@@ -93,6 +102,11 @@ export function prepareInsert(db: Database, sql: string, id = 'id'): (...values:
 /** @throws LeaseLost when the statement that compared the token changed nothing */
 export function refuseLostLease(changes: number, work: string): void {
   if (changes === 0) throw new LeaseLost(`the lease of ${work} is held by somebody else or its work is over`)
+}
+
+/** What a method of the store reads after it has waited for something: by then it is an operation of its own. */
+export function readAfterWait<T>(db: Database, reading: () => T): T | Promise<T> {
+  return db.read ? db.read(reading) : reading()
 }
 
 /** Readings of many things of one kind: where the database is far, they share the ways to it. */

@@ -24,25 +24,13 @@ function openSlowDisk() {
   return { waiting, durability }
 }
 
-type Engine = Pick<Transactions, 'countTogether' | 'isWorthAnother'> & {
-  readonly durability?: DurabilityPoint | undefined
-  begin?(terms: Parameters<Transactions['begin']>[0]): void
-}
-
-function openBench({ durability, begin, ...engine }: Engine = {}): Bench {
+function openBench({ durability }: Pick<Transactions, 'durability'> = {}): Bench {
   const db = new DatabaseSync(':memory:')
   migrateDatabase(db)
   db.exec('CREATE TABLE notes (value INTEGER NOT NULL UNIQUE, text TEXT) STRICT')
   const batches: Batch[] = []
-  const sqlite = createSqliteTransactions(db, { durability })
-  const writer = createWriter(db, batch => batches.push(batch), {
-    ...sqlite,
-    ...engine,
-    begin(terms) {
-      sqlite.begin(terms)
-      begin?.(terms)
-    },
-  })
+  const hooks = { onDurable: (batch: Batch) => void batches.push(batch) }
+  const writer = createWriter(db, hooks, createSqliteTransactions(db, { durability }))
   const insert = db.prepare('INSERT INTO notes (value) VALUES (?)')
   return {
     db,
@@ -74,28 +62,6 @@ test('write() runs the operations of one turn of the event loop in one transacti
   expect(bench.values()).toEqual([3, 1, 2])
   expect(bench.batches).toHaveLength(1)
   expect(bench.batches[0]?.notices.map(({ payload }) => payload)).toEqual([3, 1, 2])
-})
-
-test('write() runs a transaction again that others were in the way of: whole, and with totals of its own', async () => {
-  const told: (number | undefined)[] = []
-  const bench = openBench({
-    begin({ undone }) {
-      told.push(undone)
-      if (undone === 0) throw new Error('others are in the way')
-    },
-    isWorthAnother: (_, undone) => undone < 2,
-  })
-  expect(await Promise.all([1, 2].map(bench.put))).toEqual([1, 2])
-  expect(told).toEqual([0, 1])
-  expect(bench.values()).toEqual([1, 2])
-  expect([bench.batches.length, totalOf(bench)]).toEqual([1, 2])
-})
-
-test('write() begins as many transactions as the engine wants for what waits, in its order', async () => {
-  const bench = openBench({ countTogether: shares => Math.min(2, shares.length) })
-  expect(await Promise.all([1, 2, 3, 4, 5].map(bench.put))).toEqual([1, 2, 3, 4, 5])
-  expect(bench.values()).toEqual([1, 2, 3, 4, 5])
-  expect(bench.batches).toHaveLength(3)
 })
 
 test('writeLast() runs behind operations that came later, in their transaction, and returns its own result', async () => {

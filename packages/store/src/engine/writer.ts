@@ -2,13 +2,12 @@ import { closeSync, fdatasync, openSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Unavailable } from '@postern/core'
-import type { Touching } from '../together/waves.ts'
-import type { Batch, CounterName, Database } from './database.ts'
-import { createBatch, mostAtOnce, prepareQuery, sortByName } from './database.ts'
+import { createBooking } from './booking.ts'
+import type { Batch, FileDatabase } from './database.ts'
+import { createBatch, mostAtOnce } from './database.ts'
 import { createLockPatience, lockRetryMs } from './lock-patience.ts'
 import { toStoreError } from './sqlite-errors.ts'
-import { createTaskBytes } from './task-bytes.ts'
-import type { DurabilityPoint, Share, Transactions } from './transactions.ts'
+import type { DurabilityPoint, Transactions } from './transactions.ts'
 import { createSqliteTransactions, OperationFailed } from './transactions.ts'
 
 /** Something to write. It may run twice, so everything it changes is a row or goes into the batch. */
@@ -34,12 +33,23 @@ export interface Writer {
   close(): Promise<void>
 }
 
-interface WriteTerms extends Pick<Touching, 'touches'> {
+/** What others do when a transaction ends. */
+export interface WriterHooks {
+  onCommitted?(batch: Batch): void
+  onUndone?(batch: Batch): void
+  /** What was committed is on disk. */
+  onDurable(batch: Batch): void
+}
+
+export interface WriteTerms {
+  /** Names of what the operation reads and changes; absent: it may be anything. An engine that runs operations one after another does not ask. */
+  readonly touches?: (() => readonly string[] | undefined) | undefined
   /** About how many characters it writes, where they are many. */
   readonly size?: number
 }
 
-interface Job extends Share {
+interface Job {
+  readonly operation: (batch: Batch) => unknown
   readonly isDurable: boolean
   readonly isLast: boolean
   readonly size: number
@@ -57,7 +67,7 @@ interface Written {
 }
 
 /** Characters in one transaction at most, so that the event loop breathes in between. */
-const batchSize = 1024 * 1024
+export const batchSize = 1024 * 1024
 
 /** How long writes gather while several come at a time, ms. */
 const gatherMs = 2
@@ -69,12 +79,12 @@ const gatherMs = 2
  * event loop goes on.
  */
 export function createWriter(
-  db: Database,
-  onDurable: (batch: Batch) => void,
+  db: FileDatabase,
+  hooks: WriterHooks,
   transactions = createSqliteTransactions(db),
 ): Writer {
-  const { settle, whenSynced } = createSettling(transactions, onDurable)
-  const writeAll = createRunWriting(transactions, createJobWriting(createTransaction(db, transactions), settle))
+  const { settle, whenSynced } = createSettling(transactions, hooks)
+  const writeAll = createJobWriting(createTransaction(db, transactions, hooks), settle)
   const queue: Job[] = []
   let isScheduled = false
   let isClosed = false
@@ -116,7 +126,7 @@ export function createWriter(
   return {
     write: (operation, terms = {}) => enqueue(operation, terms),
     writeLightly: (operation, terms = {}) => enqueue(operation, { ...terms, isDurable: false }),
-    writeLast: operation => enqueue(operation, { isDurable: false, isLast: true, touches: () => [] }),
+    writeLast: operation => enqueue(operation, { isDurable: false, isLast: true }),
     async close() {
       isClosed = true
       for (;;) {
@@ -131,20 +141,6 @@ export function createWriter(
 
 /** Writes jobs in one transaction, and each on its own when one of them throws. @returns those that another program keeps waiting */
 type WriteJobs = (jobs: readonly Job[]) => readonly Job[]
-
-/** Writes jobs in as many transactions as the engine wants for them, in their order. */
-function createRunWriting({ countTogether }: Transactions, writeTogether: WriteJobs): WriteJobs {
-  if (!countTogether) return writeTogether
-  return jobs => {
-    for (let rest = jobs; rest.length > 0; ) {
-      const count = countTogether(rest)
-      const waiting = writeTogether(rest.slice(0, count))
-      rest = rest.slice(count)
-      if (waiting.length > 0) return [...waiting, ...rest]
-    }
-    return []
-  }
-}
 
 function createJobWriting(transaction: RunTransaction, settle: (written: Written) => void): WriteJobs {
   const patience = createLockPatience()
@@ -177,7 +173,7 @@ interface Settling {
   whenSynced(): Promise<void>
 }
 
-function createSettling({ durability }: Transactions, onDurable: (batch: Batch) => void): Settling {
+function createSettling({ durability }: Transactions, { onDurable }: WriterHooks): Settling {
   let syncing = 0
   let onSynced: (() => void) | undefined
   let behindNewest: Written[] | undefined
@@ -239,43 +235,31 @@ function rejectAll(jobs: readonly Job[], error: unknown): void {
 type RunTransaction = (jobs: readonly Job[]) => Omit<Written, 'jobs'>
 
 function createTransaction(
-  db: Database,
-  { begin, commit, rollback, runAll = runInOrder, isWorthAnother = () => false }: Transactions,
+  db: FileDatabase,
+  { begin, commit, rollback }: Transactions,
+  { onCommitted, onUndone }: WriterHooks,
 ): RunTransaction {
-  const book = prepareQuery(
-    db,
-    'INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name, shard) DO UPDATE SET value = counters.value + excluded.value',
-  )
-  const bookTotals = (totals: ReadonlyMap<CounterName, number>) => {
-    for (const [name, by] of sortByName(totals)) if (by !== 0) book.run(name, by)
-  }
-  const taskBytes = createTaskBytes(db)
-
-  function run(jobs: readonly Job[], batch: Batch, undone: number): readonly unknown[] {
-    begin({ isDurable: jobs.some(({ isDurable }) => isDurable), shares: jobs, undone })
-    const results = runAll(jobs, batch)
-    bookTotals(batch.totals)
-    taskBytes.book(batch)
-    commit(batch)
-    return results
-  }
-
+  const book = createBooking(db)
   return jobs => {
-    for (let undone = 0; ; undone += 1) {
-      const batch = createBatch()
-      try {
-        return { results: run(jobs, batch, undone), batch }
-      } catch (error) {
-        rollback(batch)
-        if (!isWorthAnother(error, undone)) throw error
-      }
+    const batch = createBatch()
+    try {
+      begin()
+      const results = runInOrder(jobs, batch)
+      book(batch)
+      commit()
+      onCommitted?.(batch)
+      return { results, batch }
+    } catch (error) {
+      rollback()
+      onUndone?.(batch)
+      throw error
     }
   }
 }
 
-function runInOrder(shares: readonly Share[], batch: Batch): readonly unknown[] {
+function runInOrder(jobs: readonly Job[], batch: Batch): readonly unknown[] {
   try {
-    return shares.map(({ operation }) => operation(batch))
+    return jobs.map(({ operation }) => operation(batch))
   } catch (error) {
     throw new OperationFailed('an operation failed', { cause: error })
   }

@@ -2,7 +2,7 @@ import type { ByteStore } from '@postern/core'
 import { createEntryRemoval } from '../conversations/entry-removal.ts'
 import { createOwnThreadRemoval } from '../conversations/own-thread-removal.ts'
 import type { Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import { prepareQuery, readAfterWait } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { RemoveMessageDeps } from './remove-message.ts'
 import { createRemoveMessage } from './remove-message.ts'
@@ -83,7 +83,7 @@ export function createChatForgetting(
   return {
     async forgetChat(chat) {
       for (let isThere = false; ; isThere = true) {
-        const slice = findSlice(chat)
+        const slice = await readAfterWait(db, () => findSlice(chat))
         if (!slice) return isThere
         // Before their rows, so that they are found again when this is cut off.
         for (const { bucket, path } of slice.files) await elsewhere?.remove(`${bucket}/${path}`)

@@ -1,11 +1,12 @@
 import type { ChannelName, IntakeStore, OperatorStore, Refusal, RefusalPage } from '@postern/core'
 import type { Batch } from '../engine/database.ts'
-import { addToTotal, noteChange, prepareInsert, prepareQuery } from '../engine/database.ts'
+import { addToTotal, noteChange, prepareInsert, prepareQuery, readAfterWait } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 
 export interface Refusals extends Pick<IntakeStore, 'refuse'>, Pick<OperatorStore, 'listRefusals'> {
   /** Refused since the last flush, whether kept or not. */
   pending(): number
+  /** All that was refused before is in the table when it resolves, whoever began to write it. */
   flush(): Promise<void>
 }
 
@@ -45,23 +46,28 @@ export function createRefusals({ db, write, now, log }: StoreContext): Refusals 
   let refused = 0
   let timer: NodeJS.Timeout | undefined
 
-  async function flush(): Promise<void> {
-    clearTimeout(timer)
-    timer = undefined
-    if (refused === 0) return
-    const [kept, count] = [buffer, refused]
-    buffer = []
-    refused = 0
+  async function keepAll(kept: readonly Refusal[], count: number): Promise<void> {
     try {
-      const keepAll = (batch: Batch) => {
+      const insertAll = (batch: Batch) => {
         for (const refusal of kept) noteChange(batch, 'refusal', insert(...columnValues(refusal)))
         prune.run(keptInAll)
         addToTotal(batch, 'refusals', count)
       }
-      await write(keepAll, { touches: () => ['refusals'] })
+      await write(insertAll, { touches: () => ['refusals'] })
     } catch (error) {
       log.warn({ err: error, count }, 'refusals could not be remembered')
     }
+  }
+
+  let writing: Promise<unknown> = Promise.resolve()
+
+  async function flush(): Promise<void> {
+    clearTimeout(timer)
+    timer = undefined
+    if (refused > 0) writing = Promise.all([writing, keepAll(buffer, refused)])
+    buffer = []
+    refused = 0
+    await writing
   }
 
   return {
@@ -74,7 +80,7 @@ export function createRefusals({ db, write, now, log }: StoreContext): Refusals 
     flush,
     async listRefusals(page) {
       await flush()
-      return list.all(...filterValues(page)).map(toRefusal)
+      return readAfterWait(db, () => list.all(...filterValues(page)).map(toRefusal))
     },
   }
 }

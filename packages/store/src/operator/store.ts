@@ -9,7 +9,7 @@ import type {
 } from '@postern/core'
 import { stopFlags } from '@postern/core'
 import type { CounterName, Database } from '../engine/database.ts'
-import { formatJson, prepareQuery } from '../engine/database.ts'
+import { formatJson, prepareQuery, readAfterWait } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { ReadMessage } from '../messages/table.ts'
 import type { ProofKeyTable } from '../peers/senders.ts'
@@ -38,7 +38,11 @@ export function createOperatorStore(
     findListWindow: createWindowFinder(context.db),
     listDeliveries: deliveryList.listDeliveries,
     listRefusals: refusals.listRefusals,
-    count: async () => toCounts(readTotals(), refusals.pending()),
+    async count() {
+      await refusals.flush()
+      const totals = await readAfterWait(context.db, readTotals)
+      return toCounts(totals, refusals.pending())
+    },
   }
 }
 

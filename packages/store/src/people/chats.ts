@@ -1,6 +1,6 @@
 import type { ObjectStore } from '@postern/core'
 import { parseJsonText } from '@postern/core'
-import { prepareQuery } from '../engine/database.ts'
+import { prepareQuery, readAfterWait } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { StoreTranscript } from '../transcript/open.ts'
 import type { OwnedRecordStore } from '../transcript/records/store.ts'
@@ -34,7 +34,8 @@ export function createChatterForgetting(
   )
   return async (owner, agent) => {
     if (agent === undefined) await transcript.forgetOwner(owner)
-    for (const { thread_id, lock_token, lock_expires_at, ...alias } of list.all(owner)) {
+    const threads = await readAfterWait(db, () => list.all(owner))
+    for (const { thread_id, lock_token, lock_expires_at, ...alias } of threads) {
       if (channels.chats.includes(alias.transport) && isWithAnother(alias, agent)) continue
       const isLocked = lock_token !== null && (lock_expires_at ?? 0) > now()
       await transcript.forget({ owner, thread_id }, isLocked ? { token: lock_token } : undefined)

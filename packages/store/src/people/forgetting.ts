@@ -1,7 +1,7 @@
 import type { Forgetting, Forgotten, PeopleStore, PersonAddress } from '@postern/core'
 import type { ChannelFacts } from '../channels/facts.ts'
 import type { Batch, Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import { prepareQuery, readAfterWait } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { RemoveMessage } from '../forgetting/remove-message.ts'
 import type { ForgetChats } from './chats.ts'
@@ -55,7 +55,10 @@ function openForgetting(
     const { persons, keys, all } = links.find({ agent, addresses })
     const whose = nameAll(agent, all, context.channels)
     const { messages, threads, authors } = await endMessages(whose, except)
-    const chats = new Set([...listChats(threads), ...whose.subjects.filter(subject => subject.startsWith('web:'))])
+    const chats = new Set([
+      ...(await listChats(threads)),
+      ...whose.subjects.filter(subject => subject.startsWith('web:')),
+    ])
     for (const owner of chats) await forgetChats(owner, agent)
     await endThreads([...threads], except)
     const subjects = [...new Set([...whose.subjects, ...authors])]
@@ -103,12 +106,15 @@ function createWordRemoval({ db, write, now }: StoreContext, removeMessage: Remo
 }
 
 /** Whose chats these are. */
-function createChatFinder({ db, channels }: StoreContext): (threads: ReadonlySet<number>) => readonly string[] {
+function createChatFinder({
+  db,
+  channels,
+}: StoreContext): (threads: ReadonlySet<number>) => Promise<readonly string[]> {
   const find = prepareQuery<{ scope: string }>(
     db,
     `SELECT scope FROM threads WHERE id = ? AND ${channels.sql.isChat('channel')}`,
   )
-  return threads => [...threads].flatMap(thread => find.get(thread)?.scope ?? [])
+  return async threads => readAfterWait(db, () => [...threads].flatMap(thread => find.get(thread)?.scope ?? []))
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Json, PeopleStore, PersonLink } from '@postern/core'
 import { parseJsonText } from '@postern/core'
 import type { Batch, Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import { prepareQuery, readAfterWait } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { RemoveMessageDeps } from '../forgetting/remove-message.ts'
 import { createRemoveMessage } from '../forgetting/remove-message.ts'
@@ -53,7 +53,7 @@ export function createPeopleStore(
           people.dropUnlinked(agent, [key])
         })
       }
-      return people.find(agent, key)
+      return readAfterWait(db, () => people.find(agent, key))
     },
     requestLink: request => write(batch => codes.request(batch, request, now())),
     confirmLink: confirmation => write(batch => codes.confirm(batch, confirmation, now())),

@@ -1,5 +1,5 @@
 import { createEntryRemoval } from '../conversations/entry-removal.ts'
-import { prepareQuery } from '../engine/database.ts'
+import { prepareQuery, readAfterWait } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import { createThreadRows } from '../forgetting/thread-rows.ts'
 
@@ -39,7 +39,7 @@ export function createThreadRemoval({
   }
   return async (threads, except) => {
     const left = new Set(threads)
-    const last = findLast.get()?.number ?? 0
+    const last = (await readAfterWait(db, () => findLast.get()))?.number ?? 0
     for (let after = 0; after < last && left.size > 0; after += sliceSize) {
       await write(() => dropUsed(left, except, after, Math.min(after + sliceSize, last)))
     }

@@ -8,11 +8,11 @@ import type { Notice } from '../engine/database.ts'
 import { createNotices } from '../engine/database.ts'
 import { outdatedFix, outdatedProblem } from './outdated.ts'
 import { preparePostgres } from './prepare.ts'
-import type { WorkerCalls } from './worker-calls.ts'
-import { createWorkerCalls } from './worker-calls.ts'
-import type { SentError } from './worker-errors.ts'
-import { receiveError } from './worker-errors.ts'
-import type { ConnectionWorkerData, FromConnectionWorker, ToConnectionWorker } from './worker-messages.ts'
+import type { WorkerCalls } from './thread/worker-calls.ts'
+import { createWorkerCalls } from './thread/worker-calls.ts'
+import type { SentError } from './thread/worker-errors.ts'
+import { receiveError } from './thread/worker-errors.ts'
+import type { ConnectionWorkerData, FromConnectionWorker, ToConnectionWorker } from './thread/worker-messages.ts'
 
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`, with `schema`, `sslmode` and the like behind it (docs/guides/many-gateways.md). */
@@ -40,7 +40,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   await preparePostgres(url, { now, log })
   const told = { url, now: now(), channels: channels.map(toStoredChannel) }
   const data: ConnectionWorkerData = { ...told, hasBytes: bytes !== undefined, holder }
-  const worker = new Worker(new URL('./store-worker.ts', import.meta.url), { workerData: data })
+  const worker = new Worker(new URL('./thread/store-worker.ts', import.meta.url), { workerData: data })
   const notices = createNotices(log)
   const calls = createWorkerCalls(worker, { now, bytes })
   const names = await listenToWorker(worker, { calls, notices, ...options })

@@ -1,10 +1,10 @@
 import { workKinds } from '@postern/core'
-import type { Batch } from '../engine/database.ts'
-import { createBatch, prepareQuery } from '../engine/database.ts'
-import type { PostgresDatabase } from './database.ts'
+import type { Database } from '../engine/database.ts'
+import { prepareQuery } from '../engine/database.ts'
+import type { Operation } from '../engine/writer.ts'
 
-/** Work of somebody who is gone is due at once. @returns nothing for one who is there after all, or was taken over by another */
-export function createTakeover(db: PostgresDatabase): (holder: string, now: number) => Batch | undefined {
+/** Makes work of somebody who is gone due at once. @returns false for one who is there after all, or was taken over by another */
+export function createTakeover(db: Database): (holder: string, now: number) => Operation<boolean> {
   // Until the end of the transaction the other gateway cannot come back.
   const proveGone = prepareQuery<{ is_gone: number }>(
     db,
@@ -14,28 +14,11 @@ export function createTakeover(db: PostgresDatabase): (holder: string, now: numb
     prepareQuery(db, `UPDATE ${table} SET due_at = ?1 WHERE due_at > ?1 AND lease_owner = ?2`),
   )
   const remove = prepareQuery(db, 'DELETE FROM gateways WHERE lease_owner = ?')
-  const { begin, commit, rollback } = db.transactions
-
-  function takeOver(holder: string, now: number): Batch | undefined {
-    if (!proveGone.get(holder)?.is_gone) {
-      rollback()
-      return undefined
-    }
+  return (holder, now) => batch => {
+    if (!proveGone.get(holder)?.is_gone) return false
     for (const end of endings) end.run(now, holder)
     remove.run(holder)
-    const batch = createBatch()
     for (const kind of workKinds) batch.readyWork.add(kind)
-    commit(batch)
-    return batch
-  }
-
-  return (holder, now) => {
-    begin({ isDurable: false })
-    try {
-      return takeOver(holder, now)
-    } catch (error) {
-      rollback()
-      throw error
-    }
+    return true
   }
 }

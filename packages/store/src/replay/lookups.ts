@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Authorship, Json, Lookup, ReplayStore } from '@postern/core'
 import type { BlobFiles } from '../engine/blob-files.ts'
 import type { Database } from '../engine/database.ts'
-import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
+import { formatJson, parseJson, prepareQuery, readAfterWait } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 
 /** Answers of other hosts as they were. Synchronous: inside a write. */
@@ -117,7 +117,7 @@ export function createLookups(
     },
     async findLookup(key, at) {
       await flush()
-      const row = find.get(key, at)
+      const row = await readAfterWait(db, () => find.get(key, at))
       return row && parseJson<Json>(row.answer)
     },
     flush,

@@ -1,5 +1,5 @@
 import { ConfigError } from '@postern/core'
-import type { Database } from '../engine/database.ts'
+import type { FileDatabase } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import { firstSchema } from './first.ts'
 
@@ -10,7 +10,7 @@ export const migrations: readonly string[] = [firstSchema]
  * Brings a file to the newest schema, all `steps` or none.
  * @throws ConfigError when a newer release wrote it
  */
-export function migrateDatabase(db: Database, steps: readonly string[] = migrations): void {
+export function migrateDatabase(db: FileDatabase, steps: readonly string[] = migrations): void {
   if (readVersion(db) === steps.length) return
   // Another process may be migrating the same file: the version counts only inside the transaction.
   db.exec('BEGIN IMMEDIATE')
@@ -28,6 +28,6 @@ export function migrateDatabase(db: Database, steps: readonly string[] = migrati
   }
 }
 
-function readVersion(db: Database): number {
+function readVersion(db: FileDatabase): number {
   return prepareQuery<{ user_version: number }>(db, 'PRAGMA user_version').get()?.user_version ?? 0
 }

@@ -1,9 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Database, SqlValue } from '../engine/database.ts'
+import type { FileDatabase, SqlValue } from '../engine/database.ts'
 import { isDamage, toStoreError } from '../engine/sqlite-errors.ts'
 
 /** The file as the store works with it: whatever statement finds it damaged, `onDamage` is told, and errors are the store's. */
-export function guardDatabase(db: DatabaseSync, onDamage: (error: unknown) => void): Database {
+export function guardDatabase(db: DatabaseSync, onDamage: (error: unknown) => void): FileDatabase {
   function guard<Args extends unknown[], T>(work: (...args: Args) => T): (...args: Args) => T {
     return (...args) => {
       try {

@@ -8,7 +8,7 @@ import { createBlobFiles, noBlobFiles } from '../engine/blob-files.ts'
 import { createNotices, listNotices } from '../engine/database.ts'
 import { createSqliteTransactions } from '../engine/transactions.ts'
 import type { SyncFile } from '../engine/writer.ts'
-import { openLogSync, syncBeside } from '../engine/writer.ts'
+import { createWriter, openLogSync, syncBeside } from '../engine/writer.ts'
 import { endAllLeases } from '../work/store.ts'
 import { watchPages } from './file-check.ts'
 import { noOpenFile, watchOpenFile } from './file-watch.ts'
@@ -71,7 +71,7 @@ function openUnlocked(
   if (exclusive) files.sweep().catch(error => log.warn({ err: error }, 'stored files cannot be swept'))
   return assembleStore({
     db,
-    transactions: createSqliteTransactions(db, { check: watched.check, durability }),
+    openWriter: hooks => createWriter(db, hooks, createSqliteTransactions(db, { check: watched.check, durability })),
     files,
     notices,
     now,
@@ -86,6 +86,7 @@ function openUnlocked(
     scrub: createScrub(file),
     rewrite: createRewrite(file),
     async release() {
+      db.close()
       durability?.close()
       if (endWatch) await endWatch()
       unlock()

@@ -3,7 +3,8 @@ import { createLockstep } from './lockstep.ts'
 
 /** A server that answers all that was asked since the last time at once. */
 function openServer() {
-  const lockstep = createLockstep()
+  let time = 0
+  const lockstep = createLockstep<string>(() => ++time)
   const answers = new Map<string, string>()
   let asked: string[] = []
   const rounds: (readonly string[])[] = []
@@ -19,28 +20,28 @@ function openServer() {
     if (!answers.has(step.question)) lockstep.suspend()
     return answers.get(step.question) ?? ''
   }
-  function answer(): boolean {
+  async function answer(): Promise<boolean> {
     if (asked.length === 0) return false
     rounds.push(asked)
     for (const question of asked) answers.set(question, `${question}!`)
     asked = []
     return true
   }
-  return { lockstep, ask, answer, rounds }
+  return { lockstep, ask, exchange: { place: 'here', answer }, rounds }
 }
 
-test('operations that ask at the same step share one round trip, and each asks once', () => {
-  const { lockstep, ask, answer, rounds } = openServer()
+test('operations that ask at the same step share one round trip, and each asks once', async () => {
+  const { lockstep, ask, exchange, rounds } = openServer()
   const operations = ['a', 'b'].map(name => ({ operation: () => `${ask(`${name}1`)} ${ask(`${name}2`)}` }))
-  expect(lockstep.run(operations, answer)).toEqual(['a1! a2!', 'b1! b2!'])
+  expect(await lockstep.run(operations, exchange)).toEqual(['a1! a2!', 'b1! b2!'])
   expect(rounds).toEqual([
     ['a1', 'b1'],
     ['a2', 'b2'],
   ])
 })
 
-test('operations that reserve the same name run one after another, and first the one that named it before', () => {
-  const { lockstep, ask, answer } = openServer()
+test('operations that reserve the same name run one after another, and first the one that named it before', async () => {
+  const { lockstep, ask, exchange } = openServer()
   const order: string[] = []
   const use = (name: string) => () => {
     ask(`place of ${name}`)
@@ -49,68 +50,104 @@ test('operations that reserve the same name run one after another, and first the
     order.push(name)
   }
   const named = { names: ['thread 1'], operation: use('c') }
-  lockstep.run([{ operation: use('a') }, { operation: use('b') }, named], answer)
+  await lockstep.run([{ operation: use('a') }, { operation: use('b') }, named], exchange)
   expect(order).toEqual(['c', 'a', 'b'])
 })
 
-test('an operation that has to stand alone runs behind those that need not', () => {
-  const { lockstep, ask, answer } = openServer()
+test('an operation that has to stand alone runs behind those that need not', async () => {
+  const { lockstep, ask, exchange } = openServer()
   const order: string[] = []
   const alone = () => {
-    if (lockstep.isRunning()) lockstep.standAlone()
+    lockstep.standAlone()
     order.push('alone')
-    return 'alone'
+    return `alone, ${lockstep.hasCompany() ? 'in' : 'without'} company`
   }
   const other = () => {
     ask('x')
     order.push('other')
     return 'other'
   }
-  expect(lockstep.run([{ operation: alone }, { operation: other }], answer)).toEqual(['alone', 'other'])
+  expect(await lockstep.run([{ operation: alone }, { operation: other }], exchange)).toEqual([
+    'alone, without company',
+    'other',
+  ])
   expect(order).toEqual(['other', 'alone'])
 })
 
-test('run() gives a promise for an asynchronous operation, and asks together what such operations ask before they wait', async () => {
-  const { lockstep, ask, answer, rounds } = openServer()
-  const operations = ['a', 'b'].map(name => ({ operation: async () => ask(name) }))
-  expect(await Promise.all(lockstep.run(operations, answer))).toEqual(['a!', 'b!'])
-  expect(rounds).toEqual([['a', 'b']])
+test('runEach() asks together what asynchronous operations ask before they wait, and tells each its own end', async () => {
+  const { lockstep, ask, exchange, rounds } = openServer()
+  const failing = async () => {
+    ask('c')
+    await undefined
+    throw new Error('it cannot')
+  }
+  const ended = await lockstep.runEach([async () => ask('a'), async () => ask('b'), failing], exchange)
+  expect(await Promise.allSettled(ended)).toMatchObject([{ value: 'a!' }, { value: 'b!' }, { status: 'rejected' }])
+  expect(rounds).toEqual([['a', 'b', 'c']])
 })
 
-test('run() throws the error of an operation, and the next run knows nothing of it', () => {
-  const { lockstep, ask, answer } = openServer()
+test('runEach() tells those that wait for an answer that there is none, and the others what they have come to', async () => {
+  const { lockstep, ask } = openServer()
+  const answer = () => Promise.reject(new Error('the server is not there'))
+  const ended = await lockstep.runEach([async () => 'done', async () => ask('a')], { place: 'here', answer })
+  expect(await Promise.allSettled(ended)).toMatchObject([
+    { value: 'done' },
+    { reason: { message: 'the server is not there' } },
+  ])
+})
+
+test('runs go on at a time, each asks at its own place, and the clock stands still for an operation', async () => {
+  const { lockstep, ask, exchange } = openServer()
+  const operation = (name: string) => () => {
+    const before = lockstep.now()
+    return `${ask(`${name} at ${lockstep.place()}`)} ${lockstep.now() - before}`
+  }
+  const runs = ['here', 'there'].map(place =>
+    lockstep.run([{ operation: operation(`from ${place}`) }], { ...exchange, place }),
+  )
+  expect(await Promise.all(runs)).toEqual([['from here at here! 0'], ['from there at there! 0']])
+})
+
+test('a question outside an operation fails', () => {
+  const { lockstep, ask } = openServer()
+  expect(() => lockstep.place()).toThrow('a statement outside an operation')
+  expect(() => ask('a')).toThrow('a statement outside an operation')
+})
+
+test('run() throws the error of an operation, and the next run knows nothing of it', async () => {
+  const { lockstep, ask, exchange } = openServer()
   const failing = {
     operation: () => {
       throw new Error('it cannot')
     },
   }
-  expect(() => lockstep.run([{ operation: () => ask('x') }, failing], answer)).toThrow('it cannot')
-  expect(lockstep.run([{ operation: () => ask('y') }], answer)).toEqual(['y!'])
+  await expect(lockstep.run([{ operation: () => ask('x') }, failing], exchange)).rejects.toThrow('it cannot')
+  expect(await lockstep.run([{ operation: () => ask('y') }], exchange)).toEqual(['y!'])
 })
 
-test('run() throws if an operation does something else when it runs again', () => {
-  const { lockstep, ask, answer } = openServer()
+test('run() throws if an operation does something else when it runs again', async () => {
+  const { lockstep, ask, exchange } = openServer()
   let runs = 0
   const fickle = () => {
     runs += 1
     return ask(`question ${runs}`)
   }
-  expect(() => lockstep.run([{ operation: fickle }], answer)).toThrow('does not do the same')
+  await expect(lockstep.run([{ operation: fickle }], exchange)).rejects.toThrow('does not do the same')
 })
 
-test('operations that wait for each other are an error, and do not wait for ever', () => {
-  const { lockstep, answer } = openServer()
+test('operations that wait for each other are an error, and do not wait for ever', async () => {
+  const { lockstep, exchange } = openServer()
   const cross = (own: string, other: string) => ({ names: [own], operation: () => lockstep.reserve(other) })
-  expect(() => lockstep.run([cross('a', 'b'), cross('b', 'a')], answer)).toThrow('wait for each other')
+  await expect(lockstep.run([cross('a', 'b'), cross('b', 'a')], exchange)).rejects.toThrow('wait for each other')
 })
 
-test('within an operation, readings that need not wait for each other ask in one way, and each goes on by itself', () => {
-  const { lockstep, ask, answer, rounds } = openServer()
+test('within an operation, readings that need not wait for each other ask in one way, and each goes on by itself', async () => {
+  const { lockstep, ask, exchange, rounds } = openServer()
   const operation = (name: string) => () => {
     const readings = [() => `${ask(`${name}1`)} ${ask(`${name}2`)}`, () => ask(`${name}3`)]
     return `${lockstep.together(readings).join(' ')} ${ask(`${name}4`)}`
   }
-  const ended = lockstep.run([{ operation: operation('a') }, { operation: operation('b') }], answer)
+  const ended = await lockstep.run([{ operation: operation('a') }, { operation: operation('b') }], exchange)
   expect(ended).toEqual(['a1! a2! a3! a4!', 'b1! b2! b3! b4!'])
   expect(rounds).toEqual([
     ['a1', 'a3', 'b1', 'b3'],
@@ -128,12 +165,12 @@ test('what an operation promised before the server was gone fails without anybod
     await undefined
     throw new Error('the server is not there')
   }
-  const answer = () => {
+  const answer = async () => {
+    await new Promise(setImmediate)
     throw new Error('the server is not there')
   }
-  expect(() => lockstep.run([{ operation: promised }, { operation: async () => ask('a1') }], answer)).toThrow(
-    'the server is not there',
-  )
+  const operations = [{ operation: promised }, { operation: async () => ask('a1') }]
+  await expect(lockstep.run(operations, { place: 'here', answer })).rejects.toThrow('the server is not there')
   await new Promise(setImmediate)
   process.off('unhandledRejection', note)
   expect(unhandled).toEqual([])

@@ -1,13 +1,24 @@
+/** What operations ask of a server, in one run of them. */
+interface Run<Place> {
+  readonly place: Place
+  readonly holders: Map<string, Trial<Place>>
+}
+
 /** An operation that is run again from its start with each answer it has asked for, until none is missing. */
-interface Trial<T = unknown> {
+interface Trial<Place, T = unknown> {
   readonly operation: () => T
   readonly names: readonly string[]
+  readonly run: Run<Place>
+  /** Nothing runs beside it. */
+  readonly isAlone: boolean
+  /** As the clock was when it began: it does the same each time. */
+  readonly begunAt: number
   /** What it has sent and asked so far, in order. */
   readonly steps: { readonly id: number; readonly step: unknown }[]
   /** How many of them it has come to in this run. */
   at: number
   isBrokenOff: boolean
-  outcome: { readonly value: T } | { readonly isAlone: true } | undefined
+  outcome: { readonly value: T } | { readonly needsCompanyGone: true } | undefined
 }
 
 /** `names`: what it touches; no other operation of the same wave names any of it. */
@@ -16,102 +27,148 @@ interface LockstepOperation<T> {
   readonly operation: () => T
 }
 
-/** Runs operations side by side, so that what they ask goes to a server that is far in one way for all of them. */
-interface Lockstep {
-  /** Whether an operation is running that can be broken off. */
-  isRunning(): boolean
-  /** What the operation sends or asks next: as it was at its last run, or made now. */
+interface Exchange<Place> {
+  readonly place: Place
+  /** Gets the answers to all that was asked, and says whether anything was. */
+  answer(): Promise<boolean>
+}
+
+/** Runs operations side by side, so that what they ask goes to a server that is far in one way for all of them. Several runs go on at a time. */
+export interface Lockstep<Place> {
+  /** Where the running operation asks. @throws Error when none is running: what reads after a wait is an operation of its own */
+  place(): Place
+  /** Whether an operation is running beside others. */
+  hasCompany(): boolean
+  /** The clock, which stands still for an operation. */
+  now(): number
+  /** What the operation sends or asks next: as it was at its last run, or made now. Outside an operation it is made. */
   takeStep<S>(id: number, make: () => S): S
   /** Breaks the operation off, until `answer` was called. */
-  suspend(): void
+  suspend(): never
   /** Within an operation: what these readings ask goes in one way, too. */
   together<T>(readings: readonly (() => T)[]): readonly T[]
   /** Breaks it off as long as another one that is not over has named it. */
   reserve(name: string): void
-  /** Breaks it off for good: it is run alone behind the others. */
+  /** Breaks it off for good, unless it is alone: it is run behind the others. */
   standAlone(): void
-  /**
-   * `answer` gets the answers to all that was asked, and says whether anything was.
-   * @throws what an operation or `answer` throws
-   */
-  run<T>(operations: readonly LockstepOperation<T>[], answer: () => boolean): readonly T[]
+  /** @throws what an operation or `answer` throws */
+  run<T>(operations: readonly LockstepOperation<T>[], exchange: Exchange<Place>): Promise<readonly T[]>
+  /** As `run`, for asynchronous operations: what fails is told to those that have not come to their end. */
+  runEach<T>(operations: readonly (() => Promise<T>)[], exchange: Exchange<Place>): Promise<readonly Promise<T>[]>
 }
 
 // Thrown through code that knows nothing of it, often: an error each time would cost its stack.
 const suspension = new Error('an operation waits for an answer')
 const parting = new Error('an operation stands alone')
 
-interface LockstepState {
-  current: Trial | undefined
-  holders: Map<string, Trial>
+interface LockstepState<Place> {
+  current: Trial<Place> | undefined
 }
 
-export function createLockstep(): Lockstep {
-  const state: LockstepState = { current: undefined, holders: new Map() }
+export function createLockstep<Place>(clock: () => number): Lockstep<Place> {
+  const state: LockstepState<Place> = { current: undefined }
+
+  function requireCurrent(): Trial<Place> {
+    if (!state.current) throw new Error('a statement outside an operation')
+    return state.current
+  }
+
+  function beginAll<T>(operations: readonly LockstepOperation<T>[], place: Place): readonly Trial<Place, T>[] {
+    const run: Run<Place> = { place, holders: new Map() }
+    const [begunAt, isAlone] = [clock(), operations.length === 1]
+    const trials = operations.map(each => beginTrial(each, { run, begunAt, isAlone }))
+    for (const trial of trials) for (const name of trial.names) run.holders.set(name, trial)
+    return trials
+  }
+
   return {
-    isRunning: () => state.current !== undefined,
+    place: () => requireCurrent().run.place,
+    hasCompany: () => state.current?.isAlone === false,
+    now: () => state.current?.begunAt ?? clock(),
     takeStep: (id, make) => (state.current ? takeStepOf(state.current, id, make) : make()),
-    suspend() {
-      if (state.current) breakOff(state.current)
-    },
-    together: <T>(readings: readonly (() => T)[]) =>
-      state.current ? readAll(state.current, state, readings) : readings.map(read => read()),
+    suspend: () => breakOff(requireCurrent()),
+    together: readings => readAll(requireCurrent(), state, readings),
     reserve(name) {
-      const { current, holders } = state
-      if (!current) return
+      const current = requireCurrent()
+      const { holders } = current.run
       const holder = holders.get(name)
       if (holder && holder !== current && !holder.outcome) breakOff(current)
       holders.set(name, current)
     },
     standAlone() {
-      if (state.current) throw parting
+      if (!requireCurrent().isAlone) throw parting
     },
-    run<T>(operations: readonly LockstepOperation<T>[], answer: () => boolean): readonly T[] {
-      const trials = operations.map(beginTrial)
-      state.holders = new Map(trials.flatMap(trial => trial.names.map(name => [name, trial] as const)))
-      try {
-        runAll(trials, state, answer)
-      } catch (error) {
-        for (const { outcome } of trials) forgetOutcome(outcome)
-        throw error
+    async run<T>(operations: readonly LockstepOperation<T>[], exchange: Exchange<Place>) {
+      const trials = beginAll(operations, exchange.place)
+      await runAll(trials, state, exchange)
+      const results: T[] = []
+      for (const { outcome, operation } of trials) {
+        if (outcome && 'value' in outcome) results.push(outcome.value)
+        else results.push(...(await this.run([{ operation }], exchange)))
       }
-      return trials.map(({ outcome, operation }) => (outcome && 'value' in outcome ? outcome.value : operation()))
+      return results
+    },
+    async runEach<T>(
+      operations: readonly (() => Promise<T>)[],
+      exchange: Exchange<Place>,
+    ): Promise<readonly Promise<T>[]> {
+      const each = operations.map(operation => ({ operation }))
+      const trials = beginAll(each, exchange.place)
+      let failure: unknown
+      await runAll(trials, state, exchange).catch(error => {
+        failure = error
+      })
+      return trials.map(({ outcome }) => endOf(outcome) ?? heardLater(Promise.reject(failure)))
     },
   }
 }
 
-function beginTrial<T>({ names = [], operation }: LockstepOperation<T>): Trial<T> {
-  return { operation, names, steps: [], at: 0, isBrokenOff: false, outcome: undefined }
+type TrialTerms<Place> = Pick<Trial<Place>, 'run' | 'begunAt' | 'isAlone'>
+
+function beginTrial<Place, T>(
+  { names = [], operation }: LockstepOperation<T>,
+  { run, begunAt, isAlone }: TrialTerms<Place>,
+): Trial<Place, T> {
+  return { operation, names, run, begunAt, isAlone, steps: [], at: 0, isBrokenOff: false, outcome: undefined }
 }
 
-/** Nobody gets it: a promise among them may still fail, which must end nothing else. */
-function forgetOutcome(outcome: Trial['outcome']): void {
-  if (outcome && 'value' in outcome) void Promise.resolve(outcome.value).catch(() => undefined)
+function endOf<T>(outcome: Trial<unknown, T>['outcome']): T | undefined {
+  return outcome && 'value' in outcome ? outcome.value : undefined
 }
 
-function runAll(trials: readonly Trial[], state: LockstepState, answer: () => boolean): void {
+/** A promise may fail before anybody waits for it, or where nobody will: that must end nothing else. */
+function heardLater<T>(value: T): T {
+  if (value instanceof Promise) void value.catch(() => undefined)
+  return value
+}
+
+async function runAll<Place>(
+  trials: readonly Trial<Place>[],
+  state: LockstepState<Place>,
+  { answer }: Exchange<Place>,
+): Promise<void> {
   let open = trials
-  while (open.length > 0) {
+  for (;;) {
     const left = open.filter(trial => !attempt(trial, state))
-    const hasAsked = left.length > 0 && answer()
+    if (left.length === 0) return
+    const hasAsked = await answer()
     if (!hasAsked && left.length === open.length) throw new Error('operations wait for each other')
     open = left
   }
 }
 
 /** @returns whether it has come to an end */
-function attempt(trial: Trial, state: LockstepState): boolean {
+function attempt<Place>(trial: Trial<Place>, state: LockstepState<Place>): boolean {
   const before = state.current
   state.current = trial
   trial.at = 0
   trial.isBrokenOff = false
   try {
-    const value = trial.operation()
     // An asynchronous operation tells by its promise that it was broken off.
-    if (trial.isBrokenOff) void Promise.resolve(value).catch(() => undefined)
-    else trial.outcome = { value }
+    const value = heardLater(trial.operation())
+    if (!trial.isBrokenOff) trial.outcome = { value }
   } catch (error) {
-    if (error === parting) trial.outcome = { isAlone: true }
+    if (error === parting) trial.outcome = { needsCompanyGone: true }
     else if (!trial.isBrokenOff) throw error
   } finally {
     state.current = before
@@ -122,8 +179,14 @@ function attempt(trial: Trial, state: LockstepState): boolean {
 const idOfReadings = -1
 
 /** Each reading is an attempt of its own, so that one that waits does not keep the next from asking. */
-function readAll<T>(parent: Trial, state: LockstepState, readings: readonly (() => T)[]): readonly T[] {
-  const trials = takeStepOf(parent, idOfReadings, () => readings.map(operation => beginTrial({ operation })))
+function readAll<Place, T>(
+  parent: Trial<Place>,
+  state: LockstepState<Place>,
+  readings: readonly (() => T)[],
+): readonly T[] {
+  const trials = takeStepOf(parent, idOfReadings, () =>
+    readings.map(operation => beginTrial<Place, T>({ operation }, parent)),
+  )
   const left = trials.filter(trial => !trial.outcome && !attempt(trial, state))
   if (left.length > 0) breakOff(parent)
   return trials.map(({ outcome }) => {
@@ -132,12 +195,12 @@ function readAll<T>(parent: Trial, state: LockstepState, readings: readonly (() 
   })
 }
 
-function breakOff(trial: Trial): never {
+function breakOff(trial: Trial<unknown>): never {
   trial.isBrokenOff = true
   throw suspension
 }
 
-function takeStepOf<S>(trial: Trial, id: number, make: () => S): S {
+function takeStepOf<Place, S>(trial: Trial<Place>, id: number, make: () => S): S {
   const known = trial.steps[trial.at]
   if (known && known.id !== id) throw new Error('an operation does not do the same when it is run again')
   const step = known ? (known.step as S) : make()

@@ -1,4 +1,4 @@
-type ReadTogether = (readings: readonly (() => unknown)[]) => unknown
+type ReadTogether = (readings: readonly (() => unknown)[]) => Promise<unknown>
 
 /** Deeper there is only what peers and agents wrote. */
 const deepest = 4
@@ -7,12 +7,12 @@ const deepest = 4
  * What leaves this thread is copied, and with it members that are read when somebody looks at them: raw bytes, what was said in a task. They are
  * read here in one way for all values; each remembers what it has read. What fails does so again when it is copied.
  */
-export function readMembers(values: readonly unknown[], readTogether: ReadTogether): void {
+export async function readMembers(values: readonly unknown[], readTogether: ReadTogether): Promise<void> {
   const readings: (() => unknown)[] = []
   for (const value of values) collect(value, readings, deepest)
   if (readings.length === 0) return
   try {
-    readTogether(readings)
+    await readTogether(readings)
   } catch {
     // The database is away.
   }

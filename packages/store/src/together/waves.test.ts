@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { planWaves } from './waves.ts'
 
 const plan = (...operations: readonly (string | undefined)[]) =>
-  planWaves(operations.map((names, at) => ({ at, touches: () => names?.split(' ') }))).map(wave =>
+  planWaves(operations.map((names, at) => ({ at, names: names?.split(' ') }))).map(wave =>
     wave.map(({ member }) => member.at),
   )
 
@@ -19,8 +19,8 @@ test('an operation without names runs alone, behind all before it and before all
 })
 
 test('an operation that is last runs behind all others by itself, whatever it touches', () => {
-  const last = { at: 9, touches: () => [], isLast: true }
-  const others = [0, 1].map(at => ({ at, touches: () => [`${at}`] }))
+  const last = { at: 9, names: [], isLast: true }
+  const others = [0, 1].map(at => ({ at, names: [`${at}`] }))
   const waves = planWaves([...others, last, last])
   expect(waves.map(wave => wave.map(({ member }) => member.at))).toEqual([[0, 1], [9], [9]])
 })

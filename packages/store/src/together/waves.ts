@@ -1,9 +1,8 @@
-export interface Touching {
+interface Touching {
   /**
-   * Names of what an operation reads and changes: it may run beside others that name none of them. Nothing runs beside one without names. An engine
-   * that runs operations one after another does not ask.
+   * Names of what an operation reads and changes: it may run beside others that name none of them. Nothing runs beside one without names.
    */
-  readonly touches?: (() => readonly string[] | undefined) | undefined
+  readonly names?: readonly string[] | undefined
   /** It runs behind all others, by itself, and finds what they have written. */
   readonly isLast?: boolean | undefined
 }
@@ -20,7 +19,7 @@ export function planWaves<T extends Touching>(operations: readonly T[]): readonl
   const last = new Map<string, number>()
   let first = 0
   for (const member of operations) {
-    const names = member.touches?.()
+    const { names } = member
     const at =
       names && !member.isLast ? Math.max(first, ...names.map(name => (last.get(name) ?? -1) + 1)) : waves.length
     const wave = waves[at] ?? []

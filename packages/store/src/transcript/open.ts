@@ -11,6 +11,7 @@ import type {
 } from '@postern/transcript'
 import { nameEntry, splitMessages } from '@postern/transcript'
 import type { Batch } from '../engine/database.ts'
+import { readAfterWait } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import { createTaskBytes } from '../engine/task-bytes.ts'
 import { touchedThread } from '../together/touched.ts'
@@ -164,8 +165,11 @@ function createThreadReading({
   /** What was said at the store since somebody last looked gets its places. */
   async function catchUp(key: ThreadKey): Promise<TranscriptThread | undefined> {
     for (;;) {
-      const thread = threads.find(key)
-      if (!thread || !bindings.hasNews(thread.id)) return thread
+      const [thread, hasNews] = await readAfterWait(db, () => {
+        const found = threads.find(key)
+        return [found, found !== undefined && bindings.hasNews(found.id)] as const
+      })
+      if (!hasNews) return thread
       await write(batch => void writes.takeNews(batch, key), { touches: () => [touchedTranscript(key)] })
     }
   }
@@ -173,14 +177,13 @@ function createThreadReading({
   return {
     async read(key, range = {}) {
       const thread = await catchUp(key)
-      return thread ? readRange(thread.id, range) : []
+      return thread ? readAfterWait(db, () => readRange(thread.id, range)) : []
     },
     async find(key, entryIds) {
       const thread = await catchUp(key)
       if (!thread) return []
-      return entryIds
-        .map(id => table.findByName(thread.id, nameEntry({ entry_id: id })))
-        .filter(entry => entry !== undefined)
+      const find = (id: string) => table.findByName(thread.id, nameEntry({ entry_id: id }))
+      return readAfterWait(db, () => entryIds.map(find).filter(entry => entry !== undefined))
     },
   }
 }

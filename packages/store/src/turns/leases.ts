@@ -12,6 +12,7 @@ import {
   rowLocksOf,
 } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
+import { createUnsureLeases } from '../engine/unsure-leases.ts'
 import type { FirstMessages, ReadMessage } from '../messages/table.ts'
 import { touchedThread } from '../together/touched.ts'
 import type { Gatherable } from './gathering.ts'
@@ -50,43 +51,41 @@ export function createTurnLeases(
     db,
     'UPDATE turns SET due_at = ? WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
-
-  const noteWaiting = prepareQuery(db, 'UPDATE turns SET is_waiting = ? WHERE message = ? AND lease_token = ?')
   const countElsewhere = createHeldCounter(db)
   const checkShares = createShareCheck({ db, now })
   const claimTurn = createTurnClaim(db, tables)
   const listDue = createDueLister(db, now)
+  const unsure = createUnsureLeases(db, { table: 'turns', number: 'message' })
 
   return {
     leaseTurns: request =>
-      writeLast(batch => {
-        const { holder, leaseMs } = request
-        const { limit, shares } = tables.turnOffer.limitRequest(request)
-        if (limit <= 0) return []
-        const claimed: ClaimedTurn[] = []
-        takeShares(
-          { limit, shares },
-          {
-            find: listDue,
-            findFirst:
-              shares && (full => readTogether(db, [() => listDue(full, limit), () => countElsewhere(holder, now())])),
-            claim: due => claimed.push(claimTurn(batch, due, { holder, until: now() + leaseMs, now: now() })),
-            groupOf: ({ agent }) => agent,
-          },
-        )
-        checkShares(batch, claimed, { holder, shares })
-        const readings = claimed.map(taken => () => readClaimed(tables, batch, taken))
-        return tables.turnOffer.hold(batch, holder, readTogether(db, readings))
-      }),
-    noteWaiting: ({ message, token, thread }, isWaiting) =>
-      writeLightly(
-        batch => {
-          noteWaiting.run(isWaiting ? 1 : 0, message, token)
-          // Who else works may take another turn of the agent now.
-          if (isWaiting) batch.readyWork.add('turns')
-        },
-        { touches: () => [touchedThread(thread)] },
+      unsure.watch(note =>
+        writeLast(batch => {
+          const { holder, leaseMs } = request
+          const { limit, shares } = tables.turnOffer.limitRequest(request)
+          if (limit <= 0) return []
+          unsure.giveBack(now())
+          const claimed: ClaimedTurn[] = []
+          takeShares(
+            { limit, shares },
+            {
+              find: listDue,
+              findFirst:
+                shares && (full => readTogether(db, [() => listDue(full, limit), () => countElsewhere(holder, now())])),
+              claim(row) {
+                const taken = claimTurn(batch, row, { holder, until: now() + leaseMs, now: now() })
+                claimed.push(taken)
+                note({ number: taken.due.message, token: taken.due.lease_token + 1, holder })
+              },
+              groupOf: ({ agent }) => agent,
+            },
+          )
+          checkShares(batch, claimed, { holder, shares })
+          const readings = claimed.map(taken => () => readClaimed(tables, batch, taken))
+          return tables.turnOffer.hold(batch, holder, readTogether(db, readings))
+        }),
       ),
+    noteWaiting: createWaitNoting(db, writeLightly),
     release: createRelease(db, write),
     async renewTurn({ message, token, thread }, leaseMs) {
       const touches = () => [touchedThread(thread)]
@@ -94,6 +93,19 @@ export function createTurnLeases(
       refuseLostLease(renewed, `turn ${message}`)
     },
   }
+}
+
+function createWaitNoting(db: Database, writeLightly: StoreContext['writeLightly']): WorkStore['noteWaiting'] {
+  const noteWaiting = prepareQuery(db, 'UPDATE turns SET is_waiting = ? WHERE message = ? AND lease_token = ?')
+  return ({ message, token, thread }, isWaiting) =>
+    writeLightly(
+      batch => {
+        noteWaiting.run(isWaiting ? 1 : 0, message, token)
+        // Who else works may take another turn of the agent now.
+        if (isWaiting) batch.readyWork.add('turns')
+      },
+      { touches: () => [touchedThread(thread)] },
+    )
 }
 
 type ListDue = (full: readonly string[], limit: number) => readonly DueTurn[]

@@ -3,6 +3,7 @@ import { LeaseLost } from '@postern/core'
 import { sketchAnswer, sketchedChannels, sketchIntake } from '@postern/testing'
 import { expect, test, vi } from 'vitest'
 import type { GatewayStore } from '../../src/index.ts'
+import { connectionsOfGateway } from '../../src/postgres/connection/pool.ts'
 import { openPostgresStore } from '../../src/postgres/index.ts'
 import { discardLog } from '../open-test-store.ts'
 import { makeDatabase, schemaOf } from './open-postgres-test-store.ts'
@@ -46,7 +47,7 @@ async function cutOff(url: string, holder: string): Promise<void> {
        AND ((l.classid::bigint << 32) | l.objid::bigint) = g.lock WHERE g.lease_owner = '${holder}' AND l.granted`,
     schemaOf(url),
   )
-  expect(ended.length).toBe(2)
+  expect(ended.length).toBe(connectionsOfGateway)
 }
 
 test('a gateway takes over the leases of a dead one within seconds, by no clock; the dead one’s answer comes too late', async () => {

@@ -1,6 +1,6 @@
 import type { WhyStore, WhyWords } from '@postern/core'
 import type { Database } from '../../engine/database.ts'
-import { formatJson, prepareQuery } from '../../engine/database.ts'
+import { formatJson, prepareQuery, readAfterWait } from '../../engine/database.ts'
 import type { StoreContext } from '../../engine/store-context.ts'
 import type { RefusalRow, Refusals } from '../refusals.ts'
 import { toRefusal } from '../refusals.ts'
@@ -48,7 +48,7 @@ function createWhyRefusals(db: Database, { flush }: Pick<Refusals, 'flush'>): Pi
   return {
     async listWhyRefusals(words) {
       await flush()
-      return find(words).slice(0, mostFound).map(toRefusal)
+      return readAfterWait(db, () => find(words).slice(0, mostFound).map(toRefusal))
     },
   }
 }

@@ -5,11 +5,13 @@ import { failureOf, loseLine } from './failure.ts'
 import type { KnownStatements, StatementStep, StepResult } from './pipelined-run.ts'
 import { createPipelinedRun } from './pipelined-run.ts'
 
-interface PostgresLine {
+export interface PostgresLine {
   /** Once it has been tried to open it. */
   readonly opened: Promise<void>
   /** `isBeginning`: what ran before on a connection that is gone does not matter. @throws PostgresFailure */
   run(steps: readonly StatementStep[], isBeginning: boolean): Promise<readonly StepResult[]>
+  /** Whether there is a connection now. */
+  isThere(): boolean
   close(): Promise<void>
 }
 
@@ -61,6 +63,7 @@ export function openLine(options: LineOptions): PostgresLine {
   return {
     opened: connection.opened,
     run,
+    isThere: () => connection.current() !== undefined,
     async close() {
       await last
       await connection.close()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { collectPortedStatements } from '../../../test/collect-statements.ts'
-import { createNumbering, readNumberedInsert } from './numbering.ts'
+import { createNumbering, readNumberedInsert, sequenceOf } from './numbering.ts'
 
 test('readNumberedInsert() adds the number to an insert that asks for it', () => {
   expect(readNumberedInsert("INSERT INTO t (a, b)\n  VALUES (?, 'x') RETURNING seq AS id")).toEqual({
@@ -29,7 +29,11 @@ test('the gateway numbers messages, refusals, tasks, conversations and threads i
 test('numbering takes numbers of usual tables at the beginning, uses them in order, and takes more where they do not suffice', () => {
   const sent: string[] = []
   let last = 0
-  const numbering = createNumbering({
+  const sequences = new Map([
+    ['messages', sequenceOf({ table: 'messages', column: 'seq' })],
+    ['refusals', sequenceOf({ table: 'refusals', column: 'id' })],
+  ])
+  const numbering = createNumbering(sequences, {
     add(text: string, [count = 0]: readonly number[]) {
       const [table = ''] = /\w+$/.exec(text.replace(/ FROM.*/, '')) ?? []
       const numbers = Array.from({ length: count }, () => ++last)
@@ -38,8 +42,6 @@ test('numbering takes numbers of usual tables at the beginning, uses them in ord
     },
     resultOf: row => ({ rows: [row], changes: 1, tag: 'SELECT 1' }),
   })
-  numbering.addTable({ table: 'messages', column: 'seq' })
-  numbering.addTable({ table: 'refusals', column: 'id' })
   numbering.begin(2)
   expect([numbering.next('messages'), numbering.next('messages'), numbering.next('messages')]).toEqual([1, 2, 3])
   expect(numbering.next('refusals')).toBe(19)

@@ -18,6 +18,13 @@ export function readNumberedInsert(sql: string): NumberedInsert | undefined {
   return { table, column, name, sql: `INSERT INTO ${table} (${columns}, ${column}) VALUES (${values}, ?)` }
 }
 
+/** By the table that each is for. */
+export type Sequences = ReadonlyMap<string, string>
+
+export function sequenceOf({ table, column }: Pick<NumberedInsert, 'table' | 'column'>): string {
+  return `${table}_${column}_seq`
+}
+
 /** Asks the server, with what waits to be sent. */
 interface NumberingLine<Pending> {
   add(text: string, values: readonly number[]): Pending
@@ -29,7 +36,6 @@ interface NumberingLine<Pending> {
  * a transaction: what is numbered later in a thread is also seen later. Those that no row gets are left out for good.
  */
 interface Numbering {
-  addTable(insert: Pick<NumberedInsert, 'table' | 'column'>): void
   /** `rows`: about how many of each table there will be. */
   begin(rows: number): void
   next(table: string): number
@@ -46,8 +52,7 @@ interface Block<Pending> {
   left: number[] | undefined
 }
 
-export function createNumbering<Pending>({ add, resultOf }: NumberingLine<Pending>): Numbering {
-  const sequences = new Map<string, string>()
+export function createNumbering<Pending>(sequences: Sequences, { add, resultOf }: NumberingLine<Pending>): Numbering {
   const blocks = new Map<string, Block<Pending>>()
 
   function take(tables: readonly string[], count: number): void {
@@ -63,9 +68,6 @@ export function createNumbering<Pending>({ add, resultOf }: NumberingLine<Pendin
   }
 
   return {
-    addTable({ table, column }) {
-      sequences.set(table, `${table}_${column}_seq`)
-    },
     begin(rows) {
       blocks.clear()
       const tables = [...sequences.keys()].filter(table => usual.has(table))

@@ -2,6 +2,7 @@ import { ConfigError, Rejection, Unavailable } from '@postern/core'
 import { interferenceCode } from '../sql/functions.ts'
 import type { PostgresFailure } from './failure.ts'
 import { failureOf, lineLost } from './failure.ts'
+import { connectionsOfGateway } from './pool.ts'
 
 /** Classes of SQLSTATE that time or an operator heals: connection, rollback by the server, resources, operator, system. */
 const passingClasses: ReadonlySet<string> = new Set(['08', '40', '53', '57', '58'])
@@ -57,7 +58,10 @@ const explanations: Readonly<Record<string, Explanation>> = {
     `the user has no rights in ${place}`,
     'Let it create its schema: GRANT CREATE, CONNECT, TEMPORARY ON DATABASE … TO …, or make it the owner.',
   ],
-  '53300': place => [`the server of ${place} has no connection left`, 'Each gateway takes two: raise max_connections.'],
+  '53300': place => [
+    `the server of ${place} has no connection left`,
+    `Each gateway takes ${connectionsOfGateway}: raise max_connections.`,
+  ],
   ENOENT: place => [`no server listens for ${place}`, 'Start it, or fix "host".'],
 }
 

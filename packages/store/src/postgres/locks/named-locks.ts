@@ -1,19 +1,16 @@
-import type { Share } from '../../engine/transactions.ts'
 import type { PendingStatement, PlainStatement } from '../connection/statement-session.ts'
 import { nameStatement } from '../connection/statement-session.ts'
 import type { LockKeys } from './lock-keys.ts'
 
 /** Locks of one transaction at most, so that gateways do not use up those of the server: 6,400 of all connections, if nobody has set it. */
-const mostNames = 512
+export const mostNames = 512
 /** Undone so often, a transaction keeps all others out. */
 const mostUndone = 2
 
 /** What a transaction keeps other gateways from touching meanwhile: by the names its operations give, or everything. */
 export interface NamedLocks {
-  /** How many of these, from the first on, may share a transaction: those that say what they touch, or those that do not. */
-  countTogether(shares: readonly Share[]): number
-  /** Waits for who has what these touch. `undone`: how often others were in the way. */
-  begin(shares: readonly Share[] | undefined, undone: number): void
+  /** Waits for who has these; undefined: for all others. `undone`: how often others were in the way. */
+  begin(names: readonly string[] | undefined, undone: number): void
   /** Whether nobody else writes until the end of the transaction. */
   isAlone(): boolean
   /**
@@ -28,11 +25,10 @@ export interface NamedLocks {
 type Add = (statement: PlainStatement, values: readonly (string | number)[]) => PendingStatement
 
 export function createNamedLocks(keys: LockKeys, add: Add): NamedLocks {
-  const namesOf = rememberNames()
   let held: ReadonlySet<string> = new Set()
   let isAlone = true
   /** Asked for while a transaction ran that was undone. */
-  let wanted = new Set<string>()
+  const wanted = new Set<string>()
 
   function takeAll(names: Iterable<string>): void {
     const taken = keys.keysOf(names)
@@ -40,21 +36,10 @@ export function createNamedLocks(keys: LockKeys, add: Add): NamedLocks {
   }
 
   return {
-    countTogether(shares) {
-      const [first, ...rest] = shares.map(namesOf)
-      let count = first?.length ?? 0
-      const end = rest.findIndex(names => {
-        count += names?.length ?? 0
-        return (names === undefined) !== (first === undefined) || count > mostNames
-      })
-      return end < 0 ? shares.length : end + 1
-    },
-    begin(shares, undone) {
-      if (undone === 0) wanted = new Set()
-      const names = shares?.map(namesOf)
-      isAlone = undone >= mostUndone || names === undefined || names.includes(undefined)
+    begin(names, undone) {
+      isAlone = undone >= mostUndone || names === undefined
       add(isAlone ? own.takeEverything : own.shareEverything, [keys.everything])
-      held = isAlone ? new Set() : new Set([...(names ?? []).flatMap(each => each ?? []), ...wanted])
+      held = isAlone ? new Set() : new Set([...(names ?? []), ...wanted])
       takeAll(held)
     },
     isAlone: () => isAlone,
@@ -64,16 +49,6 @@ export function createNamedLocks(keys: LockKeys, add: Add): NamedLocks {
       return add(own.tryOne, [keys.keyOf(name)])
     },
     waitFor: takeAll,
-  }
-}
-
-/** They are asked for several times. */
-function rememberNames(): (share: Share) => readonly string[] | undefined {
-  const known = new WeakMap<Share, { readonly names: readonly string[] | undefined }>()
-  return share => {
-    const remembered = known.get(share) ?? { names: share.touches?.() }
-    known.set(share, remembered)
-    return remembered.names
   }
 }
 

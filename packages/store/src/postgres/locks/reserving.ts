@@ -1,7 +1,8 @@
-import type { createLockstep } from '../../together/lockstep.ts'
+import type { Lockstep } from '../../together/lockstep.ts'
 import { isTouchedThread } from '../../together/touched.ts'
 import type { createNumbering } from '../connection/numbering.ts'
-import type { PendingStatement, StatementSession } from '../connection/statement-session.ts'
+import type { StepResult } from '../connection/pipelined-run.ts'
+import type { PendingStatement } from '../connection/statement-session.ts'
 import type { NamedLocks } from './named-locks.ts'
 
 /** What operations reserve while they run, and the numbers of what they insert then. */
@@ -15,8 +16,9 @@ export interface Reserving {
 
 interface ReservingDeps {
   readonly locks: NamedLocks
-  readonly lockstep: ReturnType<typeof createLockstep>
-  readonly resultOf: StatementSession['resultOf']
+  readonly lockstep: Pick<Lockstep<unknown>, 'reserve' | 'takeStep'>
+  /** Of the running operation. */
+  resultOf(pending: PendingStatement): StepResult
   readonly numbering: ReturnType<typeof createNumbering>
 }
 

@@ -26,8 +26,8 @@ const session: Readonly<Record<string, string>> = {
   tcp_user_timeout: "'15s'",
 }
 
-/** More gateways than these share one. */
-const mostShards = 64
+/** More connections than these share one. A gateway has four that write. */
+const mostShards = 256
 
 /**
  * Gives a connection that writes a shard of totals that no other has now. One that is in use by several is right, too; each waits for the other

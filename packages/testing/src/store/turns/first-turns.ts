@@ -67,7 +67,8 @@ function describeFirstTurns(open: OpenStore): void {
       const ids = Array.from({ length: 300 }, (_, at) => `m${at}`)
       await Promise.all(ids.map(id => store.admit(sketchIntake(id), 'c')))
       const turns = await leaseTurns(store, 300)
-      expect(turns.map(({ content }) => content.id)).toEqual(ids)
+      // Those of two transactions may be in another order.
+      expect(new Set(turns.map(({ content }) => content.id))).toEqual(new Set(ids))
       for (const turn of [...turns.slice(0, 3), ...turns.slice(-3)])
         expect(carried(turn)).toStrictEqual(await readCarried(store, turn))
     }),

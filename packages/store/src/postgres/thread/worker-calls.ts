@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads'
 import type { ByteStore } from '@postern/core'
-import { noAnswer } from './connection/store-errors.ts'
+import { noAnswer } from '../connection/store-errors.ts'
 import { limitWait } from './limit-wait.ts'
 import { sendError } from './worker-errors.ts'
 import type { FromConnectionWorker, Outcome, ToConnectionWorker } from './worker-messages.ts'

@@ -1,7 +1,7 @@
 import { ConfigError, LeaseLost, Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { expect, test } from 'vitest'
-import { loseLine } from './connection/failure.ts'
-import { toStatementError } from './connection/store-errors.ts'
+import { loseLine } from '../connection/failure.ts'
+import { toStatementError } from '../connection/store-errors.ts'
 import { receiveError, sendError } from './worker-errors.ts'
 
 const cross = (error: unknown) => receiveError(structuredClone(sendError(error)))

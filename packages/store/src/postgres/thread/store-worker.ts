@@ -1,24 +1,27 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ByteStore, Log } from '@postern/core'
 import { Rejection, workKinds } from '@postern/core'
-import { assembleStore } from '../assemble.ts'
-import { noBlobFiles } from '../engine/blob-files.ts'
-import type { Batch } from '../engine/database.ts'
-import { createNotices } from '../engine/database.ts'
-import { migrations } from '../schema/migrate.ts'
-import { readMembers } from '../together/read-members.ts'
-import { openBlockingLine } from './connection/blocking-line.ts'
-import type { LineEvent } from './connection/messages.ts'
-import { openPostgresDatabase } from './database.ts'
-import { createHints, noticesOf, ownNoticesOf } from './hints.ts'
-import { channelOf } from './server/session.ts'
-import { readPostgresUrl } from './server/settings.ts'
-import { createTakeover } from './takeover.ts'
+import { assembleStore } from '../../assemble.ts'
+import { noBlobFiles } from '../../engine/blob-files.ts'
+import type { Batch } from '../../engine/database.ts'
+import { createNotices } from '../../engine/database.ts'
+import type { Writer } from '../../engine/writer.ts'
+import { migrations } from '../../schema/migrate.ts'
+import { readMembers } from '../../together/read-members.ts'
+import { openHintLine } from '../connection/hint-line.ts'
+import { openLinePool } from '../connection/pool.ts'
+import { formatPresence } from '../connection/upkeep/heartbeat.ts'
+import { openPostgresDatabase } from '../database.ts'
+import { createHints, noticesOf, ownNoticesOf } from '../hints.ts'
+import { toClientConfig } from '../server/address.ts'
+import { channelOf, formatSetUp, formatShard } from '../server/session.ts'
+import { readPostgresUrl } from '../server/settings.ts'
+import { createTakeover } from '../takeover.ts'
 import { sendError } from './worker-errors.ts'
 import type { ConnectionWorkerData, FromConnectionWorker, Outcome, ToConnectionWorker } from './worker-messages.ts'
 import { byteStoreMethods, captureOutcome, createPendingCalls, isFunctionMark } from './worker-messages.ts'
 
-// The thread in which the store works: it may wait for the database without holding up the gateway.
+// The thread in which the store works: it runs operations again with each answer of the server, which is no work for the gateway's own thread.
 
 const { url, now: openedAt, channels, hasBytes, holder } = workerData as ConnectionWorkerData
 const settings = readPostgresUrl(url)
@@ -44,22 +47,22 @@ function writeLog(level: keyof Log, fields: Parameters<Log['info']>[0], text: st
 
 let isLost = false
 
-function hear(event: LineEvent): void {
-  if ('listening' in event) emit({ kind: 'ready', deps: listMethods() })
-  else if ('heard' in event) {
-    const notice = hints.read(event.heard)
-    if (notice) emit({ kind: 'notice', notice })
-  } else if ('expired' in event) takeOverFrom(event.expired)
-  else if ('lost' in event) {
-    if (!isLost) log.error({ reason: event.lost }, 'the database is gone')
-    isLost = true
-  } else {
-    if (!isLost) return
-    isLost = false
-    log.info({}, 'the database is there again')
-    // What was told meanwhile is lost.
-    emit({ kind: 'notice', notice: { topic: 'work', payload: workKinds } })
-  }
+function noteLost(reason: string): void {
+  if (!isLost) log.error({ reason }, 'the database is gone')
+  isLost = true
+}
+
+function noteOpen(): void {
+  if (!isLost) return
+  isLost = false
+  log.info({}, 'the database is there again')
+  // What was told meanwhile is lost.
+  emit({ kind: 'notice', notice: { topic: 'work', payload: workKinds } })
+}
+
+function hear(payload: string): void {
+  const notice = hints.read(payload)
+  if (notice) emit({ kind: 'notice', notice })
 }
 
 function callBack(call: number, at: number): (...args: readonly unknown[]) => Promise<unknown> {
@@ -72,22 +75,32 @@ function callBack(call: number, at: number): (...args: readonly unknown[]) => Pr
 
 const bytes = Object.fromEntries(byteStoreMethods.map((name, at) => [name, callBack(0, at)])) as unknown as ByteStore
 
-const line = openBlockingLine({ server: settings.server, schema: settings.schema, holder }, hear)
-const db = openPostgresDatabase(line, {
-  schema: settings.schema,
+const { schema } = settings
+const client = toClientConfig(settings.server)
+const place = formatSetUp(schema)
+const setUp = [place, ...(holder === undefined ? [] : [formatPresence(schema, holder)])].join('; ')
+const pool = openLinePool({
+  client,
+  setUp: `${setUp}; ${formatShard(schema)}`,
+  onLost: noteLost,
+  onOpen: noteOpen,
+})
+const hintLine = openHintLine({ client, schema, holder, setUp, place, onHeard: hear, onExpired: takeOverFrom })
+const db = openPostgresDatabase(pool, {
+  schema,
+  now: () => time,
   version: migrations.length,
   onOutdated: () => emit({ kind: 'outdated' }),
   hintsOf: batch => hints.write(noticesOf(batch)).map(payload => [channel, payload] as const),
 })
 const takeOver = createTakeover(db)
+let writer: Writer | undefined
 
 /** Told again, until it is done. */
-function takeOverFrom(expired: string): void {
+async function takeOverFrom(expired: string): Promise<void> {
   try {
-    const batch = takeOver(expired, time)
-    if (!batch) return
-    log.warn({ holder: expired }, 'a gateway is gone: its work is taken up')
-    emitNotices(batch)
+    const isDone = await writer?.writeLightly(takeOver(expired, time))
+    if (isDone) log.warn({ holder: expired }, 'a gateway is gone: its work is taken up')
   } catch (error) {
     log.warn({ err: error, holder: expired }, 'a gateway is gone, and its work cannot be taken up now')
   }
@@ -99,10 +112,13 @@ function emitNotices(batch: Batch): void {
 
 const store = assembleStore({
   db,
-  transactions: db.transactions,
+  openWriter(hooks) {
+    writer = db.openWriter(hooks)
+    return writer
+  },
   files: noBlobFiles,
   notices: createNotices(log),
-  now: () => time,
+  now: db.now,
   log,
   channels,
   isAlone: false,
@@ -111,7 +127,9 @@ const store = assembleStore({
   rewrite() {
     throw new Rejection('unsupported', "Cannot rewrite: the files are the database server's, whose VACUUM FULL does it")
   },
-  release: () => line.close(),
+  async release() {
+    await Promise.all([pool.close(), hintLine.close()])
+  },
 })
 
 type Methods = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>
@@ -128,8 +146,7 @@ function callMethod(port: string, name: string, args: readonly unknown[]): unkno
 
 type Call = Extract<ToConnectionWorker, { kind: 'call' }>
 
-function runCall({ id, port, name, args, now }: Call): unknown {
-  time = now
+function runCall({ id, port, name, args }: Call): unknown {
   return callMethod(
     port,
     name,
@@ -140,18 +157,18 @@ function runCall({ id, port, name, args, now }: Call): unknown {
 async function answerCall(id: number, work: () => unknown): Promise<void> {
   const outcome = await captureOutcome(work)
   answers.push({ id, outcome })
-  if (answers.length === 1) setImmediate(emitAnswers)
+  if (answers.length === 1) setImmediate(() => void emitAnswers())
 }
 
 let answers: { readonly id: number; readonly outcome: Outcome }[] = []
 
 /** Those of one moment go together. */
-function emitAnswers(): void {
+async function emitAnswers(): Promise<void> {
   const given = answers
   answers = []
-  readMembers(
+  await readMembers(
     given.map(({ outcome }) => ('value' in outcome ? outcome.value : undefined)),
-    db.readTogether,
+    readings => db.readEach(readings.map(read => async () => read())),
   )
   for (const answer of given) emitAnswer(answer)
 }
@@ -164,13 +181,14 @@ function emitAnswer({ id, outcome }: (typeof answers)[number]): void {
   }
 }
 
-/** By its name: what changes nothing before it has read may be asked again. */
+/** By its name: it waits for nothing but answers. */
 const isReading = ({ name }: Call) => /^(?:find|has|list|next|read)/.test(name)
 let readings: Call[] = []
 
 /** Readings of one moment go together. */
 function takeCall(call: Call): void {
-  if (!isReading(call)) return void answerCall(call.id, () => runCall(call))
+  time = call.now
+  if (!isReading(call)) return void answerAll([call])
   readings.push(call)
   if (readings.length === 1) setImmediate(answerReadings)
 }
@@ -178,22 +196,21 @@ function takeCall(call: Call): void {
 function answerReadings(): void {
   const calls = readings
   readings = []
-  const outcomes = readAll(calls)
+  void answerAll(calls)
+}
+
+async function answerAll(calls: readonly Call[]): Promise<void> {
+  const outcomes = await db.readEach(calls.map(call => async () => runCall(call)))
   for (const [at, { id }] of calls.entries()) void answerCall(id, () => outcomes[at])
 }
 
-function readAll(calls: readonly Call[]): readonly unknown[] {
-  try {
-    return db.readTogether(calls.map(call => async () => runCall(call)))
-  } catch (error) {
-    return calls.map(() => Promise.reject(error))
-  }
-}
+// From here on nothing is missed that others tell.
+void hintLine.opened.then(() => emit({ kind: 'ready', deps: listMethods() }))
 
 parentPort?.on('message', (message: ToConnectionWorker) => {
   if (message.kind === 'call') takeCall(message)
   else if (message.kind === 'returned') callBacks.settle(message.id, message.outcome)
-  else line.announce(hints.write([message.notice]))
+  else hintLine.announce(hints.write([message.notice]))
 })
 
 function listMethods(): Readonly<Record<string, readonly string[]>> {

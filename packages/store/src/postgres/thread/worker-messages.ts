@@ -1,6 +1,6 @@
 import type { Log, LogFields } from '@postern/core'
-import type { StoredChannel } from '../channels/facts.ts'
-import type { Notice } from '../engine/database.ts'
+import type { StoredChannel } from '../../channels/facts.ts'
+import type { Notice } from '../../engine/database.ts'
 import type { SentError } from './worker-errors.ts'
 import { receiveError, sendError } from './worker-errors.ts'
 

@@ -1,0 +1,16 @@
+import type { Batch, Database } from './database.ts'
+import { prepareQuery, sortByName } from './database.ts'
+import { createTaskBytes } from './task-bytes.ts'
+
+/** Writes the totals of a transaction, at its end. */
+export function createBooking(db: Database): (batch: Batch) => void {
+  const book = prepareQuery(
+    db,
+    'INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name, shard) DO UPDATE SET value = counters.value + excluded.value',
+  )
+  const taskBytes = createTaskBytes(db)
+  return batch => {
+    for (const [name, by] of sortByName(batch.totals)) if (by !== 0) book.run(name, by)
+    taskBytes.book(batch)
+  }
+}

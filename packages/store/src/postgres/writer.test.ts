@@ -1,0 +1,136 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import type { Batch } from '../engine/database.ts'
+import { createBatch } from '../engine/database.ts'
+import { OperationFailed } from '../engine/transactions.ts'
+import type { WriteTogether } from './transaction.ts'
+import { createPostgresWriter } from './writer.ts'
+
+/** Transactions that end when they are told to: each by the results of its operations. */
+function openBench() {
+  const begun: { readonly names: readonly string[]; end(): void; fail(error: Error): void }[] = []
+  const writeTogether: WriteTogether = shares =>
+    new Promise((resolve, reject) => {
+      const end = () => {
+        const batch = createBatch()
+        resolve({ results: shares.map(({ operation }) => operation(batch)), batch })
+      }
+      begun.push({ names: shares.map(({ operation }) => String(operation(createBatch()))), end, fail: reject })
+    })
+  const durable: Batch[] = []
+  const writer = createPostgresWriter(writeTogether, { onDurable: batch => void durable.push(batch) })
+  const heard: string[] = []
+  const put = (name: string, touches?: string, size?: number) =>
+    writer
+      .write(() => name, { touches: () => touches?.split(' '), ...(size !== undefined && { size }) })
+      .then(result => void heard.push(result))
+  const names = () => begun.map(each => each.names.join(' '))
+  return { writer, put, begun, names, heard, durable }
+}
+
+/** Longer than writes gather. */
+const gathered = () => delay(20)
+
+test('writes that come together share a transaction, and later ones begin another beside it', async () => {
+  const { put, begun, names, heard } = openBench()
+  const all = [put('a', 'x'), put('b', 'y')]
+  await gathered()
+  all.push(put('c', 'z'), put('d', 'w'))
+  await gathered()
+  all.push(put('e', 'v'))
+  await gathered()
+  expect(names()).toEqual(['a b', 'c d'])
+  begun[1]?.end()
+  await gathered()
+  expect([names(), heard]).toEqual([
+    ['a b', 'c d', 'e'],
+    ['c', 'd'],
+  ])
+  for (const { end } of begun) end()
+  await Promise.all(all)
+})
+
+test('a write that touches what a running one touches waits for its end, and so does what comes behind it', async () => {
+  const { put, begun, names } = openBench()
+  const all = [put('a', 'x')]
+  await gathered()
+  all.push(put('b', 'x y'), put('c', 'y'), put('d', 'z'))
+  await gathered()
+  expect(names()).toEqual(['a', 'd'])
+  begun[0]?.end()
+  await gathered()
+  expect(names()).toEqual(['a', 'd', 'b c'])
+  for (const { end } of begun) end()
+  await Promise.all(all)
+})
+
+test('a write that does not say what it touches runs by itself, behind all before it and before all behind it', async () => {
+  const { put, begun, names } = openBench()
+  const all = [put('a', 'x'), put('b'), put('c', 'y')]
+  await gathered()
+  expect(names()).toEqual(['a'])
+  begun[0]?.end()
+  await gathered()
+  expect(names()).toEqual(['a', 'b'])
+  begun[1]?.end()
+  await gathered()
+  expect(names()).toEqual(['a', 'b', 'c'])
+  begun[2]?.end()
+  await Promise.all(all)
+})
+
+test('who wrote what a lease may have found hears of it first, and two leases never run at a time', async () => {
+  const { writer, put, begun, names, heard } = openBench()
+  const all = [put('a', 'x')]
+  await gathered()
+  const lease = () => writer.writeLast(() => 'lease').then(result => void heard.push(result))
+  all.push(lease())
+  await gathered()
+  all.push(lease())
+  await gathered()
+  expect(names()).toEqual(['a', 'lease'])
+  begun[1]?.end()
+  await gathered()
+  expect(heard).toEqual([])
+  begun[0]?.end()
+  await gathered()
+  expect(heard).toEqual(['a', 'lease'])
+  begun[2]?.end()
+  await Promise.all(all)
+})
+
+test('a write that fails does not take the others of its transaction with it', async () => {
+  const { put, begun, names, heard } = openBench()
+  const [one, other] = [put('a', 'x'), put('b', 'y')]
+  await gathered()
+  begun[0]?.fail(new OperationFailed('an operation failed', { cause: new Error('a cannot') }))
+  await gathered()
+  begun[1]?.fail(new OperationFailed('an operation failed', { cause: new Error('a cannot') }))
+  await expect(one).rejects.toThrow('a cannot')
+  await gathered()
+  begun[2]?.end()
+  await other
+  expect([names(), heard]).toEqual([['a b', 'a', 'b'], ['b']])
+})
+
+test('the writer bounds the size of a transaction, and a larger write runs alone', async () => {
+  const { put, begun, names } = openBench()
+  const all = [put('a', 'a', 9e6), put('b', 'b', 6e5), put('c', 'c', 4e5), put('d', 'd', 1e5), put('e', 'e')]
+  for (let at = 0; at < 3; at += 1) {
+    await gathered()
+    begun[at]?.end()
+  }
+  await Promise.all(all)
+  expect(names()).toEqual(['a', 'b c', 'd e'])
+})
+
+test('close() waits for earlier writes, and refuses later ones', async () => {
+  const { writer, put, begun, heard } = openBench()
+  const first = put('a', 'x')
+  const closed = writer.close()
+  await expect(put('b', 'y')).rejects.toThrow('the store is closed')
+  await gathered()
+  begun[0]?.end()
+  await Promise.all([first, closed])
+  expect(heard).toEqual(['a'])
+})
