@@ -146,7 +146,11 @@ export function createDeliveryLeases(
 } {
   const findDue = { answer: prepareDue(db, 'broadcast IS NULL'), broadcast: prepareDue(db, 'broadcast IS NOT NULL') }
   const readBroadcast = createBroadcastReader(db)
-  const unsure = createUnsureLeases(db, { table: 'deliveries', number: 'number' })
+  // Of both ranks in one transaction, neither gives back what the other has just taken.
+  const unsureOf = {
+    answer: createUnsureLeases(db, { table: 'deliveries', number: 'number' }),
+    broadcast: createUnsureLeases(db, { table: 'deliveries', number: 'number' }),
+  }
   const claim = prepareQuery(
     db,
     'UPDATE deliveries SET due_at = ?, lease_token = lease_token + 1, attempt = attempt + 1, lease_owner = ? WHERE number = ?',
@@ -157,10 +161,10 @@ export function createDeliveryLeases(
   )
   return {
     leaseDeliveries: ({ holder, limit, leaseMs, rank, shares }) =>
-      unsure.watch(note =>
+      unsureOf[rank].watch(note =>
         writeLast(() => {
           const at = now()
-          unsure.giveBack(at)
+          unsureOf[rank].giveBack(at)
           const due = takeShares(
             { limit, shares },
             {

@@ -64,7 +64,7 @@ export function createRefusals({ db, write, now, log }: StoreContext): Refusals 
   async function flush(): Promise<void> {
     clearTimeout(timer)
     timer = undefined
-    if (refused > 0) writing = Promise.all([writing, keepAll(buffer, refused)])
+    if (refused > 0) writing = Promise.all([writing, keepAll(buffer, refused)]).then(() => undefined)
     buffer = []
     refused = 0
     await writing

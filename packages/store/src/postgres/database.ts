@@ -1,6 +1,6 @@
 import type { Database, SqlValue } from '../engine/database.ts'
 import type { Writer, WriterHooks } from '../engine/writer.ts'
-import { createLockstep } from '../together/lockstep.ts'
+import { createLockstep, heardLater } from '../together/lockstep.ts'
 import type { NumberedInsert } from './connection/numbering.ts'
 import { readNumberedInsert, sequenceOf } from './connection/numbering.ts'
 import type { StepResult } from './connection/pipelined-run.ts'
@@ -70,7 +70,7 @@ export function openPostgresDatabase(pool: Pick<LinePool, 'hold'>, options: Data
       const write = createTransactions({ db, pool, lockstep, keys, sequences, resultOf }, { ...options, ...hooks })
       const writer = createPostgresWriter(write, hooks)
       // Whoever runs again until all is answered that they read before has written already.
-      const once = <T>(enqueue: () => Promise<T>) => lockstep.takeStep(idOfWrite, enqueue)
+      const once = <T>(enqueue: () => Promise<T>) => lockstep.takeStep(idOfWrite, () => heardLater(enqueue()))
       return {
         ...writer,
         write: (operation, terms) => once(() => writer.write(operation, terms)),

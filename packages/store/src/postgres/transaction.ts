@@ -1,6 +1,6 @@
 import { createBooking } from '../engine/booking.ts'
 import type { Batch, Database } from '../engine/database.ts'
-import { createBatch, mergeBatch } from '../engine/database.ts'
+import { createBatch, mergeBatch, readTogether } from '../engine/database.ts'
 import { OperationFailed } from '../engine/transactions.ts'
 import type { WriterHooks } from '../engine/writer.ts'
 import type { WaveMember } from '../together/waves.ts'
@@ -136,7 +136,10 @@ function createAttempt(
     const results = await runWaves(place, shares, batch)
     await runOne(place, () => book(batch))
     // What is told of a task is read now, where it is at hand.
-    await runOne(place, () => void ownNoticesOf(batch))
+    await runOne(place, () => {
+      const readings = batch.notices.map(notice => () => ownNoticesOf({ ...batch, notices: [notice] }))
+      readTogether(db, readings)
+    })
     // Known by now, but to what has asked nothing.
     if (!standing.result) await session.flushLast()
     if (standing.result?.rows[0]?.version !== version) {

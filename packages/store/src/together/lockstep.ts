@@ -137,7 +137,7 @@ function endOf<T>(outcome: Trial<unknown, T>['outcome']): T | undefined {
 }
 
 /** A promise may fail before anybody waits for it, or where nobody will: that must end nothing else. */
-function heardLater<T>(value: T): T {
+export function heardLater<T>(value: T): T {
   if (value instanceof Promise) void value.catch(() => undefined)
   return value
 }

@@ -1,21 +1,14 @@
-type ReadTogether = (readings: readonly (() => unknown)[]) => Promise<unknown>
-
 /** Deeper there is only what peers and agents wrote. */
 const deepest = 4
 
 /**
- * What leaves this thread is copied, and with it members that are read when somebody looks at them: raw bytes, what was said in a task. They are
- * read here in one way for all values; each remembers what it has read. What fails does so again when it is copied.
+ * What leaves this thread is copied, and with it members that are read when somebody looks at them: raw bytes, what was said in a task. They have to
+ * be read before; each remembers what it has read.
  */
-export async function readMembers(values: readonly unknown[], readTogether: ReadTogether): Promise<void> {
+export function listUnreadMembers(value: unknown): readonly (() => unknown)[] {
   const readings: (() => unknown)[] = []
-  for (const value of values) collect(value, readings, deepest)
-  if (readings.length === 0) return
-  try {
-    await readTogether(readings)
-  } catch {
-    // The database is away.
-  }
+  collect(value, readings, deepest)
+  return readings
 }
 
 function collect(value: unknown, readings: (() => unknown)[], depth: number): void {
@@ -26,15 +19,7 @@ function collect(value: unknown, readings: (() => unknown)[], depth: number): vo
   }
   for (const name of Object.keys(value)) {
     const descriptor = Object.getOwnPropertyDescriptor(value, name)
-    if (descriptor?.get) readings.push(() => look(value, name))
+    if (descriptor?.get) readings.push(() => (value as Readonly<Record<string, unknown>>)[name])
     else collect(descriptor?.value, readings, depth - 1)
-  }
-}
-
-function look(value: object, name: string): unknown {
-  try {
-    return (value as Readonly<Record<string, unknown>>)[name]
-  } catch {
-    return undefined
   }
 }

@@ -24,7 +24,9 @@ export function openLinePool(options: LineOptions): LinePool {
   const waiting: ((line: PostgresLine) => void)[] = []
 
   function release(line: PostgresLine): void {
-    const next = waiting.shift()
+    // One that is gone would fail all who wait, one after another; those that are there serve them.
+    const isUsable = line.isThere() || !lines.some(each => each.isThere())
+    const next = isUsable ? waiting.shift() : undefined
     if (next) next(line)
     else free.push(line)
   }

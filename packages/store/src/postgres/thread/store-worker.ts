@@ -7,7 +7,7 @@ import type { Batch } from '../../engine/database.ts'
 import { createNotices } from '../../engine/database.ts'
 import type { Writer } from '../../engine/writer.ts'
 import { migrations } from '../../schema/migrate.ts'
-import { readMembers } from '../../together/read-members.ts'
+import { listUnreadMembers } from '../../together/read-members.ts'
 import { openHintLine } from '../connection/hint-line.ts'
 import { openLinePool } from '../connection/pool.ts'
 import { formatPresence } from '../connection/upkeep/heartbeat.ts'
@@ -157,20 +157,40 @@ function runCall({ id, port, name, args }: Call): unknown {
 async function answerCall(id: number, work: () => unknown): Promise<void> {
   const outcome = await captureOutcome(work)
   answers.push({ id, outcome })
-  if (answers.length === 1) setImmediate(() => void emitAnswers())
+  if (answers.length === 1) setImmediate(emitAnswers)
 }
 
 let answers: { readonly id: number; readonly outcome: Outcome }[] = []
 
-/** Those of one moment go together. */
-async function emitAnswers(): Promise<void> {
+type Answer = (typeof answers)[number]
+
+interface LateAnswer {
+  readonly answer: Answer
+  readonly unread: readonly (() => unknown)[]
+}
+
+/** Those of one moment go together. Whose members have to be read before goes later, and keeps nobody else waiting. */
+function emitAnswers(): void {
   const given = answers
   answers = []
-  await readMembers(
-    given.map(({ outcome }) => ('value' in outcome ? outcome.value : undefined)),
-    readings => db.readEach(readings.map(read => async () => read())),
-  )
-  for (const answer of given) emitAnswer(answer)
+  const late: LateAnswer[] = []
+  for (const answer of given) {
+    const unread = 'value' in answer.outcome ? listUnreadMembers(answer.outcome.value) : []
+    if (unread.length === 0) emitAnswer(answer)
+    else late.push({ answer, unread })
+  }
+  if (late.length > 0) void emitLate(late)
+}
+
+async function emitLate(late: readonly LateAnswer[]): Promise<void> {
+  const ends = await db.readEach(late.flatMap(({ unread }) => unread.map(read => async () => read())))
+  let at = 0
+  for (const { answer, unread } of late) {
+    const own = ends.slice(at, at + unread.length)
+    at += unread.length
+    const outcome = await captureOutcome(() => Promise.all(own))
+    emitAnswer('error' in outcome ? { id: answer.id, outcome } : answer)
+  }
 }
 
 function emitAnswer({ id, outcome }: (typeof answers)[number]): void {
