@@ -57,9 +57,14 @@ export function createDocumentFetch({
   }
 
   return async function fetchDocument(iri, deadline = now() + documentMs) {
-    if (isBlockedAddress(iri, isBlocked)) throw new Undeliverable('Cannot fetch document: its host is blocked')
+    refuseBlocked(iri, isBlocked)
     return readFetched(await walkWithinOrigin(iri, { get, now, deadline }), now())
   }
+}
+
+/** @throws Undeliverable */
+export function refuseBlocked(iri: string, isBlocked: IsBlocked): void {
+  if (isBlockedAddress(iri, isBlocked)) throw new Undeliverable('Cannot fetch document: its host is blocked')
 }
 
 interface WalkDeps {

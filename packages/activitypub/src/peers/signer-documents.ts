@@ -1,11 +1,17 @@
 import type { FetchAnswer, Platform } from '@postern/core'
-import { Rejection, Undeliverable } from '@postern/core'
+import { Rejection } from '@postern/core'
 import { createExpiringMap } from '@postern/limits'
 import { activityAccept, findHost } from '../format/document.ts'
 import type { FetchDocumentBy } from './document-fetch.ts'
-import { documentMs, maxDocumentBytes, NotShown, readFetched, walkWithinOrigin } from './document-fetch.ts'
+import {
+  documentMs,
+  maxDocumentBytes,
+  NotShown,
+  readFetched,
+  refuseBlocked,
+  walkWithinOrigin,
+} from './document-fetch.ts'
 import type { IsBlocked } from './known-peers.ts'
-import { isBlockedAddress } from './known-peers.ts'
 import type { FetchedDocument, SignerDocuments } from './look-ups.ts'
 import { limitLookUps } from './look-ups.ts'
 
@@ -55,7 +61,7 @@ export function createSignerDocuments({ platform, fetchSigned, isBlocked }: Sign
 
   return {
     async fetch(iri) {
-      if (isBlockedAddress(iri, isBlocked)) throw new Undeliverable('Cannot fetch document: its host is blocked')
+      refuseBlocked(iri, isBlocked)
       const host = findHost(iri) ?? ''
       const deadline = now() + documentMs
       if (strict.get(host)) return fetchSigned(iri, deadline)

@@ -7,7 +7,6 @@ import type { WaveMember } from '../together/waves.ts'
 import { planWaves } from '../together/waves.ts'
 import { createNumbering } from './connection/numbering.ts'
 import type { LinePool } from './connection/pool.ts'
-import type { PlainStatement, StatementSession } from './connection/statement-session.ts'
 import { createNames, nameStatement, openStatementSession } from './connection/statement-session.ts'
 import { isInterference } from './connection/store-errors.ts'
 import { ownNoticesOf } from './hints.ts'
@@ -56,8 +55,9 @@ export function createTransactions(
 ): WriteTogether {
   const runAll = createAttempt(deps, options)
   return async shares => {
-    const place = openPlace(deps)
+    const wanted = new Set<string>()
     for (let undone = 0; ; undone += 1) {
+      const place = openPlace(deps, wanted)
       const batch = createBatch()
       try {
         const results = await runAll(place, shares, { batch, undone })
@@ -72,27 +72,23 @@ export function createTransactions(
   }
 }
 
-/** Where the operations of a transaction ask, however often it is begun. */
+/** Where the operations of a transaction ask. */
 interface WritingPlace extends StatementPlace {
   readonly reserving: Reserving
-  /** @returns what tells the version of the tables */
   begin(shares: readonly Share[], undone: number): void
 }
 
-function openPlace({ pool, lockstep, keys, sequences, resultOf }: TransactionDeps): WritingPlace {
-  let session: StatementSession = openStatementSession(pool, 'writing')
-  const add = (statement: PlainStatement, values: Parameters<StatementSession['add']>[1]) =>
-    session.add(statement, values)
+/** `wanted`: what the tries before have asked for while they ran. */
+function openPlace({ pool, lockstep, keys, sequences, resultOf }: TransactionDeps, wanted: Set<string>): WritingPlace {
+  const session = openStatementSession(pool, 'writing')
+  const { add } = session
   const numbering = createNumbering(sequences, { add: (text, values) => add(nameOnce(text), values), resultOf })
-  const reserving = createReserving({ locks: createNamedLocks(keys, add), lockstep, resultOf, numbering })
+  const reserving = createReserving({ locks: createNamedLocks(keys, add, wanted), lockstep, resultOf, numbering })
   return {
     reserving,
     nextNumber: reserving.nextNumber,
-    get session() {
-      return session
-    },
+    session,
     begin(shares, undone) {
-      session = openStatementSession(pool, 'writing')
       if (!shares.some(({ isDurable }) => isDurable)) add(own.lightly, [])
       const names = shares.every(each => each.names) ? shares.flatMap(each => each.names ?? []) : undefined
       reserving.locks.begin(names, undone)

@@ -18,7 +18,7 @@ interface Trial<Place, T = unknown> {
   /** How many of them it has come to in this run. */
   at: number
   isBrokenOff: boolean
-  outcome: { readonly value: T } | { readonly needsCompanyGone: true } | undefined
+  outcome: { readonly value: T } | { readonly standsAlone: true } | undefined
 }
 
 /** `names`: what it touches; no other operation of the same wave names any of it. */
@@ -168,7 +168,7 @@ function attempt<Place>(trial: Trial<Place>, state: LockstepState<Place>): boole
     const value = heardLater(trial.operation())
     if (!trial.isBrokenOff) trial.outcome = { value }
   } catch (error) {
-    if (error === parting) trial.outcome = { needsCompanyGone: true }
+    if (error === parting) trial.outcome = { standsAlone: true }
     else if (!trial.isBrokenOff) throw error
   } finally {
     state.current = before

@@ -11,6 +11,16 @@ export function failureOf(error: unknown): PostgresFailure {
 
 export const lineLost = 'LINE_LOST'
 
+/** Whether it is the server's (each has a digit); the system's are words, such as `EPIPE`. */
+export function isSqlState(code: string): boolean {
+  return /^(?=.*\d)[0-9A-Z]{5}$/.test(code)
+}
+
+/** Whether no statement runs on its connection any more: it broke, or the server ends it (SQLSTATE 57P01 to 57P03). */
+export function endsConnection({ code = lineLost }: PostgresFailure): boolean {
+  return !isSqlState(code) || /^(08|57P0[123])/.test(code)
+}
+
 /** The server is not there now, or has gone in the middle. */
 export function loseLine(message: string): PostgresFailure {
   return { code: lineLost, message }

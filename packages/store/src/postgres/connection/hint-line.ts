@@ -107,7 +107,10 @@ function oneAtATime(work: () => Promise<unknown>): () => Promise<void> {
   return async () => {
     if (isRunning) return
     isRunning = true
-    await work()
-    isRunning = false
+    try {
+      await work()
+    } finally {
+      isRunning = false
+    }
   }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, ClientConfig, Notification } from 'pg'
 import pg from 'pg'
-import { failureOf, loseLine } from './failure.ts'
+import { endsConnection, failureOf, loseLine } from './failure.ts'
 import type { KnownStatements, StatementStep, StepResult } from './pipelined-run.ts'
 import { createPipelinedRun } from './pipelined-run.ts'
 
@@ -46,7 +46,10 @@ export function openLine(options: LineOptions): PostgresLine {
     try {
       return await client.query(query).done
     } catch (error) {
-      throw failureOf(error)
+      const failure = failureOf(error)
+      // Its end is heard only later, and nobody else shall ask it meanwhile.
+      if (endsConnection(failure)) current.lose(failure)
+      throw failure
     } finally {
       clearTimeout(watchdog)
     }
@@ -74,6 +77,8 @@ export function openLine(options: LineOptions): PostgresLine {
 interface OpenConnection {
   readonly client: Client
   readonly known: KnownStatements
+  /** It is over, whether its end has been heard or not. */
+  lose(error: unknown): void
 }
 
 interface KeptConnection extends Pick<PostgresLine, 'opened' | 'close'> {
@@ -107,7 +112,7 @@ function keepConnected({ client: config, setUp, onNotification, onOpen, onLost }
     try {
       await client.connect()
       await client.query(setUp)
-      current = { client, known: new Map() }
+      current = { client, known: new Map(), lose }
       waitMs = firstWaitMs
       onOpen?.()
     } catch (error) {

@@ -18,18 +18,14 @@ const poolSize = 4
 /** With the one for hints. */
 export const connectionsOfGateway = poolSize + 1
 
-export function openLinePool(options: LineOptions): LinePool {
-  const lines = Array.from({ length: poolSize }, () => openLine(options))
+export function openLinePool({ onOpen, ...options }: LineOptions): LinePool {
+  const reopened = () => {
+    onOpen?.()
+    serve()
+  }
+  const lines = Array.from({ length: poolSize }, () => openLine({ ...options, onOpen: reopened }))
   const free = [...lines]
   const waiting: ((line: PostgresLine) => void)[] = []
-
-  function release(line: PostgresLine): void {
-    // One that is gone would fail all who wait, one after another; those that are there serve them.
-    const isUsable = line.isThere() || !lines.some(each => each.isThere())
-    const next = isUsable ? waiting.shift() : undefined
-    if (next) next(line)
-    else free.push(line)
-  }
 
   /** The one that was used last knows most statements. One whose connection is gone serves nobody as long as another is there. */
   function takeFree(): PostgresLine | undefined {
@@ -38,9 +34,25 @@ export function openLinePool(options: LineOptions): LinePool {
     return lines.some(line => line.isThere()) ? undefined : free.pop()
   }
 
+  function serve(): void {
+    while (waiting.length > 0) {
+      const line = takeFree()
+      if (!line) return
+      waiting.shift()?.(line)
+    }
+  }
+
+  function release(line: PostgresLine): void {
+    free.push(line)
+    serve()
+  }
+
   return {
     async hold() {
-      const line = takeFree() ?? (await new Promise<PostgresLine>(resolve => waiting.push(resolve)))
+      const line = await new Promise<PostgresLine>(resolve => {
+        waiting.push(resolve)
+        serve()
+      })
       return { run: line.run, release: () => release(line) }
     },
     async close() {

@@ -1,3 +1,4 @@
+import { Unavailable } from '@postern/core'
 import { expect, test } from 'vitest'
 import { OperationFailed } from '../../engine/transactions.ts'
 import { interferenceCode } from '../sql/functions.ts'
@@ -5,6 +6,13 @@ import { isInterference, toStatementError } from './store-errors.ts'
 
 const failWith = (code: string) =>
   new OperationFailed('an operation failed', { cause: toStatementError({ code, message: 'the server says so' }) })
+
+test.each(['EPIPE', 'ECONNRESET', '57P01', '08006'])(
+  'a connection that breaks with %s is no fault of the statement',
+  code => {
+    expect(toStatementError({ code, message: 'it broke' })).toBeInstanceOf(Unavailable)
+  },
+)
 
 test.each([interferenceCode, '40001', '40P01', '53200'])('a transaction that fails with %s may run again', code => {
   expect(isInterference(failWith(code))).toBe(true)

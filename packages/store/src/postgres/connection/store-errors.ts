@@ -1,7 +1,7 @@
 import { ConfigError, Rejection, Unavailable } from '@postern/core'
 import { interferenceCode } from '../sql/functions.ts'
 import type { PostgresFailure } from './failure.ts'
-import { failureOf, lineLost } from './failure.ts'
+import { failureOf, isSqlState, lineLost } from './failure.ts'
 import { connectionsOfGateway } from './pool.ts'
 
 /** Classes of SQLSTATE that time or an operator heals: connection, rollback by the server, resources, operator, system. */
@@ -13,7 +13,7 @@ const passingCodes: ReadonlySet<string> = new Set(['25006', '55P03', '25P03', '0
 export function toStatementError(failure: PostgresFailure): Error {
   const { code = lineLost, message } = failure
   const cause = Object.assign(new Error(message), { code })
-  if (!/^[0-9A-Z]{5}$/.test(code) || passingClasses.has(code.slice(0, 2)) || passingCodes.has(code)) {
+  if (!isSqlState(code) || passingClasses.has(code.slice(0, 2)) || passingCodes.has(code)) {
     return noAnswer(cause)
   }
   // An index takes keys of 2 704 bytes, after compression.

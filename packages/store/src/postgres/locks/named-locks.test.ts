@@ -20,7 +20,7 @@ function openLocks() {
     return { statement, values, result: undefined }
   }
   const take = (...names: readonly string[]) => `take {${keys.keysOf(names).join()}}`
-  return { locks: createNamedLocks(keys, add), keys, sent, take }
+  return { locks: createNamedLocks(keys, add, new Set()), keys, sent, take }
 }
 
 test('a transaction takes each name once and in one order, and one that does not say what it touches keeps all others out', () => {

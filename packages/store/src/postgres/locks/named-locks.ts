@@ -24,11 +24,10 @@ export interface NamedLocks {
 
 type Add = (statement: PlainStatement, values: readonly (string | number)[]) => PendingStatement
 
-export function createNamedLocks(keys: LockKeys, add: Add): NamedLocks {
+/** `wanted`: names that were asked for while the transaction ran and was undone; more are added to it. */
+export function createNamedLocks(keys: LockKeys, add: Add, wanted: Set<string>): NamedLocks {
   let held: ReadonlySet<string> = new Set()
   let isAlone = true
-  /** Asked for while a transaction ran that was undone. */
-  const wanted = new Set<string>()
 
   function takeAll(names: Iterable<string>): void {
     const taken = keys.keysOf(names)
