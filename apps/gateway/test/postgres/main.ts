@@ -54,7 +54,7 @@ async function runSuite(programs: string, directory: string): Promise<number> {
       ...process.env,
       TEST_POSTGRES: cluster.url,
       TEST_POSTGRES_PROGRAMS: programs,
-      // Every store has threads of its own, which read the same files.
+      // Every gateway is a process of its own, which reads the same files.
       NODE_COMPILE_CACHE: join(directory, 'compiled'),
     }
     const words = ['run', '-c', 'vitest.postgres.config.ts', ...process.argv.slice(2)]

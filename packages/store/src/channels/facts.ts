@@ -5,13 +5,6 @@ export interface StoredChannel extends Pick<ChannelDescriptor, 'name' | 'mention
   readonly speaker: Pick<SpeakerRules, 'isChat' | 'isMailbox' | 'ignoresCase' | 'subjectScheme'>
 }
 
-/** Without its functions, so that another thread can be told. */
-export function toStoredChannel({ name, mentionRelay, answersCalls, speaker }: StoredChannel): StoredChannel {
-  const { isChat, isMailbox, ignoresCase, subjectScheme } = speaker
-  const rules = { ...(isChat && { isChat }), ...(isMailbox && { isMailbox }), ...(ignoresCase && { ignoresCase }) }
-  return { name, mentionRelay, ...(answersCalls && { answersCalls }), speaker: { ...rules, subjectScheme } }
-}
-
 /** What the store has to know of channels: from their descriptors, as SQL where rows are chosen by it. */
 export interface ChannelFacts {
   readonly names: readonly string[]

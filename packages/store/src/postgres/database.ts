@@ -14,7 +14,7 @@ import type { TransactionOptions } from './transaction.ts'
 import { createTransactions } from './transaction.ts'
 import { createPostgresWriter } from './writer.ts'
 
-interface PostgresDatabase extends Database {
+export interface PostgresDatabase extends Database {
   /** Runs readings side by side, each asynchronous: what it reads before it waits for anything is read together. */
   readEach<T>(readings: readonly (() => Promise<T>)[]): Promise<readonly Promise<T>[]>
   openWriter(hooks: WriterHooks): Writer

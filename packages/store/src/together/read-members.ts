@@ -2,8 +2,8 @@
 const deepest = 4
 
 /**
- * What leaves this thread is copied, and with it members that are read when somebody looks at them: raw bytes, what was said in a task. They have to
- * be read before; each remembers what it has read.
+ * Members that are read when somebody looks at them: raw bytes, what was said in a task. Where the database is far they are read before anybody
+ * can look; each remembers what it has read.
  */
 export function listUnreadMembers(value: unknown): readonly (() => unknown)[] {
   const readings: (() => unknown)[] = []

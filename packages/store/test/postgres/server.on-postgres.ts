@@ -190,3 +190,19 @@ describe('a connection', () => {
     await expect(store.hasSecret('none')).rejects.toThrow('closed')
   })
 })
+
+test('a process that wants nothing more of the store ends without closing it, and one that closes it ends at once', async () => {
+  const program = (end: string) => `
+    import { openPostgresStore } from '${new URL('../../src/postgres/index.ts', import.meta.url).href}'
+    const log = { debug() {}, info() {}, warn() {}, error() {} }
+    const store = await openPostgresStore({ channels: [], url: process.env.STORE_URL, now: Date.now, log, holder: 'one' })
+    console.log(await store.nextDue())
+    ${end}`
+  for (const end of ['', 'await store.close()']) {
+    const begun = performance.now()
+    const env = { ...process.env, STORE_URL: makeDatabase() }
+    const args = ['--input-type=module', '--eval', program(end)]
+    expect(execFileSync(process.execPath, args, { env, timeout: 20_000 }).toString()).toBe('undefined\n')
+    expect(performance.now() - begun).toBeLessThan(10_000)
+  }
+})

@@ -70,7 +70,7 @@ export function openHintLine(options: HintLineOptions): HintLine {
   // Looks do not pile up behind one that takes long: each is to show another moment.
   const lookOnce = oneAtATime(async () => holder !== undefined && look(holder))
   /** Who works looks after the others, and after the tables. */
-  const looking = holder === undefined ? undefined : setInterval(() => void lookOnce(), heartbeatCheckMs)
+  const looking = holder === undefined ? undefined : setInterval(() => void lookOnce(), heartbeatCheckMs).unref()
 
   return {
     opened: line.opened,

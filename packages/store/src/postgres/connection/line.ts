@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, ClientConfig, Notification } from 'pg'
 import pg from 'pg'
@@ -103,7 +104,7 @@ function keepConnected({ client: config, setUp, onNotification, onOpen, onLost }
       client.connection.stream.destroy()
       if (isClosed) return
       onLost?.(failureOf(error ?? 'the connection has ended').message)
-      timer = setTimeout(connect, waitMs)
+      timer = setTimeout(connect, waitMs).unref()
       waitMs = Math.min(waitMs * 2, longestWaitMs)
     }
     client.on('error', lose)
@@ -112,6 +113,7 @@ function keepConnected({ client: config, setUp, onNotification, onOpen, onLost }
     try {
       await client.connect()
       await client.query(setUp)
+      socketOf(client).unref()
       current = { client, known: new Map(), lose }
       waitMs = firstWaitMs
       onOpen?.()
@@ -127,7 +129,14 @@ function keepConnected({ client: config, setUp, onNotification, onOpen, onLost }
       isClosed = true
       clearTimeout(timer)
       // One that is gone does not say goodbye.
-      await Promise.race([current?.client.end(), delay(longestGoodbyeMs)])
+      if (!current) return
+      socketOf(current.client).ref()
+      await Promise.race([current.client.end(), delay(longestGoodbyeMs, undefined, { ref: false })])
     },
   }
+}
+
+/** An open one keeps the process alive only while it says goodbye (`createStoreCalls` keeps it for whoever waits). */
+function socketOf(client: Client): Socket {
+  return client.connection.stream as Socket
 }

@@ -12,7 +12,7 @@ export interface TlsSettings {
   readonly key?: string
 }
 
-/** How a server is reached; it may be handed to another thread. */
+/** How a server is reached. */
 export interface ServerAddress {
   readonly host: string
   readonly port: number

@@ -1,0 +1,137 @@
+import { listUnreadMembers } from '../together/read-members.ts'
+import { noAnswer } from './connection/store-errors.ts'
+import type { PostgresDatabase } from './database.ts'
+
+/** Calls of the store's methods. */
+interface StoreCalls {
+  /** Each function of `methods` as one that can be called at any time. */
+  wrap(methods: object): Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>
+  /** The last call; those that wait still get their answers. */
+  end<T>(work: () => Promise<T>): Promise<T>
+  hasEnded(): boolean
+}
+
+type Work = () => unknown
+
+interface WaitingReading {
+  readonly work: Work
+  resolve(value: unknown): void
+  reject(error: unknown): void
+}
+
+/** Readings of one moment go together. */
+function createReading({ readEach }: Pick<PostgresDatabase, 'readEach'>): (work: Work) => Promise<unknown> {
+  let readings: WaitingReading[] = []
+
+  async function readAll(): Promise<void> {
+    const asked = readings
+    readings = []
+    try {
+      const ends = await readEach(
+        asked.map(
+          ({ work }) =>
+            async () =>
+              work(),
+        ),
+      )
+      for (const [at, { resolve }] of asked.entries()) resolve(ends[at])
+    } catch (error) {
+      for (const { reject } of asked) reject(error)
+    }
+  }
+
+  return work =>
+    new Promise((resolve, reject) => {
+      readings.push({ work, resolve, reject })
+      if (readings.length === 1) setImmediate(() => void readAll())
+    })
+}
+
+export function createStoreCalls(db: Pick<PostgresDatabase, 'readEach'>): StoreCalls {
+  const life = createProcessHold()
+  const read = createReading(db)
+  let hasEnded = false
+
+  async function runAlone(work: Work): Promise<unknown> {
+    const [end] = await db.readEach([async () => work()])
+    return end
+  }
+
+  async function call(name: string, work: Work): Promise<unknown> {
+    if (hasEnded) throw new Error('the store is closed')
+    life.hold()
+    try {
+      const value = await (isReading(name) ? read(work) : runAlone(work))
+      // Members that are read when somebody looks at them are read now: then nobody can wait for the server.
+      await Promise.all(listUnreadMembers(value).map(read))
+      return value
+    } finally {
+      life.release()
+    }
+  }
+
+  function wrapOne(name: string, method: (...args: unknown[]) => unknown) {
+    const run = (...args: unknown[]) => call(name, () => method(...args))
+    return isImpatient(name) ? (...args: unknown[]) => limitWait(run(...args)) : run
+  }
+
+  return {
+    wrap(methods) {
+      const functions = Object.entries(methods).filter(([, member]) => typeof member === 'function')
+      return Object.fromEntries(functions.map(([name, method]) => [name, wrapOne(name, method.bind(methods))]))
+    },
+    async end(work) {
+      hasEnded = true
+      life.hold()
+      try {
+        return await work()
+      } finally {
+        life.end()
+      }
+    },
+    hasEnded: () => hasEnded,
+  }
+}
+
+/** By its name: it waits for nothing but answers. */
+function isReading(name: string): boolean {
+  return /^(?:find|has|list|next|read)/.test(name)
+}
+
+/** What an endpoint asks. Whoever works needs to know what became of it, however long that takes. */
+function isImpatient(name: string): boolean {
+  return /^(?:admit|consumeOnce|count|find|has|is|list)/.test(name)
+}
+
+/** Peers wait at an endpoint, and what they bring may be sent again, so none waits longer for a server that is silent, ms. */
+const patienceMs = 10_000
+
+/** What `promise` comes to afterwards is nobody's concern. @throws Unavailable */
+async function limitWait<Value>(promise: Promise<Value>): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(noAnswer()), patienceMs)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Connections keep no process alive: one that cannot start may end without the store. Somebody who waits for an answer does. */
+function createProcessHold() {
+  const timer = setInterval(() => {}, 2 ** 31 - 1).unref()
+  let count = 0
+  return {
+    hold(): void {
+      count += 1
+      if (count === 1) timer.ref()
+    },
+    release(): void {
+      count -= 1
+      if (count === 0) timer.unref()
+    },
+    end: () => clearInterval(timer),
+  }
+}
