@@ -21,6 +21,7 @@ import { createOperatorQuestions } from '../commands/questions/route.ts'
 import type { AnyChannelModule, ChannelSlice } from '../config/channel-slices.ts'
 import { joinTokens, listSlices, readChannelFiles } from '../config/channel-slices.ts'
 import { readLoopLimits } from '../config/loops.ts'
+import { hasRole } from '../config/own-schema.ts'
 import type { Config } from '../config/schema.ts'
 import { handleHostOf } from '../config/schema.ts'
 import { createPublishedAttachments } from '../files/attachments.ts'
@@ -183,7 +184,7 @@ interface StorePosition {
 
 /** The store that the configuration names. @throws ConfigError */
 async function openConfiguredStore(
-  { data, store }: Pick<Config, 'data' | 'store'>,
+  { data, store, roles }: Pick<Config, 'data' | 'store' | 'roles'>,
   { baseDir, platform, holder, onUnusable, slices }: StorePosition,
 ): Promise<GatewayStore> {
   const directory = resolve(baseDir, data)
@@ -193,7 +194,8 @@ async function openConfiguredStore(
   const [bytes] = slices.flatMap(({ module, config }) => module.openBytes?.(config, platform) ?? [])
   if (isPostgresUrl(store)) {
     const { openPostgresStore } = await loadPostgres()
-    return openPostgresStore({ url: store, now, log, channels, holder, onUnusable, bytes })
+    const worker = hasRole({ roles }, 'worker') ? { holder } : {}
+    return openPostgresStore({ url: store, now, log, channels, ...worker, onUnusable, bytes })
   }
   if (store !== 'sqlite') throw new ConfigError('store', 'is no store', 'Use "sqlite" or "postgres://…".')
   return openSqliteStore({ path: join(directory, 'postern.db'), now, log, channels, exclusive: true, bytes })

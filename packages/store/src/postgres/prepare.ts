@@ -64,6 +64,8 @@ export interface PostgresStanding {
   readonly mayCreate: boolean
   /** Where our tables are, or will be. */
   readonly schema: string
+  /** Gateways that take up turns and deliveries now. */
+  readonly workers: number
 }
 
 /** Looks at a database and changes nothing. @throws ConfigError `store` */
@@ -78,7 +80,17 @@ export async function inspectPostgres(url: string, now: () => number): Promise<P
       const skewMs = Math.round(Math.abs(at - now()))
       const mayCreate = await readRights(client, schema)
       const roundTripMs = await measureRoundTrip(client)
-      return { version: Math.floor(version / 10_000), place, skewMs, isExposed, roundTripMs, mayCreate, schema }
+      const workers = await countWorkers(client, schema)
+      return {
+        version: Math.floor(version / 10_000),
+        place,
+        skewMs,
+        isExposed,
+        roundTripMs,
+        mayCreate,
+        schema,
+        workers,
+      }
     })
   } catch (error) {
     throw toConfigError(error, place)
@@ -93,6 +105,17 @@ async function readRights(client: Client, schema: string): Promise<boolean> {
     [schema],
   )
   return rows[0]?.may === true
+}
+
+/** In a database that has our tables. */
+async function countWorkers(client: Client, schema: string): Promise<number> {
+  const table = `"${schema}".gateways`
+  const { rows } = await client.query<{ found: string | null }>('SELECT to_regclass($1) AS found', [table])
+  if (rows[0]?.found == null) return 0
+  const held = await client.query<{ count: number }>(
+    `SELECT count(*)::int AS count FROM ${table} WHERE NOT pg_try_advisory_xact_lock(lock)`,
+  )
+  return held.rows[0]?.count ?? 0
 }
 
 async function measureRoundTrip(client: Client): Promise<number> {

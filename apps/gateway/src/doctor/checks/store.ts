@@ -5,6 +5,7 @@ import { inspectSqlite, isPostgresUrl } from '@postern/store'
 import type { PostgresStanding } from '@postern/store/postgres'
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
+import { hasRole } from '../../config/own-schema.ts'
 import { readBackupTime } from '../../platform/backup-time.ts'
 import { loadPostgres } from '../../platform/load-postgres.ts'
 import { createPlatform } from '../../platform/platform.ts'
@@ -59,6 +60,13 @@ export const storeChecks: readonly Check[] = [
     fix: 'Add `?sslmode=verify-full` to the URL of `store`.',
     needs: ['postgres'],
     run: checkServer(judgeServerTransport),
+  },
+  {
+    id: 'store.workers',
+    what: 'A gateway at this PostgreSQL takes up turns and deliveries.',
+    fix: 'Start a gateway with the role `worker` at this database.',
+    needs: ['postgres'],
+    run: deps => checkServer(standing => judgeWorkers(standing, deps.config))(deps),
   },
   {
     id: 'store.files',
@@ -158,6 +166,17 @@ export function judgeServerTransport({ isExposed, place }: Pick<PostgresStanding
         'Add ?sslmode=verify-full (and sslrootcert=…) to the URL of "store".',
       )
     : ok('nobody on the way reads what is said to the database')
+}
+
+/** Where none does, messages wait. */
+function judgeWorkers({ workers }: Pick<PostgresStanding, 'workers'>, config: DatabaseDeps['config']): Verdict {
+  if (hasRole(config, 'worker')) return ok('this gateway takes up turns and deliveries itself')
+  return workers > 0
+    ? ok(`${workers} of the gateways at this database take up turns and deliveries`)
+    : failure(
+        'no gateway at this database takes up turns: messages wait',
+        'Start a gateway with the role "worker" at this database.',
+      )
 }
 
 const bytes = Buffer.from('postern doctor')

@@ -4,9 +4,11 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
+import { openPostgresStore } from '@postern/store/postgres'
 import { listSlices } from '../../../src/config/channel-slices.ts'
 import { about } from '../../../src/doctor/check.ts'
 import { judgeServerTransport, judgeServerVersion } from '../../../src/doctor/checks/store.ts'
+import { createLog } from '../../../src/observe/log.ts'
 import { writeBackupTime } from '../../../src/platform/backup-time.ts'
 import { openDoctorBench, serve, serveHttp } from '../setup/bench.ts'
 import type { Cases } from '../setup/case.ts'
@@ -77,6 +79,18 @@ async function examineSlowLine() {
   return examineServer('store.server_latency', url.replace(`:${port}/`, `:${slow}/`))
 }
 
+/** An ingress at a database at which another gateway works, or none. */
+async function examineWorkers(schema: string, holder?: string) {
+  const url = `${(await findServer()).url}?schema=${schema}`
+  const log = createLog({ level: 'silent', readable: false })
+  const store = await openPostgresStore({ url, now: Date.now, log, channels: [], holder })
+  try {
+    return await examine('store.workers', openDoctorBench({ settings: { store: url, roles: ['ingress'] } }))
+  } finally {
+    await store.close()
+  }
+}
+
 const standing = {
   place: 'db.test',
   schema: 'postern',
@@ -128,6 +142,13 @@ export const serverCases: Cases = {
   'store.server_latency': {
     fails: { examine: examineSlowLine, says: 'there and back' },
     holds: { examine: () => examineServer('store.server_latency'), says: 'there and back' },
+  },
+  'store.workers': {
+    fails: { examine: () => examineWorkers('ingress_alone'), says: 'messages wait' },
+    holds: {
+      examine: () => examineWorkers('with_worker', 'a worker'),
+      says: '1 of the gateways at this database take',
+    },
   },
   'store.server_transport': {
     // Every server of this machine is near.
