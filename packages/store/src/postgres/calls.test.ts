@@ -79,3 +79,25 @@ test('after the end the store refuses calls, and who waits gets an answer', asyn
   resolve('done')
   expect(await Promise.all([waiting, ended])).toEqual(['done', 'done'])
 })
+
+test('the end waits for a call that has several ways to go, and not for ever for one that nothing answers', async () => {
+  const steps: string[] = []
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const { calls, store } = openCalls({
+    async secret() {
+      await promise
+      steps.push('written')
+    },
+  })
+  const waiting = store.secret?.()
+  const ended = calls.end(async () => steps.push('closed'))
+  resolve()
+  await Promise.all([waiting, ended])
+  expect(steps).toEqual(['written', 'closed'])
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const silent = openCalls({ commit: () => new Promise(() => {}) })
+  void silent.store.commit?.()
+  const late = silent.calls.end(async () => 'closed')
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(await late).toBe('closed')
+})

@@ -6,7 +6,7 @@ import type { PostgresDatabase } from './database.ts'
 interface StoreCalls {
   /** Each function of `methods` as one that can be called at any time. */
   wrap(methods: object): Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>
-  /** The last call; those that wait still get their answers. */
+  /** The last call, behind those that wait for their answers; as long as these take no longer than `longestLastMs`. */
   end<T>(work: () => Promise<T>): Promise<T>
   hasEnded(): boolean
 }
@@ -72,7 +72,7 @@ export function createStoreCalls(db: Pick<PostgresDatabase, 'readEach'>): StoreC
 
   function wrapOne(name: string, method: (...args: unknown[]) => unknown) {
     const run = (...args: unknown[]) => call(name, () => method(...args))
-    return isImpatient(name) ? (...args: unknown[]) => limitWait(run(...args)) : run
+    return isImpatient(name) ? (...args: unknown[]) => limitWait(run(...args), patienceMs) : run
   }
 
   return {
@@ -82,6 +82,7 @@ export function createStoreCalls(db: Pick<PostgresDatabase, 'readEach'>): StoreC
     },
     async end(work) {
       hasEnded = true
+      await limitWait(life.whenFree(), longestLastMs).catch(() => undefined)
       life.hold()
       try {
         return await work()
@@ -106,11 +107,14 @@ function isImpatient(name: string): boolean {
 /** Peers wait at an endpoint, and what they bring may be sent again, so none waits longer for a server that is silent, ms. */
 const patienceMs = 10_000
 
+/** A gateway that stops takes ten seconds at most (`stopOnSignals`), ms. */
+const longestLastMs = 5_000
+
 /** What `promise` comes to afterwards is nobody's concern. @throws Unavailable */
-async function limitWait<Value>(promise: Promise<Value>): Promise<Value> {
+async function limitWait<Value>(promise: Promise<Value>, longestMs: number): Promise<Value> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(noAnswer()), patienceMs)
+    timer = setTimeout(() => reject(noAnswer()), longestMs)
   })
   try {
     return await Promise.race([promise, late])
@@ -123,6 +127,7 @@ async function limitWait<Value>(promise: Promise<Value>): Promise<Value> {
 function createProcessHold() {
   const timer = setInterval(() => {}, 2 ** 31 - 1).unref()
   let count = 0
+  let onFree = () => {}
   return {
     hold(): void {
       count += 1
@@ -130,7 +135,15 @@ function createProcessHold() {
     },
     release(): void {
       count -= 1
-      if (count === 0) timer.unref()
+      if (count > 0) return
+      timer.unref()
+      onFree()
+    },
+    async whenFree(): Promise<void> {
+      if (count === 0) return
+      await new Promise<void>(resolve => {
+        onFree = resolve
+      })
     },
     end: () => clearInterval(timer),
   }

@@ -57,12 +57,16 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     release,
   })
   await opened
-  const { refuse, listen, close } = store
+  const { refuse, noteLookup, listen, close } = store
   let closed: Promise<void> | undefined
 
   const own: Partial<GatewayStore> = {
     refuse(refusal) {
       if (!calls.hasEnded()) refuse(refusal)
+    },
+    // As `refuse`: nobody waits for it.
+    noteLookup(lookup) {
+      if (!calls.hasEnded()) noteLookup(lookup)
     },
     listen,
     notify(topic, payload) {

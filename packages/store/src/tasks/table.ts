@@ -260,7 +260,7 @@ export function createTaskLookup(db: Database, toRecord: ToTaskRecord): TaskStor
 }
 
 /**
- * A task as another thread gets it with the end of its turn: without its entries, which would have to be read. Undefined when the database is away;
+ * A task as those who wait get it with the end of its turn: without its entries, which would have to be read. Undefined when the database is away;
  * whoever waits looks then.
  */
 export function toSettledTask(record: TaskRecord): SettledTask | undefined {

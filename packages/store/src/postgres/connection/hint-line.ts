@@ -59,7 +59,9 @@ export function openHintLine(options: HintLineOptions): HintLine {
     isAnnouncing = false
   }
 
-  const refreshStatistics = createRefreshing(options, schemaName => ask(findOutgrown, schemaName))
+  let isClosed = false
+  const list = (schemaName: string) => ask(findOutgrown, schemaName)
+  const refreshStatistics = createRefreshing(options, { list, hasEnded: () => isClosed })
 
   async function look(own: string): Promise<void> {
     const gone = await ask(findExpired, own)
@@ -79,6 +81,7 @@ export function openHintLine(options: HintLineOptions): HintLine {
       void announceAll()
     },
     async close() {
+      isClosed = true
       clearInterval(looking)
       await line.close()
     },
@@ -87,15 +90,21 @@ export function openHintLine(options: HintLineOptions): HintLine {
 
 type Rows = Awaited<ReturnType<ReturnType<typeof openLine>['run']>>[number]['rows']
 
+interface Refreshing {
+  list(schema: string): Promise<Rows>
+  hasEnded(): boolean
+}
+
 /** What fails here is tried again later. */
 function createRefreshing(
   { client, schema, place }: Pick<HintLineOptions, 'client' | 'schema' | 'place'>,
-  list: (schema: string) => Promise<Rows>,
+  { list, hasEnded }: Refreshing,
 ): () => Promise<void> {
   const statistics = createStatistics()
   return oneAtATime(async () => {
     const tables = (await list(schema)).map(({ name, pages }) => ({ name: String(name), pages: Number(pages) }))
     for (const table of statistics.outdated(tables)) {
+      if (hasEnded()) return
       await analyzeTable(table, client, place).catch(() => statistics.forget(table))
     }
   })

@@ -69,6 +69,7 @@ export function openLine(options: LineOptions): PostgresLine {
     run,
     isThere: () => connection.current() !== undefined,
     async close() {
+      connection.stopConnecting()
       await last
       await connection.close()
     },
@@ -85,17 +86,22 @@ interface OpenConnection {
 interface KeptConnection extends Pick<PostgresLine, 'opened' | 'close'> {
   /** Undefined while it is away. */
   current(): OpenConnection | undefined
+  /** From then on it stays as it is: there, or away. */
+  stopConnecting(): void
 }
 
 /** Connects, and connects again after a while whenever the connection is lost. */
 function keepConnected({ client: config, setUp, onNotification, onOpen, onLost }: LineOptions): KeptConnection {
   let current: OpenConnection | undefined
+  /** Whether it has come to be a connection or not. */
+  let newest: Client | undefined
   let isClosed = false
   let waitMs = firstWaitMs
   let timer: NodeJS.Timeout | undefined
 
   async function connect(): Promise<void> {
     const client = new pg.Client(config)
+    newest = client
     let isLost = false
     const lose = (error?: unknown) => {
       if (isLost) return
@@ -125,18 +131,27 @@ function keepConnected({ client: config, setUp, onNotification, onOpen, onLost }
   return {
     opened: connect(),
     current: () => current,
-    async close() {
+    stopConnecting() {
       isClosed = true
       clearTimeout(timer)
+      if (!current) newest?.connection.stream.destroy()
+    },
+    async close() {
       // One that is gone does not say goodbye.
       if (!current) return
-      socketOf(current.client).ref()
-      await Promise.race([current.client.end(), delay(longestGoodbyeMs, undefined, { ref: false })])
+      const { client } = current
+      await sayGoodbye(client)
+      client.connection.stream.destroy()
     },
   }
 }
 
+async function sayGoodbye(client: Client): Promise<void> {
+  socketOf(client).ref()
+  await Promise.race([client.end(), delay(longestGoodbyeMs, undefined, { ref: false })])
+}
+
 /** An open one keeps the process alive only while it says goodbye (`createStoreCalls` keeps it for whoever waits). */
-function socketOf(client: Client): Socket {
+export function socketOf(client: Client): Socket {
   return client.connection.stream as Socket
 }

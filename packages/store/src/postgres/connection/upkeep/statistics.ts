@@ -1,5 +1,6 @@
 import type { ClientConfig } from 'pg'
 import pg from 'pg'
+import { socketOf } from '../line.ts'
 import type { Statement } from '../pipelined-run.ts'
 
 /**
@@ -58,6 +59,8 @@ export async function analyzeTable(table: string, client: ClientConfig, setUp: s
   connection.on('error', () => undefined)
   try {
     await connection.connect()
+    // Nobody waits for it.
+    socketOf(connection).unref()
     await connection.query(setUp)
     await connection.query(`ANALYZE ${pg.escapeIdentifier(table)}`)
   } finally {

@@ -1,0 +1,213 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { connect, createServer } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { sketchedChannels } from '@postern/testing'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import type { HeldLine } from '../../src/postgres/connection/pool.ts'
+import { openLinePool } from '../../src/postgres/connection/pool.ts'
+import { openPostgresStore } from '../../src/postgres/index.ts'
+import { toClientConfig } from '../../src/postgres/server/address.ts'
+import { lockNumberOf } from '../../src/postgres/server/lock-number.ts'
+import { readPostgresUrl } from '../../src/postgres/server/settings.ts'
+import { discardLog } from '../open-test-store.ts'
+import { makeDatabase, schemaOf } from './open-postgres-test-store.ts'
+import { askServer, testServer } from './test-server.ts'
+
+/** A line to the server that can be cut, or says nothing more. */
+async function openProxy(url: string) {
+  const target = new URL(url)
+  let isSilent = false
+  const sockets: Socket[] = []
+  // It does not even end its half when it is silent.
+  const server = createServer({ allowHalfOpen: true }, near => {
+    const far = connect({ port: Number(target.port), host: target.hostname, allowHalfOpen: true })
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.push(from)
+      from.on('data', bytes => void (isSilent || to.write(bytes)))
+      from.on('error', () => {})
+      from.on('end', () => void (isSilent || to.end()))
+      from.on('close', () => void (isSilent || to.destroy()))
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const cut = () => {
+    for (const socket of sockets.splice(0)) socket.destroy()
+  }
+  onTestFinished(() => {
+    cut()
+    server.close()
+  })
+  const near = new URL(url)
+  near.port = String((server.address() as { readonly port: number }).port)
+  const beSilent = () => {
+    isSilent = true
+  }
+  return { url: near.href, cut, beSilent }
+}
+
+const open = (url: string) =>
+  openPostgresStore({ channels: sketchedChannels, url, now: Date.now, log: discardLog, holder: 'one' })
+
+/** A program of its own, which says `open`, and goes on once it has heard something. */
+async function startProgram(url: string) {
+  const program = `
+    import { openPostgresStore } from '${new URL('../../src/postgres/index.ts', import.meta.url).href}'
+    const log = { debug() {}, info() {}, warn() {}, error() {} }
+    const store = await openPostgresStore({ channels: [], url: process.env.STORE_URL, now: Date.now, log, holder: 'one' })
+    console.log('open')
+    process.stdin.once('data', async () => {
+      process.stdin.destroy()
+      await store.close()
+    })`
+  const args = ['--input-type=module', '--eval', program]
+  const child = spawn(process.execPath, args, {
+    env: { ...process.env, STORE_URL: url },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await Promise.race([once(child.stdout, 'data'), once(child, 'exit').then(() => expect.fail('the program has ended'))])
+  return {
+    async close(): Promise<'ended' | 'goes on'> {
+      child.stdin.write('close\n')
+      return Promise.race([once(child, 'exit').then(() => 'ended' as const), delay(8_000, 'goes on' as const)])
+    },
+  }
+}
+
+const countConnections = async (url: string) =>
+  (
+    await askServer('SELECT 1 FROM pg_stat_activity WHERE application_name = $1', 'public', [
+      `postern ${schemaOf(url)}`,
+    ])
+  ).length
+
+test('a process that closes its store ends, though the server says nothing more', async () => {
+  const url = makeDatabase()
+  const proxy = await openProxy(url)
+  const program = await startProgram(proxy.url)
+  await expect.poll(() => countConnections(url), { timeout: 5_000 }).toBe(5)
+  await delay(200)
+  proxy.beSilent()
+  expect(await program.close()).toBe('ended')
+})
+
+test('connections that wait for the server to let them in do not keep a store from closing', async () => {
+  const lock = 77_001
+  await askServer(`SELECT pg_advisory_lock(${lock})`)
+  const { server } = readPostgresUrl(testServer.url)
+  const pool = openLinePool({ client: toClientConfig(server), setUp: `SELECT pg_advisory_lock_shared(${lock})` })
+  const countWaiting = async () =>
+    (await askServer(`SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = 'advisory' AND objid = ${lock}`)).length
+  try {
+    await expect.poll(countWaiting, { timeout: 5_000 }).toBe(4)
+    const closed = pool.close().then(() => 'closed')
+    expect(await Promise.race([closed, delay(2_000, 'waits')])).toBe('closed')
+  } finally {
+    await askServer(`SELECT pg_advisory_unlock(${lock})`)
+  }
+})
+
+test('a process that closes its store ends, though the server still looks through a table for it', async () => {
+  const url = makeDatabase()
+  const schema = schemaOf(url)
+  await (await open(url)).close()
+  await askServer(`ALTER TABLE "${schema}".secrets SET (autovacuum_enabled = off)`)
+  await askServer(`INSERT INTO "${schema}".secrets SELECT n::text, repeat('x', 100) FROM generate_series(1, 5000) AS n`)
+  const countWaiting = async () =>
+    (await askServer(`SELECT 1 FROM pg_locks WHERE NOT granted AND relation = '"${schema}".secrets'::regclass`)).length
+  // ANALYZE waits for it.
+  await askServer(`BEGIN; LOCK TABLE "${schema}".secrets IN SHARE UPDATE EXCLUSIVE MODE`)
+  try {
+    const program = await startProgram(url)
+    await expect.poll(countWaiting, { timeout: 10_000 }).toBe(1)
+    expect(await program.close()).toBe('ended')
+  } finally {
+    await askServer('ROLLBACK')
+  }
+})
+
+test('a store that is closed while it connects again leaves no connection behind', async () => {
+  const url = makeDatabase()
+  const proxy = await openProxy(url)
+  const store = await open(proxy.url)
+  await store.nextDue()
+  proxy.cut()
+  await expect.poll(() => countConnections(url), { timeout: 5_000 }).toBe(0)
+  // Each connection takes this lock, shared, before it is there.
+  const lock = lockNumberOf(`${schemaOf(url)} one`)
+  await askServer(`SELECT pg_advisory_lock(${lock})`)
+  await expect.poll(() => countConnections(url), { timeout: 5_000 }).toBe(5)
+  await store.close()
+  await askServer(`SELECT pg_advisory_unlock(${lock})`)
+  await delay(200)
+  await expect.poll(() => countConnections(url), { timeout: 2_000 }).toBe(0)
+})
+
+test('a store that is closed answers what it had to do before, and drops what somebody only notes after that', async () => {
+  const unhandled: unknown[] = []
+  const note = (error: unknown) => void unhandled.push(error)
+  process.on('unhandledRejection', note)
+  const store = await open(makeDatabase())
+  const asked = [
+    store.secret('key', async () => 'made'),
+    store.listTasks({ owner: 'peer', limit: 3 }),
+    store.checkWrites(),
+  ]
+  const closed = store.close()
+  store.noteLookup({ key: 'a', at: 1, answer: {} })
+  expect(await Promise.all(asked)).toEqual(['made', { tasks: [], total: 0 }, undefined])
+  await closed
+  await new Promise(setImmediate)
+  process.off('unhandledRejection', note)
+  expect(unhandled).toEqual([])
+})
+
+const ownPid = { name: 'own', text: 'SELECT pg_backend_pid() AS pid' }
+const pidOf = async (line: HeldLine) =>
+  Number((await line.run([{ statement: ownPid, values: [] }], true))[0]?.rows[0]?.pid)
+
+/** All of its connections are held. */
+async function openHeldPool() {
+  const name = `pool ${Math.random()}`
+  const client = { ...toClientConfig(readPostgresUrl(testServer.url).server), application_name: name }
+  const pool = openLinePool({ client, setUp: 'SELECT 1' })
+  const held = await Promise.all(Array.from({ length: 4 }, pool.hold))
+  const pids = await Promise.all(held.map(pidOf))
+  const countThere = async () =>
+    (await askServer('SELECT 1 FROM pg_stat_activity WHERE application_name = $1', 'public', [name])).length
+  const cut = async (pid: number | undefined) => {
+    await askServer(`SELECT pg_terminate_backend(${pid})`)
+  }
+  return { pool, held, pids, cut, countThere }
+}
+
+test('whoever waits for a connection gets one that is there, not one that broke', async () => {
+  const { pool, held, pids, cut } = await openHeldPool()
+  const waiting = [pool.hold(), pool.hold()].map(async line => pidOf(await line))
+  await cut(pids[0])
+  await expect(held[0] && pidOf(held[0])).rejects.toBeDefined()
+  held[0]?.release()
+  held[1]?.release()
+  held[2]?.release()
+  const got = await Promise.all(waiting)
+  expect(got).not.toContain(pids[0])
+  await pool.close()
+})
+
+test('a connection that comes back serves whoever waits, though nobody gives one back', async () => {
+  const { pool, held, pids, cut, countThere } = await openHeldPool()
+  await cut(pids[0])
+  await expect(held[0] && pidOf(held[0])).rejects.toBeDefined()
+  const waiting = pool.hold()
+  held[0]?.release()
+  const line = await waiting
+  expect(pids).not.toContain(await pidOf(line))
+  await vi.waitFor(async () => expect(await countThere()).toBe(4))
+  await pool.close()
+})
