@@ -7,8 +7,9 @@ import type { WaveMember } from '../together/waves.ts'
 import { planWaves } from '../together/waves.ts'
 import { createNumbering } from './connection/numbering.ts'
 import type { LinePool } from './connection/pool.ts'
+import type { StatementSession } from './connection/statement-session.ts'
 import { createNames, nameStatement, openStatementSession } from './connection/statement-session.ts'
-import { isInterference } from './connection/store-errors.ts'
+import { isInterference, isLineLost } from './connection/store-errors.ts'
 import { ownNoticesOf } from './hints.ts'
 import type { LockKeys } from './locks/lock-keys.ts'
 import { createNamedLocks } from './locks/named-locks.ts'
@@ -49,6 +50,30 @@ interface TransactionDeps extends DatabaseParts {
 /** The last of these tries keeps all others out. */
 const mostTries = 4
 
+/**
+ * A connection that breaks before the commit has left nothing, and another one may be there: the server ends a transaction that waits for us for
+ * seconds, as when an agent keeps this thread busy. What took longer than `longestTryMs` has met a server that is silent.
+ */
+const [mostLost, longestTryMs] = [1, 30_000]
+
+function createTries() {
+  const begunAt = performance.now()
+  let [undone, lost] = [0, 0]
+  return {
+    /** How often others were in the way. */
+    countUndone: () => undone,
+    mayTryAgain(error: unknown, { isEnding }: Pick<StatementSession, 'isEnding'>): boolean {
+      if (isInterference(error)) {
+        undone += 1
+        return undone <= mostTries
+      }
+      if (!isLineLost(error, isEnding())) return false
+      lost += 1
+      return lost <= mostLost && performance.now() - begunAt < longestTryMs
+    },
+  }
+}
+
 export function createTransactions(
   deps: TransactionDeps,
   { onUndone, onCommitted, ...options }: TransactionOptions & Pick<WriterHooks, 'onUndone' | 'onCommitted'>,
@@ -56,17 +81,18 @@ export function createTransactions(
   const runAll = createAttempt(deps, options)
   return async shares => {
     const wanted = new Set<string>()
-    for (let undone = 0; ; undone += 1) {
+    const tries = createTries()
+    for (;;) {
       const place = openPlace(deps, wanted)
       const batch = createBatch()
       try {
-        const results = await runAll(place, shares, { batch, undone })
+        const results = await runAll(place, shares, { batch, undone: tries.countUndone() })
         onCommitted?.(batch)
         return { results, batch }
       } catch (error) {
         place.session.rollback()
         onUndone?.(batch)
-        if (undone >= mostTries || !isInterference(error)) throw error
+        if (!tries.mayTryAgain(error, place.session)) throw error
       }
     }
   }

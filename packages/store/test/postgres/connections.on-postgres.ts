@@ -211,3 +211,14 @@ test('a connection that comes back serves whoever waits, though nobody gives one
   await vi.waitFor(async () => expect(await countThere()).toBe(4))
   await pool.close()
 })
+
+test('a write that the server has ended, for this thread was busy too long, runs again', async () => {
+  const store = await open(makeDatabase())
+  const links = Array.from({ length: 20 }, (_, at) => store.secret(`s${at}`, async () => `value ${at}`))
+  // They wait for their first answers.
+  for (let turns = 0; turns < 3; turns += 1) await new Promise(setImmediate)
+  const end = performance.now() + 6_000
+  while (performance.now() < end);
+  expect(await Promise.all(links)).toEqual(Array.from({ length: 20 }, (_, at) => `value ${at}`))
+  await store.close()
+})

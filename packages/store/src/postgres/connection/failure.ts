@@ -10,6 +10,8 @@ export function failureOf(error: unknown): PostgresFailure {
 }
 
 export const lineLost = 'LINE_LOST'
+/** Of what was never sent. */
+export const lineAway = 'LINE_AWAY'
 
 /** Whether it is the server's (each has a digit); the system's are words, such as `EPIPE`. */
 export function isSqlState(code: string): boolean {
@@ -21,7 +23,12 @@ export function endsConnection({ code = lineLost }: PostgresFailure): boolean {
   return !isSqlState(code) || /^(08|57P0[123])/.test(code)
 }
 
-/** The server is not there now, or has gone in the middle. */
+/** The server has gone in the middle. */
 export function loseLine(message: string): PostgresFailure {
   return { code: lineLost, message }
+}
+
+/** The server is not there now, or not any more: nothing was sent. */
+export function missLine(): PostgresFailure {
+  return { code: lineAway, message: 'the server is not there' }
 }

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, ClientConfig, Notification } from 'pg'
 import pg from 'pg'
-import { endsConnection, failureOf, loseLine } from './failure.ts'
+import { endsConnection, failureOf, missLine } from './failure.ts'
 import type { KnownStatements, StatementStep, StepResult } from './pipelined-run.ts'
 import { createPipelinedRun } from './pipelined-run.ts'
 
@@ -40,7 +40,7 @@ export function openLine(options: LineOptions): PostgresLine {
   async function runNow(steps: readonly StatementStep[], isBeginning: boolean): Promise<readonly StepResult[]> {
     const current = connection.current()
     if (isBeginning) used = current?.client
-    if (!current || used !== current.client) throw loseLine('the server is not there')
+    if (!current || used !== current.client) throw missLine()
     const { client, known } = current
     const query = createPipelinedRun(steps, known)
     const watchdog = setTimeout(() => client.connection.stream.destroy(), longestRunMs)

@@ -36,6 +36,8 @@ export interface StatementSession {
   rollback(): void
   /** Whether an operation has run anything but readings. */
   hasChanged(): boolean
+  /** Whether it has asked for the commit. */
+  isEnding(): boolean
 }
 
 /** What is read in a transaction that writes nothing is as it was at one moment, whoever writes meanwhile. */
@@ -44,6 +46,7 @@ type Kind = 'reading' | 'writing'
 export function openStatementSession(pool: Pick<LinePool, 'hold'>, kind: Kind): StatementSession {
   const { add, flush, end, release } = openSending(pool, kind)
   let hasChanged = false
+  let isEnding = false
 
   async function flushLast(): Promise<boolean> {
     try {
@@ -64,6 +67,7 @@ export function openStatementSession(pool: Pick<LinePool, 'hold'>, kind: Kind): 
       return add(statement, values)
     },
     async commit() {
+      isEnding = true
       const committed = add(own.commit, [])
       await flushLast()
       const tag = committed.result?.tag
@@ -73,6 +77,7 @@ export function openStatementSession(pool: Pick<LinePool, 'hold'>, kind: Kind): 
     endUnchanged: () => end(own.commit),
     rollback: () => end(own.rollback),
     hasChanged: () => hasChanged,
+    isEnding: () => isEnding,
   }
 }
 

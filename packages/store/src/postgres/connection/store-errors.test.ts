@@ -2,7 +2,7 @@ import { Unavailable } from '@postern/core'
 import { expect, test } from 'vitest'
 import { OperationFailed } from '../../engine/transactions.ts'
 import { interferenceCode } from '../sql/functions.ts'
-import { isInterference, toStatementError } from './store-errors.ts'
+import { isInterference, isLineLost, toStatementError } from './store-errors.ts'
 
 const failWith = (code: string) =>
   new OperationFailed('an operation failed', { cause: toStatementError({ code, message: 'the server says so' }) })
@@ -22,3 +22,18 @@ test.each([interferenceCode, '40001', '40P01', '53200'])('a transaction that fai
 test.each(['23505', '57014', '53100', 'ECONNRESET'])('a transaction that fails with %s does not run again', code => {
   expect(isInterference(failWith(code))).toBe(false)
 })
+
+test.each([
+  ['LINE_AWAY', true, true],
+  ['LINE_LOST', true, false],
+  ['ECONNRESET', true, false],
+  ['57P01', true, false],
+  ['25P03', true, false],
+  ['40001', false, false],
+  ['23505', false, false],
+])(
+  'a transaction that fails with %s has lost its connection: %s, and once it asked for the commit: %s',
+  (code, before, after) => {
+    expect([isLineLost(failWith(code), false), isLineLost(failWith(code), true)]).toEqual([before, after])
+  },
+)

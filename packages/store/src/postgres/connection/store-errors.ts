@@ -1,7 +1,7 @@
 import { ConfigError, Rejection, Unavailable } from '@postern/core'
 import { interferenceCode } from '../sql/functions.ts'
 import type { PostgresFailure } from './failure.ts'
-import { failureOf, isSqlState, lineLost } from './failure.ts'
+import { endsConnection, failureOf, isSqlState, lineAway, lineLost } from './failure.ts'
 import { connectionsOfGateway } from './pool.ts'
 
 /** Classes of SQLSTATE that time or an operator heals: connection, rollback by the server, resources, operator, system. */
@@ -26,9 +26,19 @@ const interferences: ReadonlySet<string> = new Set([interferenceCode, '40001', '
 
 /** Whether others were in the way of a transaction: it has left nothing, and may run again. */
 export function isInterference(error: unknown): boolean {
-  for (let each = error; each instanceof Error; each = each.cause) {
-    if (interferences.has(failureOf(each).code ?? '')) return true
-  }
+  return hasCause(error, ({ code = '' }) => interferences.has(code))
+}
+
+/** Whether a transaction has lost its connection; the server may have ended it (25P03). `isEnding`: it has asked for the commit, if the connection was there. */
+export function isLineLost(error: unknown, isEnding: boolean): boolean {
+  return hasCause(error, failure => {
+    const { code = '' } = failure
+    return code === lineAway || (!isEnding && code !== '' && (endsConnection(failure) || code === '25P03'))
+  })
+}
+
+function hasCause(error: unknown, test: (failure: PostgresFailure) => boolean): boolean {
+  for (let each = error; each instanceof Error; each = each.cause) if (test(failureOf(each))) return true
   return false
 }
 
