@@ -86,10 +86,13 @@ function createRunning(writeTogether: WriteTogether, { onDurable }: WriterHooks)
   async function writeAll(jobs: readonly Job[]): Promise<void> {
     try {
       const { results, batch } = await writeTogether(jobs)
-      // It may have leased what another transaction has written: whoever wrote that hears of it first.
-      if (jobs.some(({ isLast }) => isLast)) await waitForOthers(jobs)
-      for (const [at, { resolve }] of jobs.entries()) resolve(results[at])
+      const tell = (isLast: boolean) => {
+        for (const [at, job] of jobs.entries()) if (job.isLast === isLast) job.resolve(results[at])
+      }
+      tell(false)
       onDurable(batch)
+      // They may have leased what another transaction has written: whoever wrote that hears of it first.
+      if (jobs.some(({ isLast }) => isLast)) void waitForOthers(jobs).then(() => tell(true))
     } catch (error) {
       await giveUp(jobs, error)
     }
