@@ -7,7 +7,7 @@ import type { TranscriptRequest } from './view.ts'
 const loadView = () => import('./view.ts')
 
 /** Conversations out and in. */
-export function addTranscriptCommands(program: Command, { openClient, output }: CommandContext): void {
+export function addTranscriptCommands(program: Command, { output }: CommandContext): void {
   program
     .command('export')
     .description('print a conversation in one of the formats of the transcript')
@@ -19,7 +19,7 @@ export function addTranscriptCommands(program: Command, { openClient, output }: 
       'id or #number of one of its messages; with --owner its name, such as web:["desk","thread-1"]',
     )
     .option('--owner <owner>', 'owner of a conversation of the chat or a store: web:["<issuer>","<subject>"]')
-    .action(async (options: TranscriptRequest) => (await loadView()).exportTranscript(openClient, output({}), options))
+    .action(async (options: TranscriptRequest) => (await loadView()).exportTranscript(output({}), options))
   program
     .command('import <path>')
     .description('add messages to a conversation, from a file or from standard input (-)')
@@ -33,6 +33,6 @@ export function addTranscriptCommands(program: Command, { openClient, output }: 
     .option('--owner <owner>', 'owner of a conversation of the chat or a store: web:["<issuer>","<subject>"]')
     .option('--json', 'print JSON, for programs')
     .action(async (path: string, options: TranscriptRequest & CommonOptions) =>
-      (await loadView()).importTranscript(openClient, output(options), { ...options, path }),
+      (await loadView()).importTranscript(output(options), { ...options, path }),
     )
 }
