@@ -18,7 +18,7 @@ import { takeExclusiveLock } from './lock.ts'
 import { countStart } from './marker.ts'
 import { createRewrite, createScrub, openDatabase, readSize, stopWaiting } from './open.ts'
 
-export interface SqliteStoreOptions {
+interface SqliteStoreOptions {
   /** A file, made readable by its owner alone when there is none yet; or `:memory:`. */
   readonly path: string
   /** Milliseconds since the epoch. */
