@@ -9,7 +9,7 @@ import { openMailDomains } from './domain.ts'
 import type { MailRefusal, ReceivedMail } from './sink.ts'
 import { openMailSink } from './sink.ts'
 
-export interface MailReceipt {
+interface MailReceipt {
   readonly mail: ComposedMail
   /** HTTP status of the intake or code of the last SMTP reply. */
   readonly answer: number

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { request as sendRequest } from 'node:http'
 import { Readable } from 'node:stream'
 
-export interface LoopbackRequest {
+interface LoopbackRequest {
   readonly method?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly body?: Uint8Array | string | undefined
