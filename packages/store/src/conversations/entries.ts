@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Entry, Part, Sender } from '@postern/core'
-import type { Database } from '../engine/database.ts'
-import { formatJson, parseJson, prepareInsert, prepareQuery } from '../engine/database.ts'
+import type { Sql } from '../engine/database.ts'
+import { formatJson, parseJson, prepareInsert } from '../engine/database.ts'
 
 /** Only the conversation is recalled. `event`: what else happened in it. `trace`: what was done. `kept`: what no agent sees. `forgotten`: taken back. */
 export type StoredEntryScope = 'conversation' | 'event' | 'gateway_reply' | 'trace' | 'kept' | 'forgotten'
@@ -42,15 +42,15 @@ export interface EntryTable {
 /** Takes out all that was said, as the assignments of an UPDATE. */
 export const erased = `content = '[]', scope = 'forgotten', author = json_remove(author, '$.display_name')`
 
-export function createEntryTable(db: Database): EntryTable {
+export function createEntryTable(db: Sql): EntryTable {
   const insert = prepareInsert(
     db,
     `INSERT INTO messages (entry_id, native_id, thread_id, scope, kind, answers, author, content, at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     'seq',
   )
-  const erase = prepareQuery(db, `UPDATE messages SET ${erased} WHERE seq = ?`)
-  const reword = prepareQuery(db, 'UPDATE messages SET content = ? WHERE seq = ?')
+  const erase = db.prepare(`UPDATE messages SET ${erased} WHERE seq = ?`)
+  const reword = db.prepare('UPDATE messages SET content = ? WHERE seq = ?')
   return {
     reword: (seq, content) => void reword.run(content, seq),
     erase: seq => void erase.run(seq),
