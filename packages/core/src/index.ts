@@ -55,6 +55,7 @@ export {
   mintTransportEvidence,
   nextHop,
   parseAddress,
+  parseIfAddress,
   renderAgentChain,
   toAsciiDomain,
 } from './message/address/address.ts'
