@@ -11,6 +11,9 @@ interface LoopbackRequest {
   readonly timeoutMs?: number | undefined
 }
 
+/** What the gateway answered, as text. */
+export type TextAnswer = Omit<LoopbackAnswer, 'body'> & { readonly body: string }
+
 export interface LoopbackAnswer {
   readonly status: number
   readonly headers: Headers

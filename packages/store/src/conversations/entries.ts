@@ -7,7 +7,7 @@ import { formatJson, parseJson, prepareInsert } from '../engine/database.ts'
 export type StoredEntryScope = 'conversation' | 'event' | 'gateway_reply' | 'trace' | 'kept' | 'forgotten'
 
 /** What a row is: what came to an agent, what the agent answered, what was fetched of what was said before, what was noted of a turn. */
-export type StoredEntryKind = 'message' | 'response' | 'context' | 'note' | 'removed'
+type StoredEntryKind = 'message' | 'response' | 'context' | 'note' | 'removed'
 
 /** Who said it. */
 export function roleOf(kind: StoredEntryKind): Entry['role'] {
@@ -75,14 +75,10 @@ export function formatBoundedParts(column: string, maxBytes: number): string {
 export const recalledColumns = `${ownColumns}, ${formatBoundedParts('content', 256 * 1024)},
   CASE WHEN kind = 'message' THEN json_extract(envelope, '$.sender') END AS sender`
 
-export interface EntryRow {
+export interface EntryRow extends Pick<StoredEntryDraft, 'kind' | 'author' | 'content' | 'at'> {
   readonly seq: number
   readonly entry_id: string
   readonly native_id: string | null
-  readonly kind: StoredEntryKind
-  readonly author: string
-  readonly content: string
-  readonly at: string
 }
 
 export interface RecalledRow extends EntryRow {

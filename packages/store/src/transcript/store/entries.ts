@@ -3,7 +3,7 @@ import { formatTurnId, timeoutMethod } from '@postern/core'
 import type { EntryBody, EntryDecision, LosslessDiff } from '@postern/transcript'
 import { decisionOf, isChatVisible } from '@postern/transcript'
 import type { ChannelFacts } from '../../channels/facts.ts'
-import type { StoredEntryKind } from '../../conversations/entries.ts'
+import type { EntryRow } from '../../conversations/entries.ts'
 import { roleOf } from '../../conversations/entries.ts'
 import { isFromChat, isOwnMessage, saidInThread } from '../../conversations/person-words.ts'
 import { parseJson } from '../../engine/database.ts'
@@ -17,14 +17,8 @@ import { splitIntoPieces } from './split-parts.ts'
 
 type BehindMember = 'speaker' | 'trace' | 'status' | 'unfinished' | 'chat_metadata' | 'usage'
 
-interface SaidRow {
-  readonly seq: number
+interface SaidRow extends Omit<EntryRow, 'entry_id'> {
   readonly answers: number | null
-  readonly native_id: string | null
-  readonly kind: StoredEntryKind
-  readonly author: string
-  readonly content: string
-  readonly at: string
   readonly agent: string
   readonly channel: string
   readonly scope: string
