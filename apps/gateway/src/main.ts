@@ -5,6 +5,7 @@ import { addActionCommands } from './commands/actions/command.ts'
 import { addApprovalCommands } from './commands/approvals/command.ts'
 import { addBackupCommands } from './commands/backup/command.ts'
 import { addBanCommands } from './commands/bans/command.ts'
+import type { ApiAccess } from './commands/client.ts'
 import { CommandError } from './commands/client.ts'
 import type { CommandContext, CommonOptions } from './commands/context.ts'
 import { addDoctorCommand } from './commands/doctor/command.ts'
@@ -92,21 +93,24 @@ function createContext(readOptions: () => CommonOptions): CommandContext {
     const { readConfigFile } = await import('./config/read-config.ts')
     return readConfigFile({ path: configPath(), environment: process.env, workingDir: process.cwd() })
   }
-  return {
-    configPath,
-    file,
-    findData: async () => (await import('./running/operator-client.ts')).findDataLocation(await file()),
+  const access: ApiAccess = {
     async openClient() {
       const { findRemoteGateway, openRemoteClient } = await import('./running/remote-client.ts')
       const remote = findRemoteGateway({ options: readOptions(), environment: process.env })
       if (remote) return openRemoteClient(remote)
       return (await import('./running/operator-client.ts')).openOperatorClient(await file())
     },
+  }
+  return {
+    ...access,
+    configPath,
+    file,
+    findData: async () => (await import('./running/operator-client.ts')).findDataLocation(await file()),
     async examineUnopened(fault, groups) {
       const { examineUnopenedGateway } = await import('./running/unopened-doctor.ts')
       return examineUnopenedGateway({ fault, groups, readFile: file })
     },
-    output: options => ({ json: options.json === true, ...describeScreen(), print, printStyled }),
+    output: options => ({ ...access, json: options.json === true, ...describeScreen(), print, printStyled }),
     print,
   }
 }

@@ -1,15 +1,7 @@
+import { parseDuration } from '@postern/core'
 import { issuerRuleShape, tokenAlgorithms, tokenRuleShape } from '@postern/http/tokens'
 import { z } from 'zod'
 import { operationNames, protocolVersions } from './format/wire.ts'
-
-const durationUnits: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
-const durationPattern = /^(?:0|([1-9]\d{0,4})([mhd]))$/
-
-/** ms */
-function readDuration(text: string): number {
-  const [, count = '0', unit = 'm'] = durationPattern.exec(text) ?? []
-  return Number(count) * (durationUnits[unit] ?? Number.NaN)
-}
 
 const issuerSchema = z.strictObject({
   /** The exact `iss` of its tokens; callers' addresses are at its host. */
@@ -172,9 +164,9 @@ export const a2aConfigSchema = z.strictObject({
   /** How long a task stays after its last change; `"0"` keeps it for ever. */
   task_ttl: z
     .string()
-    .regex(durationPattern, 'must be "0", or a number and a unit, like "30d" or "12h"')
+    .regex(/^(?:0|[1-9]\d{0,4}[mhd])$/, 'must be "0", or a number and a unit, like "30d" or "12h"')
     .default('30d')
-    .transform(readDuration),
+    .transform(text => (text === '0' ? 0 : parseDuration(text))),
   /** Versions of A2A that the gateway speaks; without `0.3` callers have to name `1.0`. */
   versions: z
     .array(z.enum(protocolVersions))

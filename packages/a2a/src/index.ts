@@ -30,7 +30,7 @@ import { createExpiry, createTaskWaiter } from './tasks/lifetime.ts'
 import { createCursors } from './tasks/own-tasks.ts'
 import { createVerifyCaller, openChallenger, readScopeTable } from './verify.ts'
 
-export type { A2aClient, A2aClientDeps } from './client/agent-client.ts'
+export type { A2aClient } from './client/agent-client.ts'
 export { createA2aClient } from './client/agent-client.ts'
 export type { FinishedAnswer } from './client/answer-state.ts'
 export type { FoundCard } from './client/cards/find.ts'
@@ -132,7 +132,6 @@ function openEndpoint(config: A2aConfig, gateway: ChannelContext, keys: OwnKeyRi
   }
 }
 
-export type { AgentInterface } from './client/exchange/bindings.ts'
 export { a2aDescriptor } from './speaker.ts'
 
 /** A free port that was found once is kept. */

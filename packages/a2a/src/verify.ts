@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { ChannelContext, IdentityEvidence, Proof, Sender, SenderProfile, UsedKey } from '@postern/core'
-import { formatAddress, isJsonObject, mintTransportEvidence, parseAddress, Rejection } from '@postern/core'
+import { formatAddress, isJsonObject, mintTransportEvidence, parseIfAddress, Rejection } from '@postern/core'
 import type {
   AuthScheme,
   Challenger,
@@ -135,12 +135,8 @@ export function addressOf(principal: Principal, { isHostShared = false } = {}): 
 
 function localAt(value: string, host: string): string | undefined {
   if (!value.toLowerCase().endsWith(`@${host}`)) return undefined
-  try {
-    const { local, domain } = parseAddress(value)
-    return domain === host && plainLocal.test(local) ? local : undefined
-  } catch {
-    return undefined
-  }
+  const address = parseIfAddress(value)
+  return address?.domain === host && plainLocal.test(address.local) ? address.local : undefined
 }
 
 function slugOf({ value }: Principal, distinct: string): string {

@@ -9,7 +9,15 @@ import type {
   Proof,
   Store,
 } from '@postern/core'
-import { createIntakeSteps, createSender, defaultMaxMentions, isJsonObject, receive, renderUnsent } from '@postern/core'
+import {
+  createIntakeSteps,
+  createSender,
+  defaultMaxMentions,
+  isJsonObject,
+  parseDuration,
+  receive,
+  renderUnsent,
+} from '@postern/core'
 import { peerAddress, problemStatusOf } from '@postern/http'
 import type { Context, Hono } from 'hono'
 import { createKeyRing } from './actors/actor.ts'
@@ -17,7 +25,6 @@ import { createKeyIntroductions } from './actors/key-introductions.ts'
 import { createBackground } from './background/background.ts'
 import { createRemotePosts } from './background/remote-posts.ts'
 import type { ActivityPubConfig } from './config.ts'
-import { parseDuration } from './config.ts'
 import { createDoubleKnock, createFindBytes, createOutgoingProof, deliverActivity } from './deliver.ts'
 import { findHost, instanceActorIri, readDeliveryTarget, readReferences, toJson } from './format/document.ts'
 import type { Findings, InboxDeps, Lookups, ResolvedDelivery } from './inbox/activity-kind.ts'

@@ -1,8 +1,5 @@
-import { toAsciiDomain } from '@postern/core'
+import { parseDuration, toAsciiDomain } from '@postern/core'
 import { z } from 'zod'
-
-const durationUnits: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-const durationPattern = /^(\d{1,6})([smhd])$/
 
 const domainList = z
   .array(z.string().refine(name => toAsciiDomain(name) !== undefined, 'must be a domain name'))
@@ -16,7 +13,7 @@ export const activityPubConfigSchema = z.strictObject({
   /** How old a signed request may be; Mastodon allows `12h`. */
   date_window: z
     .string()
-    .regex(durationPattern, 'must be a number and a unit, like "1h" or "30m"')
+    .regex(/^\d{1,6}[smhd]$/, 'must be a number and a unit, like "1h" or "30m"')
     .refine(
       text => parseDuration(text) >= 60_000 && parseDuration(text) <= 24 * 3_600_000,
       'must be between "1m" and "24h"',
@@ -47,9 +44,3 @@ export const activityPubConfigSchema = z.strictObject({
 })
 
 export type ActivityPubConfig = z.infer<typeof activityPubConfigSchema>
-
-/** Milliseconds of a text like `30m`; not a number when it is none. */
-export function parseDuration(text: string): number {
-  const [, count, unit = ''] = durationPattern.exec(text) ?? []
-  return Number(count ?? Number.NaN) * (durationUnits[unit] ?? Number.NaN)
-}

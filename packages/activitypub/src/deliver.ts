@@ -145,7 +145,7 @@ export function checkAnswer(
   const isFault = status >= 500 && status !== 501
   if (!isRefused && !isFault && !waitStatuses.has(status)) throw new Undeliverable(problem, { status, replyLine })
   const retryAfter = parseRetryAfter(headers.get('retry-after'), now)
-  throw new Unavailable(problem, { status, replyLine, ...(retryAfter !== undefined && { retryAfter }) })
+  throw new Unavailable(problem, { status, replyLine, retryAfter })
 }
 
 /** Undefined where only the words of the answer name the recipient, and nobody has that name. */

@@ -272,6 +272,16 @@ export function draftAct(resolved: ResolvedActivity, agent: string): Omit<Intake
   return { agent, ...inThreadWith(resolved), object: resolved.named.activity.id, target: targetActor(resolved) }
 }
 
+/** What the operator sees, once for each agent, and the agents do not. */
+export function keepForAgents(
+  resolved: ResolvedActivity,
+  draft: (agent: string) => Omit<Partial<IntakeDraft>, 'kind' | 'parts'> & Pick<IntakeDraft, 'kind' | 'parts'>,
+): Intake[] {
+  return resolved.agents.map(agent =>
+    toIntake(resolved, { ...draftAct(resolved, agent), disposition: 'keep', ...draft(agent) }),
+  )
+}
+
 /** Between this actor and an agent, outside of any conversation. */
 function inThreadWith({ named: { actor } }: ResolvedActivity) {
   return { thread_id: actor.id, thread: { scope: actor.id, references: [] } }

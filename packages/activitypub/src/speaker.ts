@@ -1,5 +1,5 @@
 import type { ChannelDescriptor, SpeakerRules } from '@postern/core'
-import { parseAddress } from '@postern/core'
+import { parseIfAddress } from '@postern/core'
 
 /**
  * An actor is a principal of its own, and its key proves it. `@name@host`, `acct:name@host` and `https://host/@name`
@@ -11,11 +11,8 @@ const speaker: SpeakerRules = {
   readAddress(text) {
     const bare = text.replace(/^https:\/\/([^/@]+)\/@([^/@]+)\/?$/i, '@$2@$1')
     if (!/^(@|acct:)/i.test(bare)) return undefined
-    try {
-      return { address: parseAddress(bare) }
-    } catch {
-      return undefined
-    }
+    const address = parseIfAddress(bare)
+    return address && { address }
   },
   addressExample: { address: 'acct:name@server.example', means: 'an account of the fediverse' },
   ownsDomain: true,

@@ -1,7 +1,6 @@
 import type { Agent, AgentProfile, HistoryPolicy, Log, RunningAgent } from '@postern/core'
-import { ConfigError } from '@postern/core'
+import { ConfigError, parseDuration } from '@postern/core'
 import { createMemoryRecords, createMemoryTranscript } from '@postern/transcript'
-import { parseDeadline } from './config/duration.ts'
 import type { AgentIcon } from './config/profile.ts'
 import { readIcon } from './config/profile.ts'
 import type { AgentConfigInput } from './config.ts'
@@ -146,7 +145,7 @@ function runAgent(agent: Agent, { deadline, history, receives, people }: CommonA
   return {
     agent: hearOnly(agent, receives),
     history: createHistoryPolicy(history),
-    deadlineMs: parseDeadline(deadline),
+    deadlineMs: parseDuration(deadline),
     people,
   }
 }

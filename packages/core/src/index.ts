@@ -2,6 +2,7 @@ export { pointToKept } from './actions/plan-actions.ts'
 export type { PublisherDeps } from './actions/publisher.ts'
 export { createPublisher, performActions } from './actions/publisher.ts'
 export { createSyntheticMessage } from './actions/synthetic-message.ts'
+export { parseDuration } from './format/duration.ts'
 export type { FieldViolation, RejectionCode, RejectionOptions } from './format/errors.ts'
 export {
   ConfigError,
@@ -54,6 +55,7 @@ export {
   mintTransportEvidence,
   nextHop,
   parseAddress,
+  parseIfAddress,
   renderAgentChain,
   toAsciiDomain,
 } from './message/address/address.ts'
@@ -67,7 +69,6 @@ export type { LoopLimits, StopFlag } from './message/loop-limits.ts'
 export { agentFlag, defaultLoopLimits, hopFlag, loopFlag, stopFlags } from './message/loop-limits.ts'
 export type {
   AgentChain,
-  AuthMethod,
   ChannelName,
   HistoricalMessage,
   HistoricalSender,
@@ -161,14 +162,12 @@ export type {
 export type {
   Addressing,
   AnsweredTurn,
-  ArrivedMessage,
   Channel,
   ChannelContext,
   CheckedProof,
   Inbound,
   IntakeSteps,
   Listening,
-  Outbound,
   PublicProfile,
   PublishedKey,
   Rehearsal,
@@ -333,17 +332,13 @@ export type {
 } from './ports/store.ts'
 export { windowedLists } from './ports/store.ts'
 export type {
-  AgentFault,
   DeliveryAttempt,
   DeliveryReply,
   EntryChange,
-  GivenMessage,
   IntakeTrace,
   KeyOrigin,
   ProofKey,
-  ToolRun,
   TurnAttempt,
-  TurnOutcome,
   TurnRecord,
   VerifyStep,
 } from './ports/trace/trace.ts'
@@ -379,11 +374,10 @@ export {
 } from './requirements/resolution-intake.ts'
 export { collectAnswer, completeResponse } from './turn/answer.ts'
 export { defaultRetryPolicy } from './turn/retry.ts'
-export type { RebuiltGiven } from './turn/trace/rebuilt-given.ts'
 export { rebuildGiven } from './turn/trace/rebuilt-given.ts'
 export { isTurnNews, readAbortKind, workTurn } from './turn/turn.ts'
 export { createAccessRule, createRequirementDecisions } from './worker/admission/access-rule.ts'
-export type { LoopMemory, Reception, RefusalPlace } from './worker/receive.ts'
+export type { LoopMemory, RefusalPlace } from './worker/receive.ts'
 export {
   admitOwn,
   createLoopRule,

@@ -1,5 +1,5 @@
 import type { Address, ChannelDescriptor, SpeakerRules } from '@postern/core'
-import { parseAddress } from '@postern/core'
+import { parseIfAddress } from '@postern/core'
 
 /** A mailbox is its own principal, in lower case: `mailto:` and the address. Most programs write a local part in whatever case. */
 const speaker: SpeakerRules = {
@@ -11,12 +11,8 @@ const speaker: SpeakerRules = {
   readAddress(text) {
     const bare = text.replace(/^mailto:/i, '')
     if (/^(@|acct:|https:)/i.test(bare)) return undefined
-    try {
-      const address = parseAddress(bare)
-      return { address, subject: formatMailSubject(address) }
-    } catch {
-      return undefined
-    }
+    const address = parseIfAddress(bare)
+    return address && { address, subject: formatMailSubject(address) }
   },
   showAddress: address => address.slice(1),
   addressExample: { address: 'name@example.org', means: 'a mailbox' },

@@ -11,7 +11,7 @@ import { EvidenceFault } from './format/members.ts'
 
 const forms: readonly EvidenceForm[] = [attestationForm, credentialForm]
 
-export interface IdentityDeps {
+interface IdentityDeps {
   readonly platform: DocumentPlatform
   /** Remembers used evidence for every process. */
   readonly store: OnceStore

@@ -15,7 +15,7 @@ import { openLoopbackServer } from './net/loopback-server.ts'
 import type { SendRequest, SendResult } from './send.ts'
 import { sendVia } from './send.ts'
 
-export interface SimulationOptions {
+interface SimulationOptions {
   /** A gateway that is listening already; else `connectGateway` names it later. */
   readonly gateway?: SimGateway | undefined
   /** Milliseconds since the epoch; default the machine's clock. */

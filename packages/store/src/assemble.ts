@@ -4,6 +4,7 @@ import type { StoredChannel } from './channels/facts.ts'
 import { readChannelFacts } from './channels/facts.ts'
 import type { BlobFiles } from './engine/blob-files.ts'
 import type { Batch, Database } from './engine/database.ts'
+import { sqlOf } from './engine/database.ts'
 import type { StoreContext } from './engine/store-context.ts'
 import type { Writer, WriterHooks } from './engine/writer.ts'
 import type { ChatForgetting } from './forgetting/chat.ts'
@@ -70,20 +71,8 @@ interface StoreDeps {
 }
 
 export function assembleStore(parts: StoreDeps): GatewayStore {
-  const {
-    db,
-    openWriter,
-    files,
-    notices,
-    now,
-    log,
-    bytes,
-    isAlone,
-    onDurable,
-    scrub = () => {},
-    rewrite,
-    release,
-  } = parts
+  const db = sqlOf(parts.db)
+  const { openWriter, files, notices, now, log, bytes, isAlone, onDurable, scrub = () => {}, rewrite, release } = parts
   const firstMessages = createFirstMessages()
   const turnOffer = createTurnOffer({ isAlone })
   const writer = openWriter(createHooks({ firstMessages, turnOffer, onDurable }))

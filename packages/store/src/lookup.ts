@@ -2,8 +2,8 @@ import type { LookupStore } from '@postern/core'
 import { createBlobLookup } from './blobs/table.ts'
 import { createHistoryLookup } from './conversations/history.ts'
 import { createMessageLookup } from './conversations/threads.ts'
-import type { Database } from './engine/database.ts'
-import { parseJson, prepareQuery } from './engine/database.ts'
+import type { Sql } from './engine/database.ts'
+import { parseJson } from './engine/database.ts'
 import type { StoreContext } from './engine/store-context.ts'
 import { createContextLookup, createResponseLookup } from './messages/response-lookup.ts'
 import type { ReadMessage } from './messages/table.ts'
@@ -26,8 +26,8 @@ export function createLookupStore(
   }
 }
 
-function createStateLookup(db: Database): Pick<LookupStore, 'readState'> {
-  const find = prepareQuery<{ state: string }>(db, 'SELECT state FROM agent_states WHERE thread_id = ? AND agent = ?')
+function createStateLookup(db: Sql): Pick<LookupStore, 'readState'> {
+  const find = db.prepare<{ state: string }>('SELECT state FROM agent_states WHERE thread_id = ? AND agent = ?')
   return {
     async readState(agent, thread) {
       const row = find.get(thread, agent)

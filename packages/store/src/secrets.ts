@@ -1,11 +1,10 @@
 import type { LookupStore } from '@postern/core'
-import { prepareQuery } from './engine/database.ts'
 import type { StoreContext } from './engine/store-context.ts'
 
 /** The first to store a secret decides it, in this process and among processes; making one may take long. */
 export function createSecrets({ db, write }: StoreContext): Pick<LookupStore, 'secret' | 'hasSecret'> {
-  const find = prepareQuery<{ value: string }>(db, 'SELECT value FROM secrets WHERE name = ?')
-  const insert = prepareQuery(db, 'INSERT INTO secrets (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING')
+  const find = db.prepare<{ value: string }>('SELECT value FROM secrets WHERE name = ?')
+  const insert = db.prepare('INSERT INTO secrets (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING')
   const making = new Map<string, Promise<string>>()
 
   async function storeFirst(name: string, make: () => Promise<string>): Promise<string> {

@@ -8,7 +8,7 @@ import { createThreadTable } from './conversations/threads.ts'
 import type { DeliveryTable } from './deliveries/queue.ts'
 import { createDeliveryTable } from './deliveries/queue.ts'
 import type { BlobFiles } from './engine/blob-files.ts'
-import type { Database, Ownership } from './engine/database.ts'
+import type { Ownership, Sql } from './engine/database.ts'
 import type { ForgetMessage } from './forgetting/forget.ts'
 import { createForget } from './forgetting/forget.ts'
 import type { EditTable } from './intake/effects.ts'
@@ -65,7 +65,7 @@ export interface Tables {
 }
 
 interface TablesDeps extends Ownership {
-  readonly db: Database
+  readonly db: Sql
   readonly files: BlobFiles
   readonly channels: ChannelFacts
   readonly firstMessages: FirstMessages

@@ -1,13 +1,12 @@
+import { parseDuration } from '@postern/core'
 import { issuerRuleShape, tokenAlgorithms, tokenRuleShape } from '@postern/http/tokens'
 import { z } from 'zod'
-
-const durationUnits: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** ms */
 const durationSchema = z
   .string()
   .regex(/^[1-9]\d{0,4}[smhd]$/, 'must be a number and a unit, like "15m" or "1h"')
-  .transform(text => Number(text.slice(0, -1)) * (durationUnits[text.slice(-1)] ?? Number.NaN))
+  .transform(parseDuration)
 
 const originSchema = z
   .string()

@@ -21,7 +21,6 @@ import { openS3Bytes } from './s3/open-s3.ts'
 import { readChatKey, webDescriptor } from './speaker.ts'
 import { createVerifyOwner } from './verify.ts'
 
-export { formatPlace, parseSignedUrl } from './attachments/signed-url.ts'
 export type { WebConfig } from './config.ts'
 export { webConfigSchema } from './config.ts'
 export { openS3Bytes } from './s3/open-s3.ts'
@@ -109,7 +108,6 @@ function quotaOf({ limits }: WebConfig): OwnerQuota {
 }
 
 export { webDescriptor } from './speaker.ts'
-export { formatChatOwner } from './verify.ts'
 
 /** As the gateway's list has it. */
 export const web: ChannelModule<WebConfig, 'web', WebContext> = {

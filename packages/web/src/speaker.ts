@@ -1,5 +1,5 @@
 import type { ChannelDescriptor, SpeakerRules } from '@postern/core'
-import { parseAddress, parseIfJson } from '@postern/core'
+import { parseIfAddress, parseIfJson } from '@postern/core'
 import { z } from 'zod'
 import { formatChatOwner } from './verify.ts'
 
@@ -25,12 +25,8 @@ const speaker: SpeakerRules = {
   identify: (_, { issuer, subject }) => formatChatOwner(issuer, subject),
   readAddress(text, domain) {
     if (domain === undefined) return undefined
-    try {
-      const address = parseAddress(text)
-      return `.${address.domain}`.endsWith(`.web.${domain}`) ? { address } : undefined
-    } catch {
-      return undefined
-    }
+    const address = parseIfAddress(text)
+    return address && `.${address.domain}`.endsWith(`.web.${domain}`) ? { address } : undefined
   },
   isChat: true,
   readOwner: readOwnerKey,

@@ -1,15 +1,9 @@
 import type { EarlierTree } from '../harness/earlier-tree.ts'
-import type { BenchCase } from '../harness/rounds.ts'
+import type { BenchCase, Contender } from '../harness/rounds.ts'
 import { isOurs } from '../ours/open.ts'
 
 /** A server under measurement whose file the earlier commit may have, too. */
-interface Rivalled {
-  readonly name: string
-  readonly note: string
-  readonly entry: URL
-  /** Files beside `entry` without which it cannot do the job. */
-  readonly needs?: readonly URL[] | undefined
-}
+type Rivalled = Pick<Contender, 'name' | 'note' | 'entry' | 'needs'>
 
 /** What no later commit may fall below: the cost of a message then, divided by what it costs now. */
 const aim = 0.97

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { formatAddress, parseAddress } from '@postern/core'
+import { formatAddress, parseIfAddress } from '@postern/core'
 import type { ConnectorConfig } from '../config.ts'
 import type { ConnectorKeyRing } from '../issuer/key-ring.ts'
 import { vouchForPerson } from '../issuer/vouch.ts'
@@ -82,11 +82,8 @@ export function findMentions(text: string, agentsDomain: string | undefined): re
 }
 
 function readAddress(text: string): string | undefined {
-  try {
-    return formatAddress(parseAddress(text))
-  } catch {
-    return undefined
-  }
+  const address = parseIfAddress(text)
+  return address && formatAddress(address)
 }
 
 /** Without the agent's own name in front: it knows who is spoken to. Pure. */

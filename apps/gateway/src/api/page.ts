@@ -82,13 +82,8 @@ export function containsText(text: string, part: string | undefined): boolean {
   return part === undefined || text.toLowerCase().includes(part.toLowerCase())
 }
 
-interface Period {
-  readonly since?: string | undefined
-  readonly until?: string | undefined
-}
-
 /** Whether an instant (ms) lies within `since` and `until`. */
-export function isWithin(at: number, { since, until }: Period): boolean {
+export function isWithin(at: number, { since, until }: ListPeriod): boolean {
   return (since === undefined || at >= Date.parse(since)) && (until === undefined || at < Date.parse(until))
 }
 

@@ -20,18 +20,21 @@ export interface OperatorClient {
   close(): Promise<void>
 }
 
-/**
- * The API of the gateway that an address names; else of the one that runs on the configuration's data; else the same routes over the
- * stored data.
- */
-export type ClientOpener = () => Promise<OperatorClient>
+/** What opens the operator's API. */
+export interface ApiAccess {
+  /**
+   * The API of the gateway that an address names; else of the one that runs on the configuration's data; else the same routes over the
+   * stored data.
+   */
+  openClient(): Promise<OperatorClient>
+}
 
 /** Opens the API for one use of it. */
 export async function withClient<Result>(
-  openClient: ClientOpener,
+  access: ApiAccess,
   use: (client: OperatorClient) => Promise<Result>,
 ): Promise<Result> {
-  const client = await openClient()
+  const client = await access.openClient()
   try {
     return await use(client)
   } finally {

@@ -2,7 +2,7 @@ import type { ConfigFile } from '../config/read-config.ts'
 import type { CheckGroup } from '../doctor/check.ts'
 import type { DoctorReport } from '../doctor/run-checks.ts'
 import type { Screen } from '../terminal/text.ts'
-import type { ClientOpener } from './client.ts'
+import type { ApiAccess } from './client.ts'
 
 export interface CommonOptions {
   readonly config?: string
@@ -19,13 +19,12 @@ export interface DataLocation {
 }
 
 /** What every command is given. */
-export interface CommandContext {
+export interface CommandContext extends ApiAccess {
   /** The configuration file's path, where one is named. */
   configPath(): string | undefined
   file(): Promise<ConfigFile>
   /** Where the store is, whether a gateway runs or not. */
   findData(): Promise<DataLocation>
-  readonly openClient: ClientOpener
   /** The checks of the installation where `openClient` has failed by `fault`. */
   examineUnopened(fault: unknown, groups: readonly CheckGroup[]): Promise<DoctorReport>
   output(options: CommonOptions): ScreenOutput
@@ -38,7 +37,10 @@ export interface Output {
   print(text: string): void
 }
 
-export interface ScreenOutput extends Output, Screen {
+/** Where a command prints what the operator's API says. */
+export interface ApiOutput extends Output, ApiAccess {}
+
+export interface ScreenOutput extends ApiOutput, Screen {
   /** Text with colours in it; what others wrote in it was made safe (`toTerminalLine`). */
   printStyled(text: string): void
 }

@@ -8,8 +8,7 @@ const client = { close: async () => undefined } as OperatorClient
 async function print(matches: (number: number) => boolean, most?: number): Promise<string> {
   const printed: string[] = []
   await printList(
-    async () => client,
-    { json: false, print: text => void printed.push(text) },
+    { openClient: async () => client, json: false, print: text => void printed.push(text) },
     {
       most,
       readPage: async (_, { limit, after = 0 }) => ({

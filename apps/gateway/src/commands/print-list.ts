@@ -1,8 +1,8 @@
 import type { OperationInput } from '../api/call.ts'
 import type { ApiOperation, OperationAnswer } from '../api/operation.ts'
-import type { ClientOpener, OperatorClient } from './client.ts'
+import type { OperatorClient } from './client.ts'
 import { withClient } from './client.ts'
-import type { Output } from './context.ts'
+import type { ApiOutput } from './context.ts'
 
 interface ListPage<Item> {
   readonly items: readonly Item[]
@@ -26,11 +26,10 @@ const longestPage = 500
 
 /** Prints a list of the operator's API, for people or as JSON, and says when it goes on. */
 export async function printList<Item>(
-  openClient: ClientOpener,
-  output: Output,
+  output: ApiOutput,
   { readPage, format, most = 1_000 }: PrintedList<Item>,
 ): Promise<void> {
-  const list = await withClient(openClient, client => readPages(most, page => readPage(client, page)))
+  const list = await withClient(output, client => readPages(most, page => readPage(client, page)))
   if (output.json) output.print(JSON.stringify(list, null, 2))
   else output.print(list.next === null ? format(list.items) : `${format(list.items)}\n${describeRest(list)}`)
 }
@@ -61,14 +60,13 @@ interface Asked<Of extends ApiOperation> {
 
 /** Asks the operator's API one thing and prints it, for people or as JSON. */
 export async function printAnswer<Of extends ApiOperation>(
-  openClient: ClientOpener,
-  output: Output,
+  output: ApiOutput,
   { operation, input }: Asked<Of>,
   format: (answer: OperationAnswer<Of>) => string,
   /** Gets the answer, however it is printed. */
   note?: (answer: OperationAnswer<Of>) => void,
 ): Promise<void> {
-  const answer = await withClient(openClient, client => client.call(operation, input))
+  const answer = await withClient(output, client => client.call(operation, input))
   output.print(output.json ? JSON.stringify(answer, null, 2) : format(answer))
   note?.(answer)
 }

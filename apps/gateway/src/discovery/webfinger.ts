@@ -1,5 +1,5 @@
 import type { AgentDirectory, WebLink } from '@postern/core'
-import { escapeHtml, parseAddress, Rejection } from '@postern/core'
+import { escapeHtml, parseIfAddress, Rejection } from '@postern/core'
 
 /** The normative order of link relations (Mentionable, WebFinger); others follow. */
 const order = ['self', 'https://mentionable.dev/ns/rel/agent-card', 'http://webfinger.net/rel/profile-page', 'mailto']
@@ -68,12 +68,8 @@ function findAgentName(
     if (url?.origin !== origin || url.search || url.hash || url.username || url.password) return undefined
     return /^\/agents\/([^/]+)\/?$/.exec(url.pathname)?.[1]?.toLowerCase()
   }
-  try {
-    const address = parseAddress(resource)
-    return address.domain === domain || address.domain === new URL(origin).hostname ? address.local : undefined
-  } catch {
-    return undefined
-  }
+  const address = parseIfAddress(resource)
+  return address?.domain === domain || address?.domain === new URL(origin).hostname ? address.local : undefined
 }
 
 type GatewayNames = Pick<AgentDirectory, 'domain' | 'origin'>
@@ -100,12 +96,8 @@ export function describeGatewayAccount(
 
 function isGatewayAccount(resource: string, { domain, origin }: GatewayNames): boolean {
   const hosts = [domain, new URL(origin).hostname]
-  try {
-    const account = parseAddress(resource)
-    return hosts.includes(account.local) && hosts.includes(account.domain)
-  } catch {
-    return false
-  }
+  const account = parseIfAddress(resource)
+  return account !== undefined && hosts.includes(account.local) && hosts.includes(account.domain)
 }
 
 /**

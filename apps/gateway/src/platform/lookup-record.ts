@@ -1,5 +1,5 @@
 import type { FetchAnswer, Json, Lookup } from '@postern/core'
-import { isJsonObject, parseJsonText, Unavailable, Undeliverable } from '@postern/core'
+import { isJsonObject, parseIfJson, Unavailable, Undeliverable } from '@postern/core'
 
 /** Longer documents are not kept, bytes: none that a proof needs is. */
 const maxBytes = 48 * 1024
@@ -28,7 +28,7 @@ export type ShownDocument = Pick<Lookup, 'owner' | 'object'>
 /** Whose document it is, and the post that it shows: an actor's own, a post or its activity, or the account that WebFinger names. */
 export function findShown({ headers, body }: FetchAnswer): ShownDocument {
   if (!/json/i.test(headers.get('content-type') ?? '') || body.byteLength > maxBytes) return {}
-  const document = tryParse(Buffer.from(body).toString())
+  const document = parseIfJson(Buffer.from(body).toString())
   if (!isJsonObject(document)) return {}
   const posts = [document, document.object].filter(isJsonObject)
   const post = posts.find(({ attributedTo }) => findId(attributedTo) !== undefined)
@@ -47,12 +47,4 @@ function findId(value: unknown): string | undefined {
 
 function withoutAbsent({ owner, object }: ShownDocument): ShownDocument {
   return { ...(owner !== undefined && { owner }), ...(object !== undefined && { object }) }
-}
-
-function tryParse(text: string): unknown {
-  try {
-    return parseJsonText(text)
-  } catch {
-    return undefined
-  }
 }

@@ -2,7 +2,7 @@ import type { ReceivedActivity } from '@postern/simulation'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { performAction } from '../../src/commands/actions/view.ts'
 import { CommandError } from '../../src/commands/client.ts'
-import type { Output } from '../../src/commands/context.ts'
+import type { ApiOutput } from '../../src/commands/context.ts'
 import { writeRunFile } from '../../src/platform/run-file.ts'
 import { openOperatorClient } from '../../src/running/operator-client.ts'
 import type { TestGateway } from '../setup/gateway.ts'
@@ -20,13 +20,13 @@ beforeAll(async () => {
 afterAll(() => setup.close())
 
 /** As `postern post`, `edit` and `delete-post` do it beside the running gateway. */
-async function perform(act: Parameters<typeof performAction>[3], agent = 'echo'): Promise<string> {
+async function perform(act: Parameters<typeof performAction>[2], agent = 'echo'): Promise<string> {
   writeRunFile(setup.dataDir, { url: setup.url(), pid: process.pid, isSimulating: true })
   const tree = describeTestConfig(setup.simulation, setup.dataDir)
   const printed: string[] = []
-  const output: Output = { json: false, print: text => printed.push(text) }
   const openClient = () => openOperatorClient({ tree, baseDir: setup.dataDir, missing: [], path: undefined })
-  await performAction(openClient, output, agent, act)
+  const output: ApiOutput = { openClient, json: false, print: text => printed.push(text) }
+  await performAction(output, agent, act)
   return printed.join('\n')
 }
 

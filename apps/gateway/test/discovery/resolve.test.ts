@@ -48,11 +48,11 @@ describe('postern resolve', () => {
     const tree = { data: gateway.dataDir, operator_token: operatorToken, email: { listen: { port: 0 } } }
     const printed: string[] = []
     const keep = (text: string) => void printed.push(text)
-    const output = { json: false, columns: 80, hasColour: false, print: keep, printStyled: keep }
     vi.stubGlobal('process', Object.create(process, { exitCode: { value: undefined, writable: true } }))
     try {
       const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
-      await printResolved(openClient, output, address)
+      const output = { openClient, json: false, columns: 80, hasColour: false, print: keep, printStyled: keep }
+      await printResolved(output, address)
       expect(process.exitCode).toBe(exitCode)
     } finally {
       vi.unstubAllGlobals()

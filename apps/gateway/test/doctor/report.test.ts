@@ -109,8 +109,8 @@ test('a check without an answer ends in time, and the report still has the other
 
 test('a group that does not exist is one line at the terminal', async () => {
   const openClient = async () => expect.fail('nothing is asked')
-  const screen = { ...plain, json: false, print() {}, printStyled() {} }
-  const asked = printDoctor({ openClient, examineUnopened: openClient }, screen, 'tls,nothing')
+  const screen = { ...plain, openClient, json: false, print() {}, printStyled() {} }
+  const asked = printDoctor({ examineUnopened: openClient }, screen, 'tls,nothing')
   await expect(asked).rejects.toThrow(CommandError)
   await expect(asked).rejects.toThrow('Cannot check "nothing": the groups are machine, configuration')
 })
@@ -154,7 +154,8 @@ test.each([
   try {
     const printed: string[] = []
     const keep = (text: string) => void printed.push(text)
-    await printDoctor({ openClient, examineUnopened }, { ...plain, json: false, print: keep, printStyled: keep })
+    const screen = { ...plain, openClient, json: false, print: keep, printStyled: keep }
+    await printDoctor({ examineUnopened }, screen)
     expect(process.exitCode).toBe(exitCode)
     expect(printed).toHaveLength(1)
   } finally {

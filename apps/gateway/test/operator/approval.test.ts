@@ -173,20 +173,20 @@ test('at a terminal an operator lists the waiting calls, sees one whole, and all
   const tree = describeTestConfig(gateway.simulation, gateway.dataDir)
   const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
   const printed: string[] = []
-  const output = { json: false, print: (text: string) => void printed.push(text) }
-  await printRequirements(openClient, output, { state: 'open', approver: 'operator' })
+  const output = { openClient, json: false, print: (text: string) => void printed.push(text) }
+  await printRequirements(output, { state: 'open', approver: 'operator' })
   expect(printed.join()).toMatch(new RegExp(`${waiting.id} .*operator .*Give 20.00 back for order 17\\?`))
-  await printRequirement(openClient, output, waiting.id)
+  await printRequirement(output, waiting.id)
   expect(printed.at(-1)).toContain('shop, talking to @alice@mastodon.test by activitypub; you decide')
   expect(printed.at(-1)).toContain('"order": "17"')
   const decision = { id: waiting.id, outcome: 'granted' } as const
-  await expect(decideListedRequirement(openClient, output, { ...decision, args: '{' })).rejects.toThrow(
+  await expect(decideListedRequirement(output, { ...decision, args: '{' })).rejects.toThrow(
     'the arguments are not JSON',
   )
-  await expect(decideListedRequirement(openClient, output, { ...decision, args: '{"order":1}' })).rejects.toThrow(
+  await expect(decideListedRequirement(output, { ...decision, args: '{"order":1}' })).rejects.toThrow(
     'Cannot decide: the arguments are not those of "refund"',
   )
-  await decideListedRequirement(openClient, output, { ...decision, args: '{"order":"23"}' })
+  await decideListedRequirement(output, { ...decision, args: '{"order":"23"}' })
   await eventually(async () => setup.answersTo(objectId).find(each => each.includes('refunded:23')))
   expect(setup.takeRings()).toEqual(['begun 23', 'done 23'])
 })

@@ -29,20 +29,17 @@ test('commands read the stored data after a kill of the gateway, even when anoth
   await client.close()
 })
 
+const openDead = async () => openOperatorClient(await leaveDeadGateway())
+
 test('"messages" says so when there are none', async () => {
   const printed: string[] = []
-  await printMessages(
-    async () => openOperatorClient(await leaveDeadGateway()),
-    { json: false, print: text => printed.push(text) },
-    { limit: 20 },
-  )
+  await printMessages({ openClient: openDead, json: false, print: text => printed.push(text) }, { limit: 20 })
   expect(printed).toEqual(['none'])
 })
 
 test('"send" without a gateway says how to start one', async () => {
   const sending = sendSimulated(
-    async () => openOperatorClient(await leaveDeadGateway()),
-    { json: false, print() {} },
+    { openClient: openDead, json: false, print() {} },
     { via: 'a2a', to: 'echo', text: 'hello' },
   )
   await expect(sending).rejects.toThrow(new CommandError('no gateway is running here; start one with "npm start"'))
@@ -69,6 +66,7 @@ test('beside "dev" commands follow dev mode, though "start" accepts the file; th
   try {
     const printed: string[] = []
     const output = {
+      openClient: () => openOperatorClient(file),
       json: true,
       columns: 80,
       hasColour: false,
@@ -76,7 +74,7 @@ test('beside "dev" commands follow dev mode, though "start" accepts the file; th
       printStyled() {},
     }
     const examineUnopened = async () => expect.fail('there is a gateway')
-    await printDoctor({ openClient: () => openOperatorClient(file), examineUnopened }, output)
+    await printDoctor({ examineUnopened }, output)
     const { findings, counts } = JSON.parse(printed.join('')) as DoctorReport
     expect(findings.filter(({ verdict }) => verdict === 'failure' || verdict === 'warning')).toEqual([])
     expect(counts.skipped).toBeGreaterThan(0)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { callOperation } from '../../src/api/call.ts'
 import type { OperatorClient } from '../../src/commands/client.ts'
+import type { ApiOutput } from '../../src/commands/context.ts'
 import { printReplay, printReplays } from '../../src/commands/replay/view.ts'
 import type { ReplayReport } from '../../src/replay/replay.ts'
 import type { TestGateway } from '../setup/gateway.ts'
@@ -256,7 +257,7 @@ describe('a range', () => {
 })
 
 describe('postern replay', () => {
-  async function run(act: (client: () => Promise<OperatorClient>, print: (text: string) => void) => Promise<void>) {
+  async function run(act: (output: ApiOutput) => Promise<void>) {
     const printed: string[] = []
     const call: OperatorClient['call'] = (operation, input) =>
       callOperation(
@@ -269,10 +270,8 @@ describe('postern replay', () => {
         input,
       )
     process.exitCode = undefined
-    await act(
-      async () => ({ call, close: async () => {} }) as unknown as OperatorClient,
-      text => printed.push(text),
-    )
+    const client = { call, close: async () => {} } as unknown as OperatorClient
+    await act({ openClient: async () => client, json: false, print: text => printed.push(text) })
     const { exitCode } = process
     process.exitCode = undefined
     return { text: printed.join('\n'), exitCode }
@@ -280,9 +279,7 @@ describe('postern replay', () => {
 
   test('prints what a changed agent would say, and ends with 1', async () => {
     const { id } = await send('a2a', 'hello')
-    const { text, exitCode } = await run((client, print) =>
-      printReplay(client, { json: false, print }, id, { agent: changed }),
-    )
+    const { text, exitCode } = await run(output => printReplay(output, id, { agent: changed }))
     expect(text).toMatch(
       /a2a to desk at .*: changed\n {2}answer parts\.0\.content\n {4}- 5 characters.*\n {4}\+ In other words/,
     )
@@ -292,15 +289,13 @@ describe('postern replay', () => {
   test('counts a range, and ends with 0 when nothing differs', async () => {
     const since = new Date().toISOString()
     await send('email', 'hello')
-    const { text, exitCode } = await run((client, print) =>
-      printReplays(client, { json: false, print }, { since, channel: 'email' }),
-    )
+    const { text, exitCode } = await run(output => printReplays(output, { since, channel: 'email' }))
     expect(text).toBe('1 replayed: 1 the same, 0 changed, 0 refused, 0 skipped')
     expect(exitCode).toBeUndefined()
   })
 
   test('does not commit a range', async () => {
-    const committing = run((client, print) => printReplays(client, { json: false, print }, { commit: true }))
+    const committing = run(output => printReplays(output, { commit: true }))
     await expect(committing).rejects.toThrow('--commit is for one message')
   })
 })

@@ -113,20 +113,20 @@ test('the operator lets somebody in from the terminal, and consents for nobody',
   const tree = describeTestConfig(gateway.simulation, gateway.dataDir)
   const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
   const printed: string[] = []
-  const output = { json: false, print: (text: string) => void printed.push(text) }
-  await printRequirements(openClient, output, { state: 'open' })
+  const output = { openClient, json: false, print: (text: string) => void printed.push(text) }
+  await printRequirements(output, { state: 'open' })
   expect(printed.join()).toContain(id)
-  await decideListedRequirement(openClient, output, { id, outcome: 'granted' })
+  await decideListedRequirement(output, { id, outcome: 'granted' })
   const done = async () => {
     const { task } = await callShop(gateway, 'GetTask', { id: asked.task?.id })
     return task?.status.state === 'TASK_STATE_COMPLETED' && wordsOf({ status: 200, task })
   }
   expect(await eventually(done)).toContain('decided: unauthorized granted by operator, my state')
-  const again = decideListedRequirement(openClient, output, { id, outcome: 'granted' })
+  const again = decideListedRequirement(output, { id, outcome: 'granted' })
   await expect(again).rejects.toThrow('Cannot decide: This has been used already.')
   const consent = await askShop(gateway, 'consent please')
   const other = { id: String(policyOf(consent).requirement), outcome: 'granted' } as const
-  await expect(decideListedRequirement(openClient, output, other)).rejects.toThrow(
+  await expect(decideListedRequirement(output, other)).rejects.toThrow(
     'Cannot decide: "consent_required" is not granted this way',
   )
 })

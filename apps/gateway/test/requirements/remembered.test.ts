@@ -365,16 +365,14 @@ test('E-39: an operator’s word counts for later calls of the same tool, but no
       path: undefined,
     })
   const printed: string[] = []
-  const output = { json: false, print: (text: string) => void printed.push(text) }
-  await printRemembered(openClient, output, 'vault')
+  const output = { openClient, json: false, print: (text: string) => void printed.push(text) }
+  await printRemembered(output, 'vault')
   expect(printed.join()).toMatch(/refund .*direct .*operator .*everywhere/)
   const named = { agent: 'vault', id: kept?.id ?? '' }
-  await revokeRemembered(openClient, output, named)
+  await revokeRemembered(output, named)
   expect(printed.at(-1)).toBe(`${kept?.id}: revoked`)
   expect((await later.run('refund order o4, please')).outcome.type).toBe('interrupt')
-  await expect(revokeRemembered(openClient, output, named)).rejects.toThrow(
-    'Cannot revoke approval: there is none with this id',
-  )
+  await expect(revokeRemembered(output, named)).rejects.toThrow('Cannot revoke approval: there is none with this id')
 })
 
 test('a person with a linked mailbox finds decisions by mail in their chat, and ends them; without the link they do not', async () => {

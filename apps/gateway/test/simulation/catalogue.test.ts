@@ -6,6 +6,7 @@ import type { CatalogueEntry } from '@postern/simulation'
 import { simulationCatalogue } from '@postern/simulation/catalogue'
 import { isLongRun } from '@postern/testing/scale'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ApiOutput } from '../../src/commands/context.ts'
 import { printCatalogue, sendSimulated } from '../../src/commands/send/view.ts'
 import type { ConfigFile } from '../../src/config/read-config.ts'
 import { readConfigFile } from '../../src/config/read-config.ts'
@@ -141,21 +142,15 @@ describe('the simulation refuses an unknown request with the list of known ones'
 })
 
 describe('postern send', () => {
-  async function run(
-    act: (open: () => ReturnType<typeof openOperatorClient>, print: (text: string) => void) => unknown,
-  ) {
+  async function run(act: (output: ApiOutput) => unknown) {
     const printed: string[] = []
     process.exitCode = undefined
-    await act(
-      () => openOperatorClient(file),
-      text => printed.push(text),
-    )
+    await act({ openClient: () => openOperatorClient(file), json: false, print: text => printed.push(text) })
     const { exitCode } = process
     process.exitCode = undefined
     return { text: printed.join('\n'), exitCode }
   }
-  const sending = (request: Parameters<typeof sendSimulated>[2]) =>
-    run((open, print) => sendSimulated(open, { json: false, print }, request))
+  const sending = (request: Parameters<typeof sendSimulated>[1]) => run(output => sendSimulated(output, request))
 
   test('ends with 0 when the gateway refuses a fault as the catalogue says, and shows the answer', async () => {
     const request = { via: 'activitypub', to: 'echo', text: 'hello', from: 'bob@snac.test', fault: 'unsigned' }
@@ -178,8 +173,7 @@ describe('postern send', () => {
   })
 
   test('--list shows what there is, or the part that is named', async () => {
-    const list = (words: Parameters<typeof printCatalogue>[2]) =>
-      run((open, print) => printCatalogue(open, { json: false, print }, words))
+    const list = (words: Parameters<typeof printCatalogue>[1]) => run(output => printCatalogue(output, words))
     const { text } = await list({ via: 'email', fault: 'forged' })
     expect(text).toMatch(/email +bob@quarantine\.test +forged +kept without an answer \(dmarc_quarantine\)/)
     expect(text).not.toMatch(/activitypub|unsigned/)

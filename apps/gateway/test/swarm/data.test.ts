@@ -149,9 +149,9 @@ describe('what all conversations share', () => {
     writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: false })
     const tree = { ...describeTestConfig(gateway.simulation, gateway.dataDir), operator_token: operatorToken }
     const printed: string[] = []
-    const output = { json: false, print: (text: string) => void printed.push(text) }
     const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
-    await printSwarmUsage(openClient, output, 'pantry')
+    const output = { openClient, json: false, print: (text: string) => void printed.push(text) }
+    await printSwarmUsage(output, 'pantry')
     expect(printed.join('\n')).toMatch(/records +2 +6\n.*bytes +\d+ +4096/)
     await expect(swarm.operate('/agents/nobody/swarm-usage')).rejects.toThrow(
       /404 .*Cannot show what is shared: there is no swarm of this name/,

@@ -139,17 +139,17 @@ test('W-26: the human also sees and answers the question at a terminal', async (
   const tree = { data: swarm.gateway.dataDir, operator_token: operatorToken, agents: { echo: { use: 'builtin:echo' } } }
   const openClient = () => openOperatorClient({ tree, baseDir: swarm.gateway.dataDir, missing: [], path: undefined })
   const printed: string[] = []
-  const output = { json: false, print: (text: string) => void printed.push(text) }
+  const output = { openClient, json: false, print: (text: string) => void printed.push(text) }
   const answered = mention('Is somebody there at all?')
   const { id } = await awaitQuestion()
-  await printQuestions(openClient, output)
+  await printQuestions(output)
   expect(printed.join('\n')).toMatch(
     new RegExp(`${id} +desk +human +@alice@mastodon\\.test .*Is somebody there at all\\?`),
   )
-  await answerListedQuestion(openClient, output, { id, text: 'At your service.' })
+  await answerListedQuestion(output, { id, text: 'At your service.' })
   expect(printed.at(-1)).toBe(`${id}: answered`)
   expect((await answered).content).toContain('At your service.')
-  await expect(answerListedQuestion(openClient, output, { id, text: 'And again' })).rejects.toThrow(
+  await expect(answerListedQuestion(output, { id, text: 'And again' })).rejects.toThrow(
     new CommandError('Cannot answer: nobody waits for an answer to this question'),
   )
 })

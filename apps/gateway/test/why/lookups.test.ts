@@ -138,7 +138,7 @@ describe('the command "why"', () => {
       call: (_: unknown, { parameters }: { parameters: { id: string } }) => askWhy(gateway, parameters.id),
       close: async () => undefined,
     }
-    await printWhy(async () => client as never, { json, print: text => printed.push(text) }, asked)
+    await printWhy({ openClient: async () => client as never, json, print: text => printed.push(text) }, asked)
     return printed.join('\n')
   }
 

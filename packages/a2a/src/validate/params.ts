@@ -111,20 +111,21 @@ const visible = /^[\x20-\x7e]*$/
 
 /** Text that fits a header; proto3 reads an empty one as absent. */
 function headerText(max: number): ValueCheck {
+  return likeText(visible, 'visible ASCII', max)
+}
+
+function likeText(pattern: RegExp, what: string, max: number): ValueCheck {
   return value =>
-    typeof value === 'string' && value.length <= max && visible.test(value)
+    typeof value === 'string' && value.length <= max && pattern.test(value)
       ? undefined
-      : violate(`must be visible ASCII of at most ${max} characters`)
+      : violate(`must be ${what} of at most ${max} characters`)
 }
 
 const tokenPattern = /^[\w!#$%&'*+.^`|~-]+$/
 
 /** A token of RFC 9110 §5.6.2. */
 function token(max: number): ValueCheck {
-  return value =>
-    typeof value === 'string' && value.length <= max && tokenPattern.test(value)
-      ? undefined
-      : violate(`must be a token of at most ${max} characters`)
+  return likeText(tokenPattern, 'a token', max)
 }
 
 export function oneOf(values: readonly string[]): ValueCheck {

@@ -109,8 +109,7 @@ export function readFetched({ status, headers, body }: FetchAnswer, now: number)
 
 function waitFor(status: number, headers: Headers, now: number): Unavailable {
   const retryAfter = parseRetryAfter(headers.get('retry-after'), now)
-  const told = { status, ...(retryAfter !== undefined && { retryAfter }) }
-  return new Unavailable(`Cannot fetch document: the answer is ${status}`, told)
+  return new Unavailable(`Cannot fetch document: the answer is ${status}`, { status, retryAfter })
 }
 
 /** The host answers, but shows no document. */

@@ -1,7 +1,16 @@
 import type { KeyObject } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Part, Platform, ProofKey } from '@postern/core'
-import { isHostLength, parseUrl, Rejection, toAsciiDomain, toProofKey, Unavailable, Undeliverable } from '@postern/core'
+import {
+  isHostLength,
+  parseIfAddress,
+  parseUrl,
+  Rejection,
+  toAsciiDomain,
+  toProofKey,
+  Unavailable,
+  Undeliverable,
+} from '@postern/core'
 import { createExpiringMap, createSingleFlight } from '@postern/limits'
 import type { ActivityPubConfig } from '../config.ts'
 import type { Iri } from '../format/document.ts'
@@ -11,7 +20,7 @@ import type { RemoteActor } from './actor-document.ts'
 import type { FoundActor, LookUpDeps, Refused, SignerDocuments } from './look-ups.ts'
 import { isFullActor, kindOf, limitLookUps, lookUpActor } from './look-ups.ts'
 import type { Named } from './name-lookup.ts'
-import { askForActor, confirmName, createNameLookup, toAddress, withholdName } from './name-lookup.ts'
+import { askForActor, confirmName, createNameLookup, withholdName } from './name-lookup.ts'
 import { askLength, commonLength } from './post-lengths.ts'
 
 export interface RemoteActors {
@@ -316,7 +325,7 @@ export function createHandles({ fetch, now, isBlocked }: HandleDeps): Handles {
     async resolve(text, { isCounted = false } = {}) {
       const known = resolved.get(text)
       if (known) return known
-      const address = toAddress(text)
+      const address = parseIfAddress(text)
       if (address && isCounted) lookup.countElsewhere('', address.domain)
       const actor = address && (await askForActor(address, lookup))
       if (!actor) throw new Undeliverable('Cannot look up address: it names no actor')

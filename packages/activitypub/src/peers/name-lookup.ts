@@ -1,5 +1,5 @@
 import type { Address, FetchAnswer, Platform } from '@postern/core'
-import { formatAddress, parseAddress, parseUrl, Rejection, Unavailable, Undeliverable } from '@postern/core'
+import { formatAddress, parseIfAddress, parseUrl, Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { parseBoundedJson, parseMediaType } from '@postern/http'
 import { createRateLimit } from '@postern/limits'
 import { activityJson, asObject, listOf, textOf } from '../format/document.ts'
@@ -23,16 +23,16 @@ export async function confirmName(
   { id, host, username }: RemoteActor,
   { lookup, isBlocked }: ConfirmDeps,
 ): Promise<Named> {
-  const asked = username ? toAddress(`${username}@${host}`) : undefined
+  const asked = username ? parseIfAddress(`${username}@${host}`) : undefined
   if (!asked) return withheld
   const first = await lookup.find(asked)
-  const named = toAddress(first.subject)
+  const named = parseIfAddress(first.subject ?? '')
   if (first.actor !== id || named?.local !== asked.local) return withheld
   if (named.domain === asked.domain) return { address: formatAddress(named) }
   if (isBlocked(named.domain)) return { ...withheld, isBlocked: true }
   lookup.countElsewhere(host, named.domain)
   const second = await lookup.find(named)
-  const repeated = toAddress(second.subject)
+  const repeated = parseIfAddress(second.subject ?? '')
   const isSame = second.actor === id && repeated?.local === named.local && repeated.domain === named.domain
   return isSame ? { address: formatAddress(named) } : withheld
 }
@@ -126,14 +126,4 @@ function readDescriptor(document: unknown): Descriptor {
     .map(asObject)
     .find(entry => entry?.rel === 'self' && actorTypes.has(parseMediaType(textOf(entry.type) ?? '')?.type))
   return { subject: textOf(json?.subject), actor: textOf(link?.href) }
-}
-
-/** Undefined for a text that is no address. */
-export function toAddress(text: string | undefined): Address | undefined {
-  if (!text) return undefined
-  try {
-    return parseAddress(text)
-  } catch {
-    return undefined
-  }
 }

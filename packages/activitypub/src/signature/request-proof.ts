@@ -108,16 +108,17 @@ function isNamedByFamily(algorithm: string | undefined): boolean {
 
 function componentOf(name: string, parameters: SignatureParameters, request: SignedRequest): string | number {
   const read = specialValues.get(name)
-  const value = read ? read(request, parameters) : readHeader(request.headers, name)
+  const value = read ? read(request, parameters) : readField(request.headers, name)
   if (value === undefined || value === null) throw invalidSignature(`it covers ${name}, which is not there`)
   return value
 }
 
-function readHeader(headers: Headers, name: string): string | null {
+/** A field that a signature covers, by its name. */
+export function readField(headers: Headers, name: string): string | null {
   return /^[a-z0-9-]+$/.test(name) ? headers.get(name) : null
 }
 
-function invalidSignature(problem: string): Rejection {
+export function invalidSignature(problem: string): Rejection {
   return new Rejection('signature_invalid', `Cannot verify activity: signature is invalid, ${problem}`)
 }
 

@@ -1,5 +1,5 @@
 import type { AgentChain, NormalizedResponse, Part, ResponseStatus, TextPart } from '@postern/core'
-import { decodeEntities, escapeHtml, formatAddress, isFinalHop, parseAddress } from '@postern/core'
+import { decodeEntities, escapeHtml, formatAddress, isFinalHop, parseIfAddress } from '@postern/core'
 import { memoize } from '@postern/limits'
 import { markdownToPostHtml } from '@postern/markup/markdown'
 import { findWebAddress, isOpen } from '../format/document.ts'
@@ -246,11 +246,8 @@ function writeTag(found: string, writers: InlineWriters): string {
 
 /** One spelling for each address; undefined when it is none. */
 function normalizeName(text: string): string | undefined {
-  try {
-    return formatAddress(parseAddress(decodeEntities(text)))
-  } catch {
-    return undefined
-  }
+  const address = parseIfAddress(decodeEntities(text))
+  return address && formatAddress(address)
 }
 
 /** Own HTML: tags are complete, and close in order. */

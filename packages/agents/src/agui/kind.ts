@@ -1,4 +1,4 @@
-import { parseDeadline } from '../config/duration.ts'
+import { parseDuration } from '@postern/core'
 import { defineAgentKind } from '../kind/agent-kind.ts'
 import { aguiAgentSchema } from './config.ts'
 
@@ -12,7 +12,7 @@ export const aguiKind = defineAgentKind({
       agent: name,
       config,
       // A server that is silent before the turn's own deadline is Unavailable, so the turn is tried again.
-      timeoutMs: Math.floor(parseDeadline(config.deadline) * 0.9),
+      timeoutMs: Math.floor(parseDuration(config.deadline) * 0.9),
       openStream: platform.fetchFor(new URL(config.url).origin).openStream,
       now: () => platform.now(),
     }

@@ -1,15 +1,15 @@
 import type { Agent, GuardedFetch, Log, OpenStream, Platform, QueueMode, QueueModeName } from '@postern/core'
-import { agentAccessShape, agentPeopleShape, messageKinds, queueModes } from '@postern/core'
+import { agentAccessShape, agentPeopleShape, messageKinds, parseDuration, queueModes } from '@postern/core'
 import type { RecordStore, ThreadKey, TranscriptStore } from '@postern/transcript'
 import { z } from 'zod'
-import { durationSchema, parseDeadline } from '../config/duration.ts'
+import { durationSchema } from '../config/duration.ts'
 import { profileConfigShape } from '../config/profile.ts'
 import { historyViews } from './history-view.ts'
 
 const longestWindowMs = 10_000
 
 const windowSchema = durationSchema.refine(
-  text => parseDeadline(text) <= longestWindowMs,
+  text => parseDuration(text) <= longestWindowMs,
   `must be at most ${longestWindowMs / 1000}s: the sender waits as long`,
 )
 
@@ -35,7 +35,7 @@ const queueConfigShape = {
 export function readQueueMode(queue: z.output<typeof queueConfigShape.queue>): QueueMode | undefined {
   const mode: QueueModeName = typeof queue === 'string' ? queue : queue.mode
   if (mode === 'queue') return undefined
-  return { mode, ...(typeof queue === 'object' && { windowMs: parseDeadline(queue.window) }) }
+  return { mode, ...(typeof queue === 'object' && { windowMs: parseDuration(queue.window) }) }
 }
 
 /** What every agent may be configured with, whatever its kind. */

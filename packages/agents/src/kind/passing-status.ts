@@ -17,5 +17,5 @@ export function checkPassingStatus(
 ): void {
   if (!isPassingStatus(status)) return
   const retryAfter = parseRetryAfter(headers.get('retry-after'), now)
-  throw new Unavailable(`The ${who} answered ${status}`, retryAfter === undefined ? {} : { retryAfter })
+  throw new Unavailable(`The ${who} answered ${status}`, { retryAfter })
 }

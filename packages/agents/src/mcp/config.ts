@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { bearerSchema, endpointUrlSchema } from '../config/endpoint.ts'
 
 const commonShape = {
   /** Tools of the server that the model may call; default: all. */
@@ -22,20 +23,12 @@ const mcpServerSchema = z.union([
   }),
   z.strictObject({
     /** Address of a server that speaks Streamable HTTP; it may be private. */
-    url: z.url({ protocol: /^https?$/ }).refine(hasNoCredentials, 'must not hold credentials'),
+    url: endpointUrlSchema,
     /** Bearer token of the server. */
-    api_key: z
-      .string()
-      .regex(/^[\x21-\x7e]+$/, 'must be one word of ASCII')
-      .optional(),
+    api_key: bearerSchema.optional(),
     ...commonShape,
   }),
 ])
-
-function hasNoCredentials(url: string): boolean {
-  const parsed = URL.parse(url)
-  return !parsed?.username && !parsed?.password
-}
 
 export const mcpShape = {
   /** MCP servers whose tools the model may call. */

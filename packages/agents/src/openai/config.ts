@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { toolPolicyShape } from '../config/approval.ts'
+import { bearerSchema } from '../config/endpoint.ts'
 import { commonAgentSchema } from '../kind/agent-kind.ts'
 import { mcpShape } from '../mcp/config.ts'
 import { modulePathPattern } from '../modules/import-module.ts'
@@ -14,10 +15,7 @@ export const modelShape = {
   /** Name of the model. */
   model: z.string().min(1).max(300),
   /** Bearer token of the endpoint. */
-  api_key: z
-    .string()
-    .regex(/^[\x21-\x7e]+$/, 'must be one word of ASCII')
-    .optional(),
+  api_key: bearerSchema.optional(),
   /** Sampling temperature. */
   temperature: z.number().min(0).max(2).optional(),
   /** Longest answer, in tokens. */

@@ -1,6 +1,6 @@
+import { parseDuration } from '@postern/core'
 import type { z } from 'zod'
 import { openApprovals } from '../approval/approvals.ts'
-import { parseDeadline } from '../config/duration.ts'
 import type { OpenedAgent, Opening } from '../kind/agent-kind.ts'
 import { openTools } from '../mcp/toolbox.ts'
 import { createModelAgent } from './agent.ts'
@@ -26,7 +26,7 @@ export async function openOpenaiAgent(config: OpenaiAgentConfig, opening: Openin
     seesImages: config.images,
     mayStaySilent: config.may_stay_silent,
     // Silence before the turn's own deadline is Unavailable, so the turn is tried again.
-    timeoutMs: Math.floor(parseDeadline(deadline) * 0.9),
+    timeoutMs: Math.floor(parseDuration(deadline) * 0.9),
   })
   return { agent, ...(toolbox.close && { close: toolbox.close }) }
 }

@@ -1,9 +1,9 @@
 import type { Agent } from '@postern/core'
-import { ConfigError } from '@postern/core'
+import { ConfigError, parseDuration } from '@postern/core'
 import type { ComputeSpec } from '@postern/swarm'
 import { z } from 'zod'
 import { openApprovals } from '../approval/approvals.ts'
-import { durationSchema, parseDeadline } from '../config/duration.ts'
+import { durationSchema } from '../config/duration.ts'
 import type { OpenedAgent, Opening } from '../kind/agent-kind.ts'
 import { openTools } from '../mcp/toolbox.ts'
 import { importModule } from '../modules/import-module.ts'
@@ -43,7 +43,7 @@ async function openSwarmAgent(config: SwarmAgentConfig, opening: Opening, boxes:
     stores,
     platform,
     approvals: openApprovals({ name, records: stores.records, platform }),
-    timeoutMs: Math.floor(parseDeadline(config.deadline) * 0.9),
+    timeoutMs: Math.floor(parseDuration(config.deadline) * 0.9),
   })
 }
 
@@ -103,7 +103,7 @@ export async function openComputes(
       computeName,
       isShared: data.shared,
       dependsOn: data.depends_on,
-      ...(data.ttl !== undefined && { ttlMs: parseDeadline(data.ttl) }),
+      ...(data.ttl !== undefined && { ttlMs: parseDuration(data.ttl) }),
       compute: given => data.compute.call(value, given) as never,
     }
   })

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Agent, AgentContext, GuardedFetch, NormalizedMessage, PartialResponse } from '@postern/core'
+import { parseDuration } from '@postern/core'
 import { z } from 'zod'
-import { parseDeadline } from '../config/duration.ts'
+import { endpointUrlSchema } from '../config/endpoint.ts'
 import type { Opening } from '../kind/agent-kind.ts'
 import { commonAgentSchema, defineAgentKind } from '../kind/agent-kind.ts'
 import { readConversationResult, readWebhookAnswer, readWebhookReply } from './reply.ts'
@@ -14,7 +15,7 @@ const maxReplyBytes = 4 * 1024 * 1024
 
 export const webhookConfigSchema = commonAgentSchema.extend({
   /** Address that gets the messages by POST. */
-  url: z.url({ protocol: /^https?$/ }).refine(hasNoCredentials, 'must not hold credentials'),
+  url: endpointUrlSchema,
   /** Secret that signs requests (Standard Webhooks). */
   secret: z
     .string()
@@ -25,11 +26,6 @@ export const webhookConfigSchema = commonAgentSchema.extend({
   /** `message` sends one message; `conversation` is for a runtime that takes and gives message envelopes. */
   format: z.enum(['message', 'conversation']).default('message'),
 })
-
-function hasNoCredentials(url: string): boolean {
-  const parsed = URL.parse(url)
-  return !parsed?.username && !parsed?.password
-}
 
 interface Webhook {
   readonly name: string
@@ -57,7 +53,7 @@ function readWebhook(config: z.output<typeof webhookConfigSchema>, { name, platf
     format,
     key: readWebhookKey(secret),
     // A request that ends before the turn's own deadline is Unavailable, and therefore tried again.
-    timeoutMs: Math.floor(parseDeadline(deadline) * 0.9),
+    timeoutMs: Math.floor(parseDuration(deadline) * 0.9),
     fetch: platform.fetchFor(new URL(url).origin),
     now: () => platform.now(),
   }

@@ -58,7 +58,7 @@ interface FarSideOptions extends ErrorOptions {
 
 interface UnavailableOptions extends FarSideOptions {
   /** Seconds after which the far side asked us to try again. */
-  readonly retryAfter?: number
+  readonly retryAfter?: number | undefined
   /** True when another party than the host named the address, so the answer proves nothing about the host. */
   readonly isHearsay?: boolean
 }

@@ -1,6 +1,5 @@
 import { isPersonal } from '../message/address/access.ts'
-import type { Address } from '../message/address/address.ts'
-import { formatAddress, parseAddress } from '../message/address/address.ts'
+import { formatAddress, parseIfAddress } from '../message/address/address.ts'
 import type { NormalizedMessage } from '../message/message.ts'
 import type { ChannelDescriptor } from '../ports/channel-descriptor.ts'
 import type { PersonAddress, PersonIdentity } from '../ports/records/people.ts'
@@ -22,7 +21,7 @@ export function readPersonIdentity(
   const proven = sender.identities?.find(
     ({ proof, assurance }) => proof.type === 'transport' && assurance === rules.assurance,
   )
-  const address = proven && toAddress(sender.address)
+  const address = proven && parseIfAddress(sender.address)
   if (!address || address.local.startsWith('~')) return undefined
   const subject = rules.identify?.(address, proven)
   return subject === undefined ? undefined : { via, address: formatAddress(address), subject }
@@ -46,7 +45,7 @@ export function readChannelAddress(
   domain?: string,
 ): PersonAddress | undefined {
   const rules = findRules(channels, via)
-  const read = rules && toAddress(text)
+  const read = rules && parseIfAddress(text)
   if (!read) return undefined
   const address = formatAddress(read)
   return { via, ...rules.readAddress?.(rules.showAddress?.(address) ?? address, domain), address }
@@ -68,12 +67,4 @@ export function showPersonAddress(
 /** The rules of a channel; undefined where it is not in the list (any more). */
 export function findRules(channels: Channels, via: string) {
   return channels.find(({ descriptor }) => descriptor.name === via)?.descriptor.speaker
-}
-
-function toAddress(text: string): Address | undefined {
-  try {
-    return parseAddress(text)
-  } catch {
-    return undefined
-  }
 }

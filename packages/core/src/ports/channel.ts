@@ -66,7 +66,7 @@ export interface Transmitted extends DeliveryReply {
 }
 
 /** Message → wire. */
-export interface Outbound<Wire> {
+interface Outbound<Wire> {
   readonly descriptor: ChannelDescriptor
   /** Which deliveries an answer causes. Pure. */
   address(answered: AnsweredTurn): Addressing
@@ -147,7 +147,7 @@ export interface Listening {
 export type ReplayMoment = Pick<ChannelContext, 'platform' | 'store'>
 
 /** A stored message, as its channel reads it again. */
-export interface ArrivedMessage {
+interface ArrivedMessage {
   readonly agent: string
   /** As its intake had it. */
   readonly arrival: Json

@@ -1,7 +1,7 @@
 export type { JWK } from 'jose'
 export { noteCaller, readClaimedSubject } from '../request.ts'
 export type { AuthScheme, Challenger } from './challenges.ts'
-export { CredentialRejection, createChallenger, listTokenSchemes, ProofRejection } from './challenges.ts'
+export { CredentialRejection, createChallenger, listTokenSchemes } from './challenges.ts'
 export type { Credential, RequestHead, ScopedCaller, ScopeTable, TokenVerifierDeps } from './credential.ts'
 export {
   admitCredential,

@@ -19,7 +19,7 @@ export const connectorCardSchema = z.looseObject({
   callback_urls: z.array(z.string()).max(32).optional(),
 })
 
-export type ConnectorCard = z.infer<typeof connectorCardSchema>
+type ConnectorCard = z.infer<typeof connectorCardSchema>
 type Jwk = z.infer<typeof jwkSchema>
 
 /** The key type of each attestation algorithm; names as in RFC 7518 and RFC 8037. */
@@ -57,12 +57,12 @@ function importPublicKey(jwk: Jwk, alg: AttestationAlgorithm): KeyObject | undef
   }
 }
 
-export interface CardKey {
+interface CardKey {
   readonly kid: string
   readonly publicKey: KeyObject
 }
 
-export interface CardDraft {
+interface CardDraft {
   /** The bare host it is served from. */
   readonly issuer: string
   readonly name?: string | undefined

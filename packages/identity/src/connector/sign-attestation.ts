@@ -27,7 +27,7 @@ export interface AttestationDraft {
   readonly source?: Readonly<Record<string, unknown>> | undefined
 }
 
-export interface AttestationSigner {
+interface AttestationSigner {
   /** Ed25519 or P-256. */
   readonly privateKey: KeyObject
   /** Its name in the Connector Card. */

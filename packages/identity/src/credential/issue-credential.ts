@@ -27,7 +27,7 @@ export interface CredentialDraft {
   readonly source?: Members | undefined
 }
 
-export interface CredentialSigner {
+interface CredentialSigner {
   /** Ed25519. */
   readonly privateKey: KeyObject
   /** The part behind `#` of its verification method. */

@@ -78,7 +78,7 @@ function mismatch(reason: string): EvidenceFault {
   return new EvidenceFault('issuer-controller-mismatch', reason)
 }
 
-export interface DidKey {
+interface DidKey {
   /** The part behind `#`. */
   readonly fragment: string
   /** Ed25519. */

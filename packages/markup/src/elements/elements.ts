@@ -223,7 +223,7 @@ const scopeElements = listNames('table td th caption template object applet marq
 const tableElements = listNames('tr td th tbody thead tfoot caption')
 
 /** Text as a reader sees it. */
-export interface VisibleCharacters {
+interface VisibleCharacters {
   readonly text: string
   /** Characters that were taken out. */
   readonly invisible: number

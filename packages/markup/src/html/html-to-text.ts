@@ -177,7 +177,7 @@ function openElement(state: WriterState, name: string, attributes: HtmlAttribute
 }
 
 /** Text of HTML, and what was taken out of it because a reader does not see it. */
-export interface HtmlText {
+interface HtmlText {
   readonly text: string
   /** True when words were hidden, or when what hides them cannot be known here. */
   readonly hasHidden: boolean

@@ -79,7 +79,7 @@ export async function openSimA2a({ loopback, link, now }: A2aPlatform): Promise<
   }
 }
 
-export interface A2aClientOptions {
+interface A2aClientOptions {
   /** Default `JSONRPC`. */
   readonly transport?: 'JSONRPC' | 'HTTP+JSON' | undefined
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Fault, TokenOnlyFault } from '../fault.ts'
-import type { LoopbackFetch } from '../net/loopback-fetch.ts'
+import type { LoopbackFetch, TextAnswer } from '../net/loopback-fetch.ts'
 import type { TokenFault, TokenMint } from './token.ts'
 import { mintToken } from './token.ts'
 
@@ -21,11 +21,8 @@ export interface A2aDelivery {
   readonly method?: string | undefined
 }
 
-export interface A2aReceipt {
+export interface A2aReceipt extends TextAnswer {
   readonly messageId: string
-  readonly status: number
-  readonly headers: Headers
-  readonly body: string
   /** The JSON-RPC members, when the answer is JSON. */
   readonly result?: unknown
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown } | undefined

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { Fault } from '../fault.ts'
+import type { TextAnswer } from '../net/loopback-fetch.ts'
 import type { ActivityDelivery, ActivityReceipt, SentActivity } from './actors/activity.ts'
 import { composeSimActivity } from './actors/activity.ts'
 import type { SimActor } from './actors/actor.ts'
@@ -41,14 +42,10 @@ export interface SentFile {
   readonly bytes: Uint8Array
 }
 
-export interface NoteReceipt {
+export interface NoteReceipt extends TextAnswer {
   readonly activityId: string
   readonly objectId: string
   readonly activity: ActivityDocument
-  /** What the gateway answered. */
-  readonly status: number
-  readonly headers: Headers
-  readonly body: string
 }
 
 export interface NoteSender extends PostDeps {

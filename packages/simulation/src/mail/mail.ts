@@ -2,14 +2,14 @@ import { createTransport } from 'nodemailer'
 import type { SimDns } from '../dns/dns.ts'
 import type { GatewayLink } from '../gateway-link.ts'
 import { requireGateway } from '../gateway-link.ts'
-import type { LoopbackFetch } from '../net/loopback-fetch.ts'
+import type { LoopbackFetch, TextAnswer } from '../net/loopback-fetch.ts'
 import type { ComposedMail, MailPlan } from './compose.ts'
 import { composeMail, mailFaults, stripBrackets } from './compose.ts'
 import { openMailDomains } from './domain.ts'
 import type { MailRefusal, ReceivedMail } from './sink.ts'
 import { openMailSink } from './sink.ts'
 
-export interface MailReceipt {
+interface MailReceipt {
   readonly mail: ComposedMail
   /** HTTP status of the intake or code of the last SMTP reply. */
   readonly answer: number
@@ -24,7 +24,7 @@ export interface SimMail {
   /** To the gateway's SMTP (or LMTP) listener, or to the port given. */
   sendSmtp(mail: ComposedMail, endpoint?: { readonly port?: number; readonly lmtp?: boolean }): Promise<SmtpAnswer>
   /** To the gateway's `POST /email/inbound`. */
-  postIntake(mail: ComposedMail, endpoint?: { readonly secret?: string }): Promise<IntakeAnswer>
+  postIntake(mail: ComposedMail, endpoint?: { readonly secret?: string }): Promise<TextAnswer>
   /** Composes and hands over in one go; a mail that is to be `replayed` goes twice and the second answer counts. */
   deliver(plan: MailPlan & { readonly endpoint?: 'smtp' | 'lmtp' | 'intake' }): Promise<MailReceipt>
   /** Everything the sink took, in order. */
@@ -117,12 +117,6 @@ async function submitBySmtp(mail: ComposedMail, { port, lmtp = false }: SmtpEndp
   }
 }
 
-interface IntakeAnswer {
-  readonly status: number
-  readonly headers: Headers
-  readonly body: string
-}
-
 interface IntakeEndpoint {
   /** `https://agents.test` */
   readonly origin: string
@@ -134,7 +128,7 @@ async function postToIntake(
   mail: ComposedMail,
   { origin, secret }: IntakeEndpoint,
   loopback: LoopbackFetch,
-): Promise<IntakeAnswer> {
+): Promise<TextAnswer> {
   const { envelope, ip, helo, octets } = mail
   const query = new URLSearchParams({ from: envelope.from, ip, helo })
   for (const recipient of envelope.to) query.append('to', recipient)

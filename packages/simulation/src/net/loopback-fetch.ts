@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { request as sendRequest } from 'node:http'
 import { Readable } from 'node:stream'
 
-export interface LoopbackRequest {
+interface LoopbackRequest {
   readonly method?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly body?: Uint8Array | string | undefined
@@ -10,6 +10,9 @@ export interface LoopbackRequest {
   /** Default 10 000. */
   readonly timeoutMs?: number | undefined
 }
+
+/** What the gateway answered, as text. */
+export type TextAnswer = Omit<LoopbackAnswer, 'body'> & { readonly body: string }
 
 export interface LoopbackAnswer {
   readonly status: number

@@ -30,13 +30,3 @@ async function openTarget(path: string) {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   return open(path, 'w', 0o600)
 }
-
-/** The names in a folder are durable only with the folder. */
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
-}

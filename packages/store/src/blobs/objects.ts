@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import type { ByteStore, KeptFile, ObjectStore, Part, StoredObject, WorkStore } from '@postern/core'
 import { leastObjectBytes, pointToKept, Rejection } from '@postern/core'
 import type { EntryTable } from '../conversations/entries.ts'
-import type { Database } from '../engine/database.ts'
-import { formatJson, parseJson, prepareQuery, readAfterWait, refuseLostLease } from '../engine/database.ts'
+import type { Sql } from '../engine/database.ts'
+import { formatJson, parseJson, readAfterWait, refuseLostLease } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { BlobTable } from './table.ts'
 
@@ -84,24 +84,18 @@ function keyOf({ bucket, path }: Pick<StoredObject, 'bucket' | 'path'>): string 
   return `${bucket}/${path}`
 }
 
-function createObjectTable(db: Database) {
-  const insert = prepareQuery(db, `INSERT OR IGNORE INTO objects (${columns}, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
-  const find = prepareQuery<ObjectRow>(db, `SELECT ${columns} FROM objects WHERE bucket = ? AND path = ?`)
-  const findByDigest = prepareQuery<ObjectRow>(
-    db,
+function createObjectTable(db: Sql) {
+  const insert = db.prepare(`INSERT OR IGNORE INTO objects (${columns}, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
+  const find = db.prepare<ObjectRow>(`SELECT ${columns} FROM objects WHERE bucket = ? AND path = ?`)
+  const findByDigest = db.prepare<ObjectRow>(
     `SELECT ${columns} FROM objects WHERE owner = ? AND digest = ? ORDER BY id DESC LIMIT +?`,
   )
-  const readBytes = prepareQuery<{ bytes: Uint8Array | null }>(
-    db,
-    'SELECT bytes FROM objects WHERE bucket = ? AND path = ?',
-  )
-  const listOf = prepareQuery<{ bucket: string; path: string }>(
-    db,
+  const readBytes = db.prepare<{ bytes: Uint8Array | null }>('SELECT bytes FROM objects WHERE bucket = ? AND path = ?')
+  const listOf = db.prepare<{ bucket: string; path: string }>(
     'SELECT bucket, path FROM objects WHERE owner = ? LIMIT 200',
   )
-  const removeOne = prepareQuery(db, 'DELETE FROM objects WHERE owner = ? AND bucket = ? AND path = ?')
-  const sum = prepareQuery<{ bytes: number }>(
-    db,
+  const removeOne = db.prepare('DELETE FROM objects WHERE owner = ? AND bucket = ? AND path = ?')
+  const sum = db.prepare<{ bytes: number }>(
     `SELECT coalesce(sum(max(size, ${leastObjectBytes})), 0) AS bytes FROM objects WHERE owner = ?`,
   )
   const read = (row: ObjectRow | undefined): StoredObject | undefined => {
@@ -132,11 +126,8 @@ export function createFileKeeping(
   { db, write, files }: StoreContext,
   tables: { readonly entries: EntryTable; readonly blobs: BlobTable },
 ): Pick<WorkStore, 'keepFiles'> {
-  const isHeld = prepareQuery(
-    db,
-    'SELECT 1 FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
-  )
-  const findWords = prepareQuery<{ content: string }>(db, 'SELECT content FROM messages WHERE seq = ?')
+  const isHeld = db.prepare('SELECT 1 FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL')
+  const findWords = db.prepare<{ content: string }>('SELECT content FROM messages WHERE seq = ?')
 
   /** Its words may have changed meanwhile: what they do not name any more is not kept. */
   function keepIn(message: number, kept: readonly KeptFile[]): void {

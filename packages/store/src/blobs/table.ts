@@ -1,8 +1,7 @@
 import { hash, subtle } from 'node:crypto'
 import type { Blob, LookupStore } from '@postern/core'
 import type { BlobFiles } from '../engine/blob-files.ts'
-import type { Batch, Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import type { Batch, Sql } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import { touchedBytes } from '../together/touched.ts'
 
@@ -17,26 +16,22 @@ export interface BlobTable {
   releaseUnnamed(batch: Batch, message: number, response: number): void
 }
 
-export function createBlobTable(db: Database, { isHeld }: Pick<BlobFiles, 'isHeld'>): BlobTable {
-  const insert = prepareQuery(
-    db,
+export function createBlobTable(db: Sql, { isHeld }: Pick<BlobFiles, 'isHeld'>): BlobTable {
+  const insert = db.prepare(
     'INSERT INTO blobs (digest, mime, bytes, is_file) VALUES (?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING',
   )
-  const use = prepareQuery(db, 'INSERT OR IGNORE INTO blob_uses (message, digest, bytes) VALUES (?, ?, ?)')
-  const endUses = prepareQuery<{ digest: string; bytes: number }>(
-    db,
+  const use = db.prepare('INSERT OR IGNORE INTO blob_uses (message, digest, bytes) VALUES (?, ?, ?)')
+  const endUses = db.prepare<{ digest: string; bytes: number }>(
     'DELETE FROM blob_uses WHERE message = ? RETURNING digest, bytes',
   )
   const digestOf = "json_extract(json_each.value, '$.bytes_ref.digest')"
-  const endUnnamed = prepareQuery<{ digest: string }>(
-    db,
+  const endUnnamed = db.prepare<{ digest: string }>(
     `DELETE FROM blob_uses WHERE message = ?1 AND digest NOT IN (
        SELECT raw_digest FROM messages WHERE seq = ?1 AND raw_digest IS NOT NULL
        UNION ALL SELECT ${digestOf} FROM messages e, json_each(e.content)
          WHERE e.seq IN (?1, ?2) AND ${digestOf} IS NOT NULL) RETURNING digest`,
   )
-  const remove = prepareQuery<{ is_file: number }>(
-    db,
+  const remove = db.prepare<{ is_file: number }>(
     `DELETE FROM blobs WHERE digest = ?1 AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE digest = ?1)
      RETURNING is_file`,
   )
@@ -67,8 +62,7 @@ export function createBlobTable(db: Database, { isHeld }: Pick<BlobFiles, 'isHel
 }
 
 export function createBlobLookup({ db, files }: Pick<StoreContext, 'db' | 'files'>): Pick<LookupStore, 'findBlob'> {
-  const find = prepareQuery<{ mime: string | null; bytes: Uint8Array; is_file: number }>(
-    db,
+  const find = db.prepare<{ mime: string | null; bytes: Uint8Array; is_file: number }>(
     'SELECT mime, bytes, is_file FROM blobs WHERE digest = ?',
   )
   return {
@@ -82,8 +76,8 @@ export function createBlobLookup({ db, files }: Pick<StoreContext, 'db' | 'files
 }
 
 /** Whether a file of this digest belongs to something. */
-export function createFileNeed(db: Database): (digest: string) => boolean {
-  const find = prepareQuery(db, 'SELECT 1 FROM blobs WHERE digest = ? AND is_file = 1')
+export function createFileNeed(db: Sql): (digest: string) => boolean {
+  const find = db.prepare('SELECT 1 FROM blobs WHERE digest = ? AND is_file = 1')
   return digest => find.get(digest) !== undefined
 }
 

@@ -1,7 +1,7 @@
 import type { BackgroundEntry, ChannelName, Turn, Withdrawal, WorkStore } from '@postern/core'
 import { beginningOf } from '@postern/core'
-import type { Database } from '../engine/database.ts'
-import { formatJson, prepareQuery, refuseLostLease } from '../engine/database.ts'
+import type { Sql } from '../engine/database.ts'
+import { formatJson, refuseLostLease } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { WithdrawalTable } from '../peers/senders.ts'
 import type { EntryTable, StoredEntryDraft } from './entries.ts'
@@ -26,17 +26,12 @@ export function createBackgroundStore(
   { db, write, now }: StoreContext,
   tables: BackgroundDeps,
 ): Pick<WorkStore, 'addBackground' | 'knows'> {
-  const isHeld = prepareQuery(
-    db,
-    'SELECT 1 FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
-  )
+  const isHeld = db.prepare('SELECT 1 FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL')
   const place = 'coalesce(answers, seq)'
-  const findPlace = prepareQuery<{ position: number | null }>(
-    db,
+  const findPlace = db.prepare<{ position: number | null }>(
     `SELECT max(${place}) AS position FROM messages WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`,
   )
-  const insert = prepareQuery(
-    db,
+  const insert = db.prepare(
     'INSERT INTO fetched_context (seq, thread_id, channel, object, principal) VALUES (?, ?, ?, ?, ?)',
   )
   const insertName = createNaming(db)
@@ -75,20 +70,18 @@ function draftEntry(added: BackgroundEntry): Draft {
 }
 
 /** Within its thread: the same words may be part of several conversations. */
-function createKnownFinder(db: Database): (turn: Turn, id: string) => boolean {
-  const findName = prepareQuery(
-    db,
+function createKnownFinder(db: Sql): (turn: Turn, id: string) => boolean {
+  const findName = db.prepare(
     'SELECT 1 FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND is_key = 0 AND thread_id = ?',
   )
-  const findBackground = prepareQuery(db, 'SELECT 1 FROM fetched_context WHERE object = ? AND thread_id = ?')
+  const findBackground = db.prepare('SELECT 1 FROM fetched_context WHERE object = ? AND thread_id = ?')
   return ({ agent, via, thread }, id) =>
     findName.get(id, agent, via, thread) !== undefined || findBackground.get(id, thread) !== undefined
 }
 
 /** Later replies to it find the thread. A name already taken keeps its own. */
-function createNaming(db: Database): (turn: Turn, scope: string, name: string) => void {
-  const insert = prepareQuery(
-    db,
+function createNaming(db: Sql): (turn: Turn, scope: string, name: string) => void {
+  const insert = db.prepare(
     'INSERT OR IGNORE INTO thread_aliases (name, agent, channel, scope, is_key, thread_id, message) VALUES (?, ?, ?, ?, 0, ?, NULL)',
   )
   return ({ agent, via, thread }, scope, name) => void insert.run(name, agent, via, scope, thread)
@@ -98,15 +91,15 @@ function createNaming(db: Database): (turn: Turn, scope: string, name: string) =
 type ForgetBackground = (withdrawal: Withdrawal, via: ChannelName) => number
 
 export function createBackgroundForgetting(
-  db: Database,
+  db: Sql,
   { entries }: Pick<BackgroundDeps, 'entries'>,
   limit: number,
 ): ForgetBackground {
   const select = 'SELECT seq FROM fetched_context WHERE principal = ?'
-  const ofObject = prepareQuery<{ seq: number }>(db, `${select} AND object = ? AND channel = ? LIMIT ${limit}`)
-  const ofPeer = prepareQuery<{ seq: number }>(db, `${select} AND channel = ? LIMIT ${limit}`)
+  const ofObject = db.prepare<{ seq: number }>(`${select} AND object = ? AND channel = ? LIMIT ${limit}`)
+  const ofPeer = db.prepare<{ seq: number }>(`${select} AND channel = ? LIMIT ${limit}`)
   // The row stays: what was taken back is known, and not brought in once more.
-  const disown = prepareQuery(db, 'UPDATE fetched_context SET principal = NULL WHERE seq = ?')
+  const disown = db.prepare('UPDATE fetched_context SET principal = NULL WHERE seq = ?')
   return (withdrawal, via) => {
     const found =
       withdrawal.kind === 'forget'

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Entry, Part, Sender } from '@postern/core'
-import type { Database } from '../engine/database.ts'
-import { formatJson, parseJson, prepareInsert, prepareQuery } from '../engine/database.ts'
+import type { Sql } from '../engine/database.ts'
+import { formatJson, parseJson, prepareInsert } from '../engine/database.ts'
 
 /** Only the conversation is recalled. `event`: what else happened in it. `trace`: what was done. `kept`: what no agent sees. `forgotten`: taken back. */
 export type StoredEntryScope = 'conversation' | 'event' | 'gateway_reply' | 'trace' | 'kept' | 'forgotten'
 
 /** What a row is: what came to an agent, what the agent answered, what was fetched of what was said before, what was noted of a turn. */
-export type StoredEntryKind = 'message' | 'response' | 'context' | 'note' | 'removed'
+type StoredEntryKind = 'message' | 'response' | 'context' | 'note' | 'removed'
 
 /** Who said it. */
 export function roleOf(kind: StoredEntryKind): Entry['role'] {
@@ -42,15 +42,15 @@ export interface EntryTable {
 /** Takes out all that was said, as the assignments of an UPDATE. */
 export const erased = `content = '[]', scope = 'forgotten', author = json_remove(author, '$.display_name')`
 
-export function createEntryTable(db: Database): EntryTable {
+export function createEntryTable(db: Sql): EntryTable {
   const insert = prepareInsert(
     db,
     `INSERT INTO messages (entry_id, native_id, thread_id, scope, kind, answers, author, content, at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     'seq',
   )
-  const erase = prepareQuery(db, `UPDATE messages SET ${erased} WHERE seq = ?`)
-  const reword = prepareQuery(db, 'UPDATE messages SET content = ? WHERE seq = ?')
+  const erase = db.prepare(`UPDATE messages SET ${erased} WHERE seq = ?`)
+  const reword = db.prepare('UPDATE messages SET content = ? WHERE seq = ?')
   return {
     reword: (seq, content) => void reword.run(content, seq),
     erase: seq => void erase.run(seq),
@@ -75,14 +75,10 @@ export function formatBoundedParts(column: string, maxBytes: number): string {
 export const recalledColumns = `${ownColumns}, ${formatBoundedParts('content', 256 * 1024)},
   CASE WHEN kind = 'message' THEN json_extract(envelope, '$.sender') END AS sender`
 
-export interface EntryRow {
+export interface EntryRow extends Pick<StoredEntryDraft, 'kind' | 'author' | 'content' | 'at'> {
   readonly seq: number
   readonly entry_id: string
   readonly native_id: string | null
-  readonly kind: StoredEntryKind
-  readonly author: string
-  readonly content: string
-  readonly at: string
 }
 
 export interface RecalledRow extends EntryRow {

@@ -1,6 +1,5 @@
 import { nameEntry, nameNative } from '@postern/transcript'
-import type { Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import type { Sql } from '../engine/database.ts'
 
 /** What was said in a row and all that tells of it, as the assignments of an UPDATE; order, thread and task stay. */
 const emptied = `kind = 'removed', scope = 'forgotten', content = '[]', author = '{"address":"@forgotten@forgotten.invalid"}',
@@ -9,12 +8,9 @@ const emptied = `kind = 'removed', scope = 'forgotten', content = '[]', author =
   raw_digest = NULL, raw = NULL`
 
 /** The newest row is kept, empty, so that its seq is not given again. */
-export function createEntryRemoval(db: Database): (seq: number) => void {
-  const blank = prepareQuery(
-    db,
-    `UPDATE messages SET ${emptied} WHERE seq = ? AND seq = (SELECT max(seq) FROM messages)`,
-  )
-  const end = prepareQuery(db, 'DELETE FROM messages WHERE seq = ?')
+export function createEntryRemoval(db: Sql): (seq: number) => void {
+  const blank = db.prepare(`UPDATE messages SET ${emptied} WHERE seq = ? AND seq = (SELECT max(seq) FROM messages)`)
+  const end = db.prepare('DELETE FROM messages WHERE seq = ?')
   const endLines = createSaidRemoval(db)
   return seq => {
     endLines(seq)
@@ -30,14 +26,13 @@ interface SaidLine {
 }
 
 /** Before something said is deleted at the store: takes out its lines in the threads that read it there, with the names that lead to them. Synchronous: inside a write. */
-function createSaidRemoval(db: Database): (seq: number) => void {
-  const list = prepareQuery<SaidLine>(
-    db,
+function createSaidRemoval(db: Sql): (seq: number) => void {
+  const list = db.prepare<SaidLine>(
     `SELECT x.thread, x.seq, x.entry_id, e.native_id FROM messages e JOIN transcript_bindings b ON b.store_thread = e.thread_id
        JOIN transcript_entries x ON x.thread = b.thread AND x.store_seq = e.seq WHERE e.seq = ?`,
   )
-  const endName = prepareQuery(db, 'DELETE FROM transcript_entry_names WHERE thread = ? AND name = ? AND seq = ?')
-  const endLine = prepareQuery(db, 'DELETE FROM transcript_entries WHERE thread = ? AND seq = ?')
+  const endName = db.prepare('DELETE FROM transcript_entry_names WHERE thread = ? AND name = ? AND seq = ?')
+  const endLine = db.prepare('DELETE FROM transcript_entries WHERE thread = ? AND seq = ?')
   return seq => {
     for (const line of list.all(seq)) {
       const names = [nameEntry(line), ...(line.native_id === null ? [] : [nameNative('normalized', line.native_id)])]

@@ -1,5 +1,5 @@
 import type { Entry, LookupStore, Part } from '@postern/core'
-import { formatJson, prepareQuery } from '../engine/database.ts'
+import { formatJson } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { RecalledRow } from './entries.ts'
 import { readEntry, recalledColumns, recallRow, roleOf } from './entries.ts'
@@ -28,11 +28,8 @@ export function createHistoryLookup({
   const place = 'coalesce(answers, seq)'
   const said = `SELECT ${recalledColumns}, ${place} AS position, ${isPrivate} OR ${isOthersChat('?3', channels)} AS is_private FROM messages e
     WHERE thread_id = ?1 AND scope = 'conversation' AND ${place} < ?2`
-  const readHead = prepareQuery<PlacedEntry>(db, `${said} ORDER BY ${place}, seq LIMIT +?4`)
-  const readTail = prepareQuery<PlacedEntry>(
-    db,
-    `${said} AND ${place} >= ?4 ORDER BY ${place} DESC, seq DESC LIMIT +?5`,
-  )
+  const readHead = db.prepare<PlacedEntry>(`${said} ORDER BY ${place}, seq LIMIT +?4`)
+  const readTail = db.prepare<PlacedEntry>(`${said} AND ${place} >= ?4 ORDER BY ${place} DESC, seq DESC LIMIT +?5`)
   return {
     async readHistory({ thread, before, head, tail, speakers = [] }) {
       const readers = formatJson(speakers)

@@ -1,19 +1,16 @@
-import type { Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import type { Sql } from '../engine/database.ts'
 import { endZeroTotals } from '../engine/totals/zero-totals.ts'
 
 /**
  * Takes out a thread of an owner's own, in which nothing is said any more, with its name and what agents remember of it. The threads of an owner's
  * tasks are their own, and hold nothing but conversations. Synchronous: inside a write.
  */
-export function createOwnThreadRemoval(db: Database): (thread: number, owner: string) => void {
-  const endThread = prepareQuery<{ key: string; agent: string; channel: string }>(
-    db,
+export function createOwnThreadRemoval(db: Sql): (thread: number, owner: string) => void {
+  const endThread = db.prepare<{ key: string; agent: string; channel: string }>(
     `DELETE FROM threads WHERE id = ?1 AND scope = ?2
        AND NOT EXISTS (SELECT 1 FROM messages WHERE thread_id = ?1 AND scope = 'conversation') RETURNING key, agent, channel`,
   )
-  const endKey = prepareQuery(
-    db,
+  const endKey = db.prepare(
     'DELETE FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ? AND is_key = 1 AND thread_id = ?',
   )
   const endRows = [
@@ -21,8 +18,8 @@ export function createOwnThreadRemoval(db: Database): (thread: number, owner: st
     'DELETE FROM turn_quotas WHERE thread_id = ?',
     // The number of a thread may be given again.
     'DELETE FROM transcript_bindings WHERE store_thread = ?',
-  ].map(sql => prepareQuery(db, sql))
-  const endKept = prepareQuery(db, endZeroTotals('kept_data', ['records', 'bytes']))
+  ].map(sql => db.prepare(sql))
+  const endKept = db.prepare(endZeroTotals('kept_data', ['records', 'bytes']))
   return (thread, owner) => {
     const removed = endThread.get(thread, owner)
     if (!removed) return

@@ -1,6 +1,6 @@
 import type { ChannelName, Intake, LookupStore } from '@postern/core'
-import type { Database, Query } from '../engine/database.ts'
-import { parseJson, prepareInsert, prepareQuery } from '../engine/database.ts'
+import type { Query, Sql } from '../engine/database.ts'
+import { parseJson, prepareInsert } from '../engine/database.ts'
 
 /** Names mean something within one agent, one channel and one scope; outside of it they are unknown. */
 interface NameScope {
@@ -35,16 +35,16 @@ export interface ThreadTable {
   addAnswerNames(thread: number, naming: Naming): void
 }
 
-export function createThreadTable(db: Database): ThreadTable {
+export function createThreadTable(db: Sql): ThreadTable {
   const inScope = 'SELECT thread_id FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ?'
-  const findByName = prepareQuery<{ thread_id: number }>(db, `${inScope} ORDER BY is_key LIMIT 1`)
-  const findByKey = prepareQuery<{ thread_id: number }>(db, `${inScope} AND is_key = 1`)
-  const findScope = prepareQuery<NameScope>(db, 'SELECT agent, channel, scope FROM threads WHERE id = ?')
+  const findByName = db.prepare<{ thread_id: number }>(`${inScope} ORDER BY is_key LIMIT 1`)
+  const findByKey = db.prepare<{ thread_id: number }>(`${inScope} AND is_key = 1`)
+  const findScope = db.prepare<NameScope>('SELECT agent, channel, scope FROM threads WHERE id = ?')
   const insertThread = prepareInsert(
     db,
     'INSERT INTO threads (key, agent, channel, scope, begun_by) VALUES (?, ?, ?, ?, ?)',
   )
-  const isThere = prepareQuery(db, 'SELECT 1 FROM threads WHERE id = ? AND agent = ? AND channel = ? AND key = ?')
+  const isThere = db.prepare('SELECT 1 FROM threads WHERE id = ? AND agent = ? AND channel = ? AND key = ?')
   const insertNames = createNameInserter(db)
   const insertAnswerNames = createAnswerNameInserter(db)
 
@@ -110,9 +110,9 @@ const knownKeep =
 /** Rows that one statement takes: most messages have two or three names. */
 const mostTogether = 4
 
-function createNameInserter(db: Database): (thread: number, scope: NameScope, rows: readonly NameRow[]) => void {
+function createNameInserter(db: Sql): (thread: number, scope: NameScope, rows: readonly NameRow[]) => void {
   const insert = prepareForRows(count =>
-    prepareQuery(db, `${namesInto} VALUES ${placedName.repeat(count).slice(2)} ${knownKeep}`),
+    db.prepare(`${namesInto} VALUES ${placedName.repeat(count).slice(2)} ${knownKeep}`),
   )
   return (thread, { agent, channel, scope }, rows) => {
     for (const some of sliceRows(rows)) {
@@ -131,10 +131,9 @@ function createNameInserter(db: Database): (thread: number, scope: NameScope, ro
 }
 
 /** In the scope of their thread. */
-function createAnswerNameInserter(db: Database): (thread: number, rows: readonly NameRow[]) => void {
+function createAnswerNameInserter(db: Sql): (thread: number, rows: readonly NameRow[]) => void {
   const insert = prepareForRows(count =>
-    prepareQuery(
-      db,
+    db.prepare(
       `${namesInto} SELECT v.column1, t.agent, t.channel, t.scope, 0, t.id, v.column2
        FROM (VALUES ${namedAnswer.repeat(count).slice(2)}) v JOIN threads t ON t.id = ? WHERE true ${knownKeep}`,
     ),
@@ -169,9 +168,8 @@ export function nameScopeOf({ agent, message, thread }: Intake): NameScope {
 }
 
 /** Finds a message by a name of its thread's. */
-export function createMessageLookup(db: Database): Pick<LookupStore, 'findMessageTo'> {
-  const find = prepareQuery<{ message: number; channel: ChannelName; target: string }>(
-    db,
+export function createMessageLookup(db: Sql): Pick<LookupStore, 'findMessageTo'> {
+  const find = db.prepare<{ message: number; channel: ChannelName; target: string }>(
     `SELECT m.seq AS message, m.channel, m.target FROM thread_aliases n JOIN messages m ON m.seq = n.message AND m.native_id = n.name AND m.kind = 'message'
      WHERE n.name = ? AND n.agent = ? AND m.forgotten_at IS NULL ORDER BY m.seq DESC LIMIT 1`,
   )

@@ -1,6 +1,6 @@
 import type { Broadcast, ChannelName, Planned, PlannedDelivery, RelationKind, WorkStore } from '@postern/core'
-import type { Database } from '../engine/database.ts'
-import { formatJson, parseJson, prepareQuery, readTogether, refuseLostLease } from '../engine/database.ts'
+import type { Sql } from '../engine/database.ts'
+import { formatJson, parseJson, readTogether, refuseLostLease } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { DeliveryTable, NewDelivery } from './queue.ts'
 
@@ -26,19 +26,16 @@ export function createBroadcasts(
   { db, write, writeLightly, now }: StoreContext,
   { deliveries }: { readonly deliveries: DeliveryTable },
 ): Pick<WorkStore, 'leaseBroadcasts' | 'expand'> {
-  const findDue = prepareQuery<BroadcastRow>(
-    db,
+  const findDue = db.prepare<BroadcastRow>(
     `SELECT id, agent, channel, relation, target, after_id, until_id FROM broadcasts
      WHERE due_at <= ? ORDER BY due_at LIMIT +?`,
   )
-  const claim = prepareQuery(db, 'UPDATE broadcasts SET due_at = ?, lease_owner = ? WHERE id = ?')
-  const findOpen = prepareQuery<CauseRow>(
-    db,
+  const claim = db.prepare('UPDATE broadcasts SET due_at = ?, lease_owner = ? WHERE id = ?')
+  const findOpen = db.prepare<CauseRow>(
     'SELECT message, response_seq, thread_id, after_id FROM broadcasts WHERE id = ? AND ended_at IS NULL',
   )
-  const move = prepareQuery(db, 'UPDATE broadcasts SET after_id = ?, due_at = max(due_at, ?) WHERE id = ?')
-  const end = prepareQuery(
-    db,
+  const move = db.prepare('UPDATE broadcasts SET after_id = ?, due_at = max(due_at, ?) WHERE id = ?')
+  const end = db.prepare(
     'UPDATE broadcasts SET after_id = ?, due_at = NULL, lease_owner = NULL, ended_at = ? WHERE id = ?',
   )
   const listNew = createNewLister(db)
@@ -72,10 +69,9 @@ export function createBroadcasts(
 }
 
 /** Those of a page that the broadcast has not reached yet, each once. */
-function createNewLister(db: Database) {
+function createNewLister(db: Sql) {
   // What goes to one peer alone may die with that peer (who has blocked the agent, or is blocked): nobody else is reached by it.
-  const findReached = prepareQuery(
-    db,
+  const findReached = db.prepare(
     'SELECT 1 FROM deliveries WHERE broadcast = ? AND destination = ? AND (peer IS NULL OR peer = ?) LIMIT 1',
   )
   const isReached = (id: number, { to, peer }: PlannedDelivery) => findReached.get(id, to, peer ?? null) !== undefined
@@ -101,9 +97,8 @@ function toBroadcast({ channel: via, target, after_id: after, until_id: until, .
 }
 
 /** To be called inside a write. */
-export function createBroadcastStarter(db: Database) {
-  const insert = prepareQuery(
-    db,
+export function createBroadcastStarter(db: Sql) {
+  const insert = db.prepare(
     `INSERT INTO broadcasts (message, response_seq, thread_id, agent, channel, relation, target, until_id, due_at)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT coalesce(max(id), 0) FROM relations
        WHERE agent = ?4 AND channel = ?5 AND relation = ?6), ?8)`,

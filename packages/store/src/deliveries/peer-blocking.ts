@@ -1,6 +1,5 @@
 import type { ChannelName } from '@postern/core'
-import type { Batch, Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import type { Batch, Sql } from '../engine/database.ts'
 import type { TurnTable } from '../turns/table.ts'
 import type { DeliveryTable, OpenDelivery } from './queue.ts'
 
@@ -21,14 +20,12 @@ export interface PeerBlockingDeps {
   readonly deliveries: DeliveryTable
 }
 
-export function createPeerBlocking(db: Database, { turns, deliveries }: PeerBlockingDeps): PeerBlocking {
-  const findDeliveries = prepareQuery<OpenDelivery>(
-    db,
+export function createPeerBlocking(db: Sql, { turns, deliveries }: PeerBlockingDeps): PeerBlocking {
+  const findDeliveries = db.prepare<OpenDelivery>(
     `SELECT d.number, d.thread_id, d.destination, d.state FROM deliveries d JOIN messages m ON m.seq = d.message
      WHERE d.peer = ?1 AND d.ended_at IS NULL AND m.channel IN (?2) AND (?3 IS NULL OR m.agent = ?3)`,
   )
-  const findTurns = prepareQuery<{ message: number }>(
-    db,
+  const findTurns = db.prepare<{ message: number }>(
     `SELECT t.message FROM messages m JOIN turns t ON t.message = m.seq
      WHERE m.principal = ?1 AND m.forgotten_at IS NULL AND m.channel IN (?2) AND m.agent = ?3 AND t.ended_at IS NULL`,
   )

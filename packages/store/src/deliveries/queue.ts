@@ -1,13 +1,12 @@
 import type { ChannelName, Delivery, DeliveryRecord, Json, PlannedDelivery, Settlement, WorkStore } from '@postern/core'
 import { findDestinationHost } from '@postern/core'
-import type { Batch, Database } from '../engine/database.ts'
+import type { Batch, Sql } from '../engine/database.ts'
 import {
   addToTotal,
   formatJson,
   moveTotal,
   noteChange,
   parseJson,
-  prepareQuery,
   readTogether,
   refuseLostLease,
   rowLocksOf,
@@ -55,16 +54,14 @@ export interface OpenDelivery {
   readonly state: DeliveryRecord['state']
 }
 
-export function createDeliveryTable(db: Database, relations: Pick<RelationTable, 'has'>): DeliveryTable {
+export function createDeliveryTable(db: Sql, relations: Pick<RelationTable, 'has'>): DeliveryTable {
   const insert = prepareInserts(db)
-  const promote = prepareQuery(
-    db,
+  const promote = db.prepare(
     `UPDATE deliveries SET due_at = ?1 WHERE number = (SELECT number FROM deliveries
        WHERE thread_id = ?2 AND destination = ?3 AND ended_at IS NULL AND due_at IS NULL ORDER BY number LIMIT 1)
      AND NOT EXISTS (SELECT 1 FROM deliveries WHERE thread_id = ?2 AND destination = ?3 AND ended_at IS NULL AND due_at > 0)`,
   )
-  const end = prepareQuery(
-    db,
+  const end = db.prepare(
     "UPDATE deliveries SET state = 'dead', due_at = NULL, lease_owner = NULL, ended_at = ?, last_error = ? WHERE number = ?",
   )
   const isBlocking = ({ peer }: PlannedDelivery, { agent, channel: via }: NewDelivery) =>
@@ -95,15 +92,13 @@ export function createDeliveryTable(db: Database, relations: Pick<RelationTable,
 }
 
 /** One that may go waits for the others of its lane; one that is over from the beginning waits for nobody. */
-function prepareInserts(db: Database) {
+function prepareInserts(db: Sql) {
   const columns = 'message, response_seq, thread_id, destination, target, queued_at, peer, host, broadcast'
-  const queued = prepareQuery(
-    db,
+  const queued = db.prepare(
     `INSERT INTO deliveries (${columns}, state, due_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'queued', CASE WHEN EXISTS
        (SELECT 1 FROM deliveries WHERE thread_id = ?3 AND destination = ?4 AND ended_at IS NULL) THEN NULL ELSE CAST(?6 AS INTEGER) END)`,
   )
-  const ended = prepareQuery(
-    db,
+  const ended = db.prepare(
     `INSERT INTO deliveries (${columns}, state, attempt, last_error, ended_at)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?6)`,
   )
@@ -151,12 +146,10 @@ export function createDeliveryLeases(
     answer: createUnsureLeases(db, { table: 'deliveries', number: 'number' }),
     broadcast: createUnsureLeases(db, { table: 'deliveries', number: 'number' }),
   }
-  const claim = prepareQuery(
-    db,
+  const claim = db.prepare(
     'UPDATE deliveries SET due_at = ?, lease_token = lease_token + 1, attempt = attempt + 1, lease_owner = ? WHERE number = ?',
   )
-  const renew = prepareQuery(
-    db,
+  const renew = db.prepare(
     'UPDATE deliveries SET due_at = ? WHERE number = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
   return {
@@ -190,9 +183,8 @@ export function createDeliveryLeases(
 }
 
 /** Each rank has an index of its own. */
-function prepareDue(db: Database, isOfRank: string) {
-  return prepareQuery<DueDelivery>(
-    db,
+function prepareDue(db: Sql, isOfRank: string) {
+  return db.prepare<DueDelivery>(
     `SELECT number, message, response_seq, destination, host, target, lease_token, attempt, queued_at, broadcast
      FROM deliveries WHERE ${isOfRank} AND due_at <= ? AND coalesce(host, '') NOT IN (SELECT value FROM json_each(?))
      ORDER BY due_at LIMIT +? ${rowLocksOf(db).skipLocked}`,
@@ -201,13 +193,13 @@ function prepareDue(db: Database, isOfRank: string) {
 
 type ReadBroadcast = (id: number) => Json
 
-function createBroadcastReader(db: Database): ReadBroadcast {
-  const find = prepareQuery<{ target: string }>(db, 'SELECT target FROM broadcasts WHERE id = ?')
+function createBroadcastReader(db: Sql): ReadBroadcast {
+  const find = db.prepare<{ target: string }>('SELECT target FROM broadcasts WHERE id = ?')
   return id => parseJson(find.get(id)?.target ?? 'null')
 }
 
 interface DeliveryReaders extends DeliveryLeaseDeps {
-  readonly db: Database
+  readonly db: Sql
   readonly readBroadcast: ReadBroadcast
 }
 
@@ -283,8 +275,7 @@ export function createSettle(
   { db, write, writeLightly, now }: StoreContext,
   { deliveries }: { readonly deliveries: DeliveryTable },
 ): Pick<WorkStore, 'settle'> {
-  const findHeld = prepareQuery<HeldDelivery>(
-    db,
+  const findHeld = db.prepare<HeldDelivery>(
     `SELECT state, thread_id, destination, EXISTS (SELECT 1 FROM deliveries o WHERE o.thread_id = d.thread_id
        AND o.destination = d.destination AND o.ended_at IS NULL AND o.due_at IS NULL) AS is_awaited
      FROM deliveries d WHERE number = ? AND lease_token = ? AND lease_owner IS NOT NULL ${rowLocksOf(db).wait}`,
@@ -333,9 +324,8 @@ function toOutcome(settlement: Settlement, now: number): Outcome {
   }
 }
 
-function createRecorder(db: Database): (number: number, outcome: Outcome, wire: Settlement['wire']) => void {
-  const update = prepareQuery(
-    db,
+function createRecorder(db: Sql): (number: number, outcome: Outcome, wire: Settlement['wire']) => void {
+  const update = db.prepare(
     `UPDATE deliveries SET state = ?, due_at = ?, ended_at = ?, last_error = coalesce(?, last_error), note = ?,
        wire = coalesce(?, wire), attempt = attempt - ?, lease_owner = NULL WHERE number = ?`,
   )
@@ -352,13 +342,12 @@ const keptAttempts = 50
 const maxChars = 500
 
 /** Books one attempt beside its delivery. One that was only put off is none. Synchronous: inside a write. */
-function createAttemptRecorder(db: Database): (delivery: Delivery, settlement: Settlement) => void {
-  const insert = prepareQuery(
-    db,
+function createAttemptRecorder(db: Sql): (delivery: Delivery, settlement: Settlement) => void {
+  const insert = db.prepare(
     `INSERT INTO delivery_attempts (delivery, attempt, at, ms, outcome, status, reply_line, error, next_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT DO NOTHING`,
   )
-  const prune = prepareQuery(db, 'DELETE FROM delivery_attempts WHERE delivery = ? AND attempt <= ?')
+  const prune = db.prepare('DELETE FROM delivery_attempts WHERE delivery = ? AND attempt <= ?')
   return ({ id, attempt: number }, settlement) => {
     const { attempt, state } = settlement
     if (!attempt) return

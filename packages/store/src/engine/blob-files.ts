@@ -186,8 +186,8 @@ async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** The name is durable only with its folder. */
-async function syncFolder(path: string): Promise<void> {
+/** The names in a folder are durable only with the folder. */
+export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r')
   try {
     await folder.sync()

@@ -1,11 +1,11 @@
 import type { Batch, Database } from './database.ts'
-import { prepareQuery, sortByName } from './database.ts'
+import { sortByName, sqlOf } from './database.ts'
 import { createTaskBytes } from './task-bytes.ts'
 
 /** Writes the totals of a transaction, at its end. */
-export function createBooking(db: Database): (batch: Batch) => void {
-  const book = prepareQuery(
-    db,
+export function createBooking(engine: Database): (batch: Batch) => void {
+  const db = sqlOf(engine)
+  const book = db.prepare(
     'INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name, shard) DO UPDATE SET value = counters.value + excluded.value',
   )
   const taskBytes = createTaskBytes(db)

@@ -44,6 +44,20 @@ export interface Database {
   readonly knowsLastInsert?: boolean
 }
 
+/**
+ * A database of which each statement says the shape of its rows. Prepare once what is run often. `LIMIT +?`, never `LIMIT ?`, and of messages
+ * `via IN (?)`, never `via = ?`: SQLite compiles a statement anew at every run whose plan might be another one for another value, such as for the
+ * `via` of a partial index.
+ */
+export interface Sql extends Omit<Database, 'prepare'> {
+  prepare<Row = unknown>(sql: string): Query<Row>
+}
+
+/** An engine gives rows of any shape. */
+export function sqlOf(db: Database): Sql {
+  return db as unknown as Sql
+}
+
 /** A file of SQLite. */
 export interface FileDatabase extends Database {
   exec(sql: string): void
@@ -74,12 +88,9 @@ export function prepareCheck(db: Database, sql: string): (...values: SqlValue[])
   return db.prepareCheck?.(sql) ?? (() => {})
 }
 
-/**
- * Prepares once what is run often. `LIMIT +?`, never `LIMIT ?`, and of messages `via IN (?)`, never `via = ?`: SQLite compiles a statement anew
- * at every run whose plan might be another one for another value, such as for the `via` of a partial index.
- */
+/** A statement of an engine. */
 export function prepareQuery<Row = unknown>(db: Database, sql: string): Query<Row> {
-  return db.prepare(sql) as unknown as Query<Row>
+  return sqlOf(db).prepare<Row>(sql)
 }
 
 /**

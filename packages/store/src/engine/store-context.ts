@@ -1,12 +1,12 @@
 import type { Log } from '@postern/core'
 import type { ChannelFacts } from '../channels/facts.ts'
 import type { BlobFiles } from './blob-files.ts'
-import type { Database, Ownership } from './database.ts'
+import type { Ownership, Sql } from './database.ts'
 import type { Writer } from './writer.ts'
 
 /** What every part of the store works with. */
 export interface StoreContext extends Ownership {
-  readonly db: Database
+  readonly db: Sql
   readonly write: Writer['write']
   readonly writeLightly: Writer['writeLightly']
   readonly writeLast: Writer['writeLast']

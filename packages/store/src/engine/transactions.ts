@@ -1,5 +1,4 @@
 import type { FileDatabase } from './database.ts'
-import { prepareQuery } from './database.ts'
 
 /** One of those that share a transaction has failed, and it alone; the others may try without it. */
 export class OperationFailed extends Error {}
@@ -28,8 +27,8 @@ export function createSqliteTransactions(
     durability,
   }: { readonly check?: () => void; readonly durability?: DurabilityPoint | undefined } = {},
 ): Transactions {
-  const begin = prepareQuery(db, 'BEGIN IMMEDIATE')
-  const commit = prepareQuery(db, 'COMMIT')
+  const begin = db.prepare('BEGIN IMMEDIATE')
+  const commit = db.prepare('COMMIT')
   return {
     durability,
     begin() {

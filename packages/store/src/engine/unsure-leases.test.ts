@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
+import { sqlOf } from './database.ts'
 import { createUnsureLeases } from './unsure-leases.ts'
 
 function openTurns() {
@@ -11,7 +12,7 @@ function openTurns() {
       .prepare('SELECT due_at FROM turns ORDER BY message')
       .all()
       .map(row => row.due_at)
-  return { unsure: createUnsureLeases(db, { table: 'turns', number: 'message' }), dueAt }
+  return { unsure: createUnsureLeases(sqlOf(db), { table: 'turns', number: 'message' }), dueAt }
 }
 
 const broken = Promise.reject(new Error('the connection broke'))

@@ -1,5 +1,4 @@
-import type { Database } from './database.ts'
-import { prepareQuery } from './database.ts'
+import type { Sql } from './database.ts'
 
 interface Lease {
   readonly number: number
@@ -16,11 +15,10 @@ interface UnsureLeases {
 }
 
 export function createUnsureLeases(
-  db: Database,
+  db: Sql,
   { table, number }: { readonly table: 'turns' | 'deliveries'; readonly number: string },
 ): UnsureLeases {
-  const giveBack = prepareQuery(
-    db,
+  const giveBack = db.prepare(
     `UPDATE ${table} SET due_at = ?1 WHERE ${number} = ?2 AND lease_token = ?3 AND lease_owner = ?4 AND due_at > ?1`,
   )
   let unsure: readonly Lease[] = []

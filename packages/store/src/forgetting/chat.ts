@@ -1,8 +1,8 @@
 import type { ByteStore } from '@postern/core'
 import { createEntryRemoval } from '../conversations/entry-removal.ts'
 import { createOwnThreadRemoval } from '../conversations/own-thread-removal.ts'
-import type { Database } from '../engine/database.ts'
-import { prepareQuery, readAfterWait } from '../engine/database.ts'
+import type { Sql } from '../engine/database.ts'
+import { readAfterWait } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { RemoveMessageDeps } from './remove-message.ts'
 import { createRemoveMessage } from './remove-message.ts'
@@ -42,16 +42,13 @@ export function createChatForgetting(
   tables: RemoveMessageDeps,
   elsewhere: Pick<ByteStore, 'remove'> | undefined,
 ): ChatForgetting {
-  const find = prepareQuery<{ thread_id: number }>(
-    db,
+  const find = db.prepare<{ thread_id: number }>(
     `SELECT thread_id FROM thread_aliases WHERE name = ? AND agent = ? AND ${channels.sql.isChat('channel')} AND scope = ? AND is_key = 1`,
   )
-  const listMessages = prepareQuery<{ seq: number }>(
-    db,
+  const listMessages = db.prepare<{ seq: number }>(
     `SELECT seq FROM messages WHERE kind = 'message' AND ${channels.sql.isChat('channel')} AND thread_id = ? ORDER BY seq DESC LIMIT +?`,
   )
-  const listEntries = prepareQuery<{ seq: number }>(
-    db,
+  const listEntries = db.prepare<{ seq: number }>(
     "SELECT seq FROM messages WHERE thread_id = ? AND scope = 'conversation'",
   )
   const files = createChatFiles(db)
@@ -99,15 +96,14 @@ interface ChatFiles {
   remove(owner: string, places: readonly FilePlace[]): void
 }
 
-function createChatFiles(db: Database): ChatFiles {
-  const listDigests = prepareQuery<{ digest: string }>(db, 'SELECT digest FROM blob_uses WHERE message = ?')
-  const list = prepareQuery<FilePlace>(
-    db,
+function createChatFiles(db: Sql): ChatFiles {
+  const listDigests = db.prepare<{ digest: string }>('SELECT digest FROM blob_uses WHERE message = ?')
+  const list = db.prepare<FilePlace>(
     `SELECT bucket, path FROM objects WHERE owner = ?1 AND digest = ?2 AND NOT EXISTS (SELECT 1 FROM blob_uses u
        JOIN messages m ON m.seq = u.message JOIN tasks k ON k.id = m.task_id WHERE u.digest = ?2 AND k.owner = ?1
        AND u.message NOT IN (SELECT CAST(value AS INTEGER) FROM json_each(?3)))`,
   )
-  const remove = prepareQuery(db, 'DELETE FROM objects WHERE owner = ? AND bucket = ? AND path = ?')
+  const remove = db.prepare('DELETE FROM objects WHERE owner = ? AND bucket = ? AND path = ?')
   return {
     listOf(owner, messages) {
       const digests = new Set(messages.flatMap(number => listDigests.all(number).map(({ digest }) => digest)))

@@ -1,8 +1,7 @@
 import type { BlobTable } from '../blobs/table.ts'
 import type { EntryTable } from '../conversations/entries.ts'
 import type { DeliveryTable, OpenDelivery } from '../deliveries/queue.ts'
-import type { Batch, Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import type { Batch, Sql } from '../engine/database.ts'
 import type { NoteTable } from '../turns/note-table.ts'
 import type { TurnTable } from '../turns/table.ts'
 
@@ -17,24 +16,20 @@ interface ForgetDeps {
   readonly deliveries: DeliveryTable
 }
 
-export function createForget(db: Database, { entries, notes, blobs, turns, deliveries }: ForgetDeps): ForgetMessage {
-  const erase = prepareQuery(
-    db,
+export function createForget(db: Sql, { entries, notes, blobs, turns, deliveries }: ForgetDeps): ForgetMessage {
+  const erase = db.prepare(
     `UPDATE messages SET raw = NULL, raw_digest = NULL, arrival = NULL, forgotten_at = ?2,
        envelope = json_remove(envelope, '$.sender.profile', '$.sender.display_name'),
        flags = json_insert(coalesce(flags, '[]'), '$[#]', 'deleted')
      WHERE seq = ?1 AND forgotten_at IS NULL`,
   )
-  const findOpen = prepareQuery<OpenDelivery>(
-    db,
+  const findOpen = db.prepare<OpenDelivery>(
     'SELECT number, thread_id, destination, state FROM deliveries WHERE message = ? AND ended_at IS NULL',
   )
-  const eraseAttempts = prepareQuery(
-    db,
+  const eraseAttempts = db.prepare(
     'UPDATE turns SET trace = NULL WHERE message IN (?1, (SELECT merged_into FROM turns WHERE message = ?1))',
   )
-  const endBroadcasts = prepareQuery(
-    db,
+  const endBroadcasts = db.prepare(
     'UPDATE broadcasts SET due_at = NULL, lease_owner = NULL, ended_at = ? WHERE message = ? AND due_at IS NOT NULL',
   )
   return (batch, message, now) => {

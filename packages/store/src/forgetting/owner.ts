@@ -1,7 +1,6 @@
 import { rememberedKind } from '@postern/core'
 import { createEntryRemoval } from '../conversations/entry-removal.ts'
-import type { Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import type { Sql } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import { createClaimRemoval } from '../peers/claims.ts'
 import type { RemoveMessageDeps } from './remove-message.ts'
@@ -34,19 +33,17 @@ function openForgetting(
   { db, write, now, scrub }: StoreContext,
   tables: RemoveMessageDeps,
 ): OwnerForgetting['forgetTasks'] {
-  const listThreads = prepareQuery<{ id: number }>(db, 'SELECT id FROM threads WHERE scope = ?')
-  const listMessages = prepareQuery<{ number: number; person: string }>(
-    db,
+  const listThreads = db.prepare<{ id: number }>('SELECT id FROM threads WHERE scope = ?')
+  const listMessages = db.prepare<{ number: number; person: string }>(
     `SELECT seq AS number, channel || ' ' || lower(json_extract(envelope, '$.sender.address')) AS person FROM messages
      WHERE kind = 'message' AND (thread_id IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
        OR task_id IN (SELECT id FROM tasks WHERE owner = ?2)) ORDER BY seq DESC LIMIT +?3`,
   )
-  const endRecords = prepareQuery(db, 'DELETE FROM records WHERE person IN (SELECT value FROM json_each(?))')
-  const endRemembered = prepareQuery(
-    db,
+  const endRecords = db.prepare('DELETE FROM records WHERE person IN (SELECT value FROM json_each(?))')
+  const endRemembered = db.prepare(
     `DELETE FROM records WHERE kind = '${rememberedKind}' AND json_extract(value, '$.subject') = ?`,
   )
-  const countTasks = prepareQuery<{ count: number }>(db, 'SELECT count(*) AS count FROM tasks WHERE owner = ?')
+  const countTasks = db.prepare<{ count: number }>('SELECT count(*) AS count FROM tasks WHERE owner = ?')
   const removeMessage = createRemoveMessage(db, tables)
   const removeClaims = createClaimRemoval(db)
   const endTasks = createTaskRemoval(db, tables)
@@ -91,14 +88,14 @@ function openForgetting(
 }
 
 /** What is left of tasks, once their messages are gone. @returns how many there were */
-function createTaskRemoval(db: Database, { tasks }: Pick<RemoveMessageDeps, 'tasks'>): (owner: string) => number {
-  const listTasks = prepareQuery<{ id: number }>(db, 'SELECT id FROM tasks WHERE owner = ?')
-  const listEntries = prepareQuery<{ seq: number }>(db, 'SELECT seq FROM messages WHERE task_id = ?')
+function createTaskRemoval(db: Sql, { tasks }: Pick<RemoveMessageDeps, 'tasks'>): (owner: string) => number {
+  const listTasks = db.prepare<{ id: number }>('SELECT id FROM tasks WHERE owner = ?')
+  const listEntries = db.prepare<{ seq: number }>('SELECT seq FROM messages WHERE task_id = ?')
   const endEntry = createEntryRemoval(db)
   const ends = [
     'UPDATE messages SET task_id = NULL WHERE task_id = ?',
     'DELETE FROM push_subscriptions WHERE task_id = ?',
-  ].map(sql => prepareQuery(db, sql))
+  ].map(sql => db.prepare(sql))
   return owner => {
     const all = listTasks.all(owner)
     for (const { id } of all) {
@@ -110,10 +107,9 @@ function createTaskRemoval(db: Database, { tasks }: Pick<RemoveMessageDeps, 'tas
   }
 }
 
-function createThreadRemoval(db: Database): (threads: string) => void {
+function createThreadRemoval(db: Sql): (threads: string) => void {
   const inList = '(SELECT CAST(value AS INTEGER) FROM json_each(?))'
-  const listEntries = prepareQuery<{ seq: number }>(
-    db,
+  const listEntries = db.prepare<{ seq: number }>(
     `SELECT seq FROM messages WHERE scope <> 'forgotten' AND thread_id IN ${inList}`,
   )
   const endEntry = createEntryRemoval(db)

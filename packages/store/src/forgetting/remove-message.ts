@@ -1,7 +1,6 @@
 import type { BlobTable } from '../blobs/table.ts'
 import type { ChannelFacts } from '../channels/facts.ts'
-import type { Batch, Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import type { Batch, Sql } from '../engine/database.ts'
 import { createRowRemoval } from '../messages/row-removal.ts'
 import type { TaskTable } from '../tasks/table.ts'
 import { createTaskShares } from '../tasks/table.ts'
@@ -17,21 +16,15 @@ export interface RemoveMessageDeps {
   readonly tasks: TaskTable
 }
 
-export function createRemoveMessage(
-  db: Database,
-  { channels, forget, blobs, tasks }: RemoveMessageDeps,
-): RemoveMessage {
-  const find = prepareQuery<RemovedMessage>(
-    db,
+export function createRemoveMessage(db: Sql, { channels, forget, blobs, tasks }: RemoveMessageDeps): RemoveMessage {
+  const find = db.prepare<RemovedMessage>(
     `SELECT m.thread_id, m.task_id, m.native_id AS id, m.object, m.agent, m.channel, m.principal, t.scope FROM messages m JOIN threads t ON t.id = m.thread_id
      WHERE m.seq = ? AND m.kind = 'message'`,
   )
-  const endName = prepareQuery(
-    db,
+  const endName = db.prepare(
     'DELETE FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ? AND is_key = 0',
   )
-  const unlist = prepareQuery(
-    db,
+  const unlist = db.prepare(
     "UPDATE messages SET is_listed = 0 WHERE kind = 'response' AND answers = ? AND is_listed = 1",
   )
   const endRows = createRowRemoval(db, { blobs })
@@ -58,14 +51,13 @@ export function createRemoveMessage(
 }
 
 /** Of a task whose last answer is gone there is none to show; without a message there is no task. */
-function createEmptyTaskRemoval(db: Database, tasks: TaskTable): (task: number) => void {
-  const disown = prepareQuery(
-    db,
+function createEmptyTaskRemoval(db: Sql, tasks: TaskTable): (task: number) => void {
+  const disown = db.prepare(
     "UPDATE tasks SET response_seq = NULL WHERE id = ? AND response_seq NOT IN (SELECT seq FROM messages WHERE seq = response_seq AND kind = 'response')",
   )
-  const hasWords = prepareQuery(db, "SELECT 1 FROM messages WHERE task_id = ? AND scope <> 'forgotten' LIMIT 1")
-  const setFree = prepareQuery(db, 'UPDATE messages SET task_id = NULL WHERE task_id = ?')
-  const endWatches = prepareQuery(db, 'DELETE FROM push_subscriptions WHERE task_id = ?')
+  const hasWords = db.prepare("SELECT 1 FROM messages WHERE task_id = ? AND scope <> 'forgotten' LIMIT 1")
+  const setFree = db.prepare('UPDATE messages SET task_id = NULL WHERE task_id = ?')
+  const endWatches = db.prepare('DELETE FROM push_subscriptions WHERE task_id = ?')
   return task => {
     disown.run(task)
     if (hasWords.get(task)) return

@@ -1,5 +1,4 @@
-import type { Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import type { Sql } from '../engine/database.ts'
 
 /** What hangs on threads beside messages and entries; `threads`: a JSON list. Reads whole tables. Synchronous: inside a write. */
 interface ThreadRows {
@@ -9,22 +8,21 @@ interface ThreadRows {
   endPlace(threads: string): void
 }
 
-export function createThreadRows(db: Database): ThreadRows {
+export function createThreadRows(db: Sql): ThreadRows {
   const inList = 'IN (SELECT CAST(value AS INTEGER) FROM json_each(?))'
   const prepareEnds = (tables: readonly string[]) =>
-    tables.map(table => prepareQuery(db, `DELETE FROM ${table} WHERE thread_id ${inList}`))
+    tables.map(table => db.prepare(`DELETE FROM ${table} WHERE thread_id ${inList}`))
   const memory = prepareEnds(['fetched_context', 'agent_states', 'turn_quotas'])
   // What one gateway has written and another one takes out adds up to nothing, and still names its owner.
-  const endKept = prepareQuery(
-    db,
+  const endKept = db.prepare(
     `DELETE FROM kept_data WHERE owner IN
        (SELECT owner FROM kept_data GROUP BY owner HAVING sum(records) = 0 AND sum(bytes) = 0)`,
   )
   const place = [
     ...prepareEnds(['thread_aliases']),
     // The number of a thread may be given again.
-    prepareQuery(db, `DELETE FROM transcript_bindings WHERE store_thread ${inList}`),
-    prepareQuery(db, `DELETE FROM threads WHERE id ${inList}`),
+    db.prepare(`DELETE FROM transcript_bindings WHERE store_thread ${inList}`),
+    db.prepare(`DELETE FROM threads WHERE id ${inList}`),
   ]
   return {
     endMemory(threads) {

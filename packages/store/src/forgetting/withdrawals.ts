@@ -3,8 +3,7 @@ import { createBackgroundForgetting } from '../conversations/background.ts'
 import type { EntryTable } from '../conversations/entries.ts'
 import type { PeerBlockingDeps } from '../deliveries/peer-blocking.ts'
 import { createPeerBlocking } from '../deliveries/peer-blocking.ts'
-import type { Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import type { Sql } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { RelationTable, WithdrawalTable } from '../peers/senders.ts'
 import { createAuthoredFinder } from '../peers/senders.ts'
@@ -64,13 +63,10 @@ export function createWithdrawalStore(context: StoreContext, tables: WithdrawalD
   }
 }
 
-function createNextFinder(db: Database): Find {
+function createNextFinder(db: Sql): Find {
   const select = 'SELECT seq AS number FROM messages WHERE forgotten_at IS NULL AND principal = ?'
-  const ofObject = prepareQuery<{ number: number }>(
-    db,
-    `${select} AND object = ? AND channel IN (?) LIMIT ${sliceSize}`,
-  )
-  const ofPeer = prepareQuery<{ number: number }>(db, `${select} AND channel IN (?) LIMIT ${sliceSize}`)
+  const ofObject = db.prepare<{ number: number }>(`${select} AND object = ? AND channel IN (?) LIMIT ${sliceSize}`)
+  const ofPeer = db.prepare<{ number: number }>(`${select} AND channel IN (?) LIMIT ${sliceSize}`)
   return (withdrawal, via) =>
     withdrawal.kind === 'forget'
       ? ofObject.all(withdrawal.author, withdrawal.object, via)

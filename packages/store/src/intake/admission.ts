@@ -5,8 +5,8 @@ import type { EntryTable, StoredEntryScope } from '../conversations/entries.ts'
 import type { PlacedThread, ThreadTable } from '../conversations/threads.ts'
 import { nameScopeOf, viaOf } from '../conversations/threads.ts'
 import type { NewDelivery } from '../deliveries/queue.ts'
-import type { Batch, Database } from '../engine/database.ts'
-import { addTaskBytes, addToTotal, noteChange, prepareQuery, readTogether } from '../engine/database.ts'
+import type { Batch, Sql } from '../engine/database.ts'
+import { addTaskBytes, addToTotal, noteChange, readTogether } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { ForgetMessage } from '../forgetting/forget.ts'
 import type { AdmitNew, IntakeRefusal } from '../messages/refusals.ts'
@@ -97,8 +97,7 @@ function createDraftAdmission(
   { lookUp, admitFound }: DraftAdmissionDeps,
 ): (batch: Batch, draft: MessageDraft) => Admitted | IntakeRefusal {
   const findFirst = createFirstFinder(db)
-  const countDuplicate = prepareQuery(
-    db,
+  const countDuplicate = db.prepare(
     'INSERT INTO duplicates (message, count) VALUES (?, 1) ON CONFLICT (message) DO UPDATE SET count = duplicates.count + 1',
   )
 
@@ -215,7 +214,7 @@ function continueTask(
 
 /** Writes a message, its bytes, its names and the keys that proved it. */
 function createMessageKeeping(
-  db: Database,
+  db: Sql,
   { blobs, threads, proofKeys }: Pick<AdmissionDeps, 'blobs' | 'threads' | 'proofKeys'>,
 ) {
   const insertMessage = createMessageInserter(db)
@@ -233,7 +232,7 @@ function createMessageKeeping(
 
 type TakeEffect = (batch: Batch, decision: Partial<Decision>, cause: Cause) => void
 
-function createEffectTaking(db: Database, tables: EffectDeps): TakeEffect {
+function createEffectTaking(db: Sql, tables: EffectDeps): TakeEffect {
   const applyEffect = createEffects(db, tables)
   return (batch, { deliveries = [], effects = [] }, cause) => {
     tables.deliveries.queue(batch, deliveries, { ...cause, response: undefined })

@@ -4,8 +4,8 @@ import type { BlobTable } from '../blobs/table.ts'
 import type { EntryTable } from '../conversations/entries.ts'
 import type { PeerBlockingDeps } from '../deliveries/peer-blocking.ts'
 import { createPeerBlocking } from '../deliveries/peer-blocking.ts'
-import type { Batch, Database } from '../engine/database.ts'
-import { formatJson, moveTotal, noteChange, parseJson, prepareQuery } from '../engine/database.ts'
+import type { Batch, Sql } from '../engine/database.ts'
+import { formatJson, moveTotal, noteChange, parseJson } from '../engine/database.ts'
 import type { ResponseTable } from '../messages/responses.ts'
 import type { MessageDraft } from '../messages/table.ts'
 import type { RelationTable } from '../peers/senders.ts'
@@ -26,12 +26,11 @@ export interface EffectDeps extends PeerBlockingDeps {
 }
 
 /** What a message changes beside itself, inside the write that admits it. */
-export function createEffects(db: Database, tables: EffectDeps): ApplyEffect {
+export function createEffects(db: Sql, tables: EffectDeps): ApplyEffect {
   const { relations } = tables
   const peerBlocking = createPeerBlocking(db, tables)
   // The same id may come again: what it was known by as a duplicate is given free.
-  const reopen = prepareQuery(
-    db,
+  const reopen = db.prepare(
     `UPDATE messages SET duplicate_key = duplicate_key || ' undone ' || seq
      WHERE principal = ? AND object = ? AND channel IN (?) AND agent = ? AND forgotten_at IS NULL`,
   )
@@ -82,16 +81,14 @@ interface EditDeps {
   readonly responses: ResponseTable
 }
 
-export function createEditTable(db: Database, { entries, blobs, turns, responses }: EditDeps): EditTable {
+export function createEditTable(db: Sql, { entries, blobs, turns, responses }: EditDeps): EditTable {
   // Of a turn that answers several messages it is the last one's that is held.
-  const find = prepareQuery<FoundWords>(
-    db,
+  const find = db.prepare<FoundWords>(
     `SELECT t.message, t.thread_id, t.state, t.merged_into, t.speaker, m.flags, l.lease_owner, l.abort_count
      FROM turns t JOIN messages m ON m.seq = t.message JOIN turns l ON l.message = coalesce(t.merged_into, t.message)
      WHERE t.authorship = ? AND t.ended_at IS NULL AND m.forgotten_at IS NULL`,
   )
-  const replace = prepareQuery(
-    db,
+  const replace = db.prepare(
     'UPDATE messages SET target = ?, flags = ?, raw_form = ?, raw_digest = ?, raw = ?, arrival = ?, edited_at = ? WHERE seq = ?',
   )
   return {
@@ -133,19 +130,17 @@ interface SentDelivery {
 
 /** A delivery that was sent is dead after all, or is sent once more, or was not wanted. */
 function createBouncing(
-  db: Database,
+  db: Sql,
   relations: Pick<RelationTable, 'relate'>,
 ): (batch: Batch, bounce: Bounce, at: EffectPlace) => void {
-  const find = prepareQuery<SentDelivery>(
-    db,
+  const find = db.prepare<SentDelivery>(
     `SELECT d.number, d.destination, d.attempt FROM deliveries d JOIN messages m ON m.seq = d.message
      WHERE d.number = ? AND d.state = 'sent' AND m.agent = ? AND m.channel IN (?)`,
   )
-  const note = prepareQuery(db, 'UPDATE deliveries SET last_error = ? WHERE number = ?')
-  const kill = prepareQuery(db, "UPDATE deliveries SET state = 'dead', ended_at = ?, last_error = ? WHERE number = ?")
+  const note = db.prepare('UPDATE deliveries SET last_error = ? WHERE number = ?')
+  const kill = db.prepare("UPDATE deliveries SET state = 'dead', ended_at = ?, last_error = ? WHERE number = ?")
   // As new, behind whatever goes to the same place in the same thread.
-  const revive = prepareQuery(
-    db,
+  const revive = db.prepare(
     `UPDATE deliveries SET state = 'later', ended_at = NULL, queued_at = ?1, last_error = ?2, due_at = CASE WHEN EXISTS
        (SELECT 1 FROM deliveries o WHERE o.thread_id = deliveries.thread_id AND o.destination = deliveries.destination
           AND o.ended_at IS NULL) THEN NULL ELSE CAST(?1 AS INTEGER) END WHERE number = ?3`,

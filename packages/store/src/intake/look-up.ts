@@ -4,8 +4,8 @@ import { agentFlag, findLoop, isoTime, loopFlag, loopMemoryMs, plainTextOf, stop
 import { formatBoundedParts } from '../conversations/entries.ts'
 import type { PlacedThread, ThreadTable } from '../conversations/threads.ts'
 import { viaOf } from '../conversations/threads.ts'
-import type { Batch, Database } from '../engine/database.ts'
-import { addToTotal, parseJson, prepareQuery, readTogether, rowLocksOf } from '../engine/database.ts'
+import type { Batch, Sql } from '../engine/database.ts'
+import { addToTotal, parseJson, readTogether, rowLocksOf } from '../engine/database.ts'
 import type { MessageDraft } from '../messages/table.ts'
 import { readTaskKey } from '../messages/table.ts'
 import type { ProofKeyTable, RelationTable, WithdrawalTable } from '../peers/senders.ts'
@@ -31,7 +31,7 @@ export interface Found {
 }
 
 /** Asks what almost every message needs, in one way to a database that is far. Within a write, before it changes anything. */
-export function createLookUp(db: Database, tables: LookUpDeps, now: () => number): (draft: MessageDraft) => Found {
+export function createLookUp(db: Sql, tables: LookUpDeps, now: () => number): (draft: MessageDraft) => Found {
   function isTakenBack({ message: { received_via: via }, authorship }: Intake): boolean {
     return authorship !== undefined && tables.withdrawals.has(via, authorship, now())
   }
@@ -70,9 +70,8 @@ interface First {
   readonly task: TaskKey | undefined
 }
 
-export function createFirstFinder(db: Database): (intake: Intake) => First | undefined {
-  const find = prepareQuery<Omit<First, 'task'> & { owner: string | null; native_id: string | null }>(
-    db,
+export function createFirstFinder(db: Sql): (intake: Intake) => First | undefined {
+  const find = db.prepare<Omit<First, 'task'> & { owner: string | null; native_id: string | null }>(
     `SELECT m.seq AS number, m.fingerprint, k.owner, k.native_id FROM messages m LEFT JOIN tasks k ON k.id = m.task_id
      WHERE m.duplicate_key = ? AND m.agent = ? AND m.channel IN (?)`,
   )
@@ -88,7 +87,7 @@ interface ExcessDeps {
 }
 
 /** Finds the flag of the quota or budget that a message exceeds; otherwise takes all of them. */
-export function createExcessFinder(db: Database, { budgets: counted, quotas }: ExcessDeps) {
+export function createExcessFinder(db: Sql, { budgets: counted, quotas }: ExcessDeps) {
   const goesRound = createLoopFinder(db)
   return (intake: Intake, { thread, key }: PlacedThread, now: number): string | undefined => {
     const { quota, budgets = [], message, task, authorship } = intake
@@ -122,17 +121,15 @@ export interface BudgetTable {
   take(budgets: readonly TurnBudget[], place: BudgetPlace): void
 }
 
-export function createBudgetTable(db: Database): BudgetTable {
-  const find = prepareQuery<{ used: number }>(db, 'SELECT used FROM turn_budgets WHERE key = ? AND expires_at > ?')
-  const take = prepareQuery(
-    db,
+export function createBudgetTable(db: Sql): BudgetTable {
+  const find = db.prepare<{ used: number }>('SELECT used FROM turn_budgets WHERE key = ? AND expires_at > ?')
+  const take = db.prepare(
     `INSERT INTO turn_budgets (key, expires_at, used) VALUES (?1, ?2, 1) ON CONFLICT (key) DO UPDATE SET
        used = CASE WHEN turn_budgets.expires_at <= ?3 THEN 1 ELSE turn_budgets.used + 1 END,
        expires_at = CASE WHEN turn_budgets.expires_at <= ?3 THEN ?2 ELSE turn_budgets.expires_at END`,
   )
   // Each one that is taken takes two out whose time is over: strangers fill this table, and it shrinks again.
-  const removeOld = prepareQuery(
-    db,
+  const removeOld = db.prepare(
     `DELETE FROM turn_budgets WHERE key IN
        (SELECT key FROM turn_budgets INDEXED BY turn_budgets_expiry WHERE expires_at <= ? ORDER BY expires_at LIMIT 2 ${rowLocksOf(db).skipLocked})`,
   )
@@ -170,9 +167,8 @@ export interface QuotaTable {
   take(place: QuotaPlace, quota: TurnQuota, now: number): boolean
 }
 
-export function createQuotaTable(db: Database): QuotaTable {
-  const take = prepareQuery(
-    db,
+export function createQuotaTable(db: Sql): QuotaTable {
+  const take = db.prepare(
     `INSERT INTO turn_quotas (thread_id, author, began_at, used) VALUES (?1, ?5, ?2, 1) ON CONFLICT (thread_id, author) DO UPDATE SET
        used = CASE WHEN turn_quotas.began_at <= ?3 THEN 1 ELSE turn_quotas.used + 1 END,
        began_at = CASE WHEN turn_quotas.began_at <= ?3 THEN ?2 ELSE turn_quotas.began_at END
@@ -191,9 +187,8 @@ export function createQuotaTable(db: Database): QuotaTable {
 }
 
 /** When our last answer in a thread was committed; looked for among the newest entries, so that a long backlog costs nothing. */
-function createLastAnswerFinder(db: Database): (thread: number) => number | undefined {
-  const find = prepareQuery<{ at: number | null }>(
-    db,
+function createLastAnswerFinder(db: Sql): (thread: number) => number | undefined {
+  const find = db.prepare<{ at: number | null }>(
     `SELECT max(ended_at) AS at FROM turns WHERE message IN (SELECT answers FROM messages
        WHERE thread_id = ? AND scope = 'conversation' ORDER BY coalesce(answers, seq) DESC LIMIT 8)`,
   )
@@ -217,16 +212,14 @@ interface LoopPlace {
 const nothingSaid: LoopMemory = { readSenders: () => [], readTexts: () => [] }
 
 /** Whether one more turn of this thread would go round in a circle; read from the newest ends of one index. */
-function createLoopFinder(db: Database): (intake: Intake, place: LoopPlace, now: number) => boolean {
+function createLoopFinder(db: Sql): (intake: Intake, place: LoopPlace, now: number) => boolean {
   // What came without a message (a conversation that began elsewhere) was said by somebody else.
   const said = `FROM messages WHERE thread_id = ? AND scope = 'conversation' AND kind IN ('message', 'context')
     ORDER BY coalesce(answers, seq) DESC LIMIT +?`
-  const readSenders = prepareQuery<Said & { from_agent: 0 | 1 }>(
-    db,
+  const readSenders = db.prepare<Said & { from_agent: 0 | 1 }>(
     `SELECT at, CASE WHEN flags LIKE '%"${agentFlag}"%' THEN 1 ELSE 0 END AS from_agent ${said}`,
   )
-  const readTexts = prepareQuery<Said & { content: string }>(
-    db,
+  const readTexts = db.prepare<Said & { content: string }>(
     `SELECT at, ${formatBoundedParts('content', maxComparedBytes)} ${said}`,
   )
   return function goesRound({ loop, message, flags = [] }, { thread, begins }, now) {

@@ -1,21 +1,20 @@
 import type { CurrentMessage, FoundResponse, LookupStore } from '@postern/core'
 import { isoTime } from '@postern/core'
-import type { Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import type { Sql } from '../engine/database.ts'
 import { prepareAgentTotal } from '../peers/senders.ts'
 import type { ResponseRow } from './responses.ts'
 import { fromResponseName, readResponse, responseColumns, selectResponse } from './responses.ts'
 import type { ReadMessage } from './table.ts'
 
 export function createResponseLookup(
-  db: Database,
+  db: Sql,
   readMessage: ReadMessage,
 ): Pick<LookupStore, 'findResponse' | 'findAnswer' | 'listResponses' | 'countListed'> {
-  const findById = prepareQuery<ResponseRow>(db, `SELECT ${responseColumns} ${fromResponseName}`)
-  const findByMessage = prepareQuery<ResponseRow>(db, `${selectResponse} AND r.answers = ?`)
+  const findById = db.prepare<ResponseRow>(`SELECT ${responseColumns} ${fromResponseName}`)
+  const findByMessage = db.prepare<ResponseRow>(`${selectResponse} AND r.answers = ?`)
   const newest = 'r.agent = ? AND r.channel IN (?) AND r.seq < ? ORDER BY r.seq DESC LIMIT +?'
-  const listNewest = prepareQuery<ResponseRow>(db, `${selectResponse} AND ${newest}`)
-  const listListed = prepareQuery<ResponseRow>(db, `${selectResponse} AND r.is_listed = 1 AND ${newest}`)
+  const listNewest = db.prepare<ResponseRow>(`${selectResponse} AND ${newest}`)
+  const listListed = db.prepare<ResponseRow>(`${selectResponse} AND r.is_listed = 1 AND ${newest}`)
   const countOf = prepareAgentTotal(db)
   const toFound = (row: ResponseRow): FoundResponse => {
     const { content, target, agent, via } = readMessage(row.message)
@@ -55,10 +54,9 @@ interface PlaceRow {
 }
 
 /** What stands before and behind a response in its thread. */
-export function createContextLookup(db: Database, readMessage: ReadMessage): Pick<LookupStore, 'readResponseContext'> {
-  const findPlace = prepareQuery<PlaceRow>(db, `SELECT r.seq, r.answers AS message, r.thread_id ${fromResponseName}`)
-  const listLater = prepareQuery<{ seq: number; reply_to: string | null }>(
-    db,
+export function createContextLookup(db: Sql, readMessage: ReadMessage): Pick<LookupStore, 'readResponseContext'> {
+  const findPlace = db.prepare<PlaceRow>(`SELECT r.seq, r.answers AS message, r.thread_id ${fromResponseName}`)
+  const listLater = db.prepare<{ seq: number; reply_to: string | null }>(
     `SELECT m.seq, json_extract(m.envelope, '$.in_reply_to') AS reply_to FROM messages m
      WHERE m.thread_id = ? AND m.scope = 'conversation' AND m.kind = 'message' AND coalesce(m.answers, m.seq) > ?
        AND m.forgotten_at IS NULL AND coalesce(json_extract(m.envelope, '$.kind'), 'message') = 'message'
@@ -82,14 +80,12 @@ export function createContextLookup(db: Database, readMessage: ReadMessage): Pic
 }
 
 /** An edit is a message of its own, known by the same author and object. */
-function createCurrentReader(db: Database, readMessage: ReadMessage): (number: number) => CurrentMessage | undefined {
-  const findLatest = prepareQuery<{ seq: number }>(
-    db,
+function createCurrentReader(db: Sql, readMessage: ReadMessage): (number: number) => CurrentMessage | undefined {
+  const findLatest = db.prepare<{ seq: number }>(
     `SELECT l.seq FROM messages m JOIN messages l ON l.principal = m.principal AND l.object = m.object AND l.channel = m.channel
      WHERE m.seq = ? AND l.agent = m.agent AND l.forgotten_at IS NULL ORDER BY l.seq DESC LIMIT 1`,
   )
-  const findAnswer = prepareQuery<{ id: string }>(
-    db,
+  const findAnswer = db.prepare<{ id: string }>(
     "SELECT native_id AS id FROM messages WHERE kind = 'response' AND answers = ? AND is_listed = 1",
   )
   return number => {

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { Answer, ChannelName, Json, NormalizedResponse, Part } from '@postern/core'
 import type { StoredEntryDraft } from '../conversations/entries.ts'
 import { erased } from '../conversations/entries.ts'
-import type { Database } from '../engine/database.ts'
-import { formatJson, parseJson, prepareInsert, prepareQuery } from '../engine/database.ts'
+import type { Sql } from '../engine/database.ts'
+import { formatJson, parseJson, prepareInsert } from '../engine/database.ts'
 
 /** A response, and what rendering it takes beside the message's target. */
 interface StoredResponse {
@@ -61,30 +61,26 @@ export const selectResponse = `SELECT ${responseColumns} FROM messages r WHERE r
 export const fromResponseName = `FROM thread_aliases n JOIN messages r ON r.kind = 'response' AND r.answers = n.message AND r.native_id = n.name
   WHERE n.name = ?`
 
-export function createResponseTable(db: Database): ResponseTable {
+export function createResponseTable(db: Sql): ResponseTable {
   const insert = prepareInsert(
     db,
     `INSERT INTO messages (entry_id, native_id, kind, scope, thread_id, task_id, answers, agent, channel, at, is_listed, author, rendering,
        envelope, content) VALUES (?, ?, 'response', 'conversation', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     'seq',
   )
-  const revise = prepareQuery(
-    db,
+  const revise = db.prepare(
     'UPDATE messages SET envelope = ?, content = ?, edited_at = ? WHERE seq = ? AND retracted_at IS NULL',
   )
-  const retract = prepareQuery(
-    db,
+  const retract = db.prepare(
     `UPDATE messages SET retracted_at = ?, is_listed = 0, ${erased},
        envelope = json_remove(envelope, '$.trace', '$.chat_state', '$.chat_metadata', '$.unfinished') WHERE seq = ?`,
   )
-  const find = prepareQuery<ResponseRow>(db, `${selectResponse} AND r.seq = ?`)
-  const findByMessage = prepareQuery<ResponseRow>(db, `${selectResponse} AND r.answers = ?`)
-  const findPlace = prepareQuery<ResponsePlace>(
-    db,
+  const find = db.prepare<ResponseRow>(`${selectResponse} AND r.seq = ?`)
+  const findByMessage = db.prepare<ResponseRow>(`${selectResponse} AND r.answers = ?`)
+  const findPlace = db.prepare<ResponsePlace>(
     `SELECT r.seq, r.answers AS message, r.thread_id, r.agent, r.channel, r.retracted_at ${fromResponseName}`,
   )
-  const findGiven = prepareQuery<Pick<ResponsePlace, 'seq' | 'retracted_at'>>(
-    db,
+  const findGiven = db.prepare<Pick<ResponsePlace, 'seq' | 'retracted_at'>>(
     "SELECT seq, retracted_at FROM messages WHERE kind = 'response' AND answers = ?",
   )
   function findResponse(seq: number): StoredResponse | undefined {

@@ -16,8 +16,8 @@ import type { StoredEntryDraft, StoredEntryScope } from '../conversations/entrie
 import type { PlacedThread } from '../conversations/threads.ts'
 import { viaOf } from '../conversations/threads.ts'
 import type { BlobFiles } from '../engine/blob-files.ts'
-import type { Batch, Database, FirstMessage } from '../engine/database.ts'
-import { formatJson, parseJson, prepareInsert, prepareQuery } from '../engine/database.ts'
+import type { Batch, FirstMessage, Sql } from '../engine/database.ts'
+import { formatJson, parseJson, prepareInsert } from '../engine/database.ts'
 
 interface MessagePosition {
   readonly thread: number
@@ -30,7 +30,7 @@ interface MessagePosition {
 /** Inserts a message with all its columns. @returns its seq */
 type InsertMessage = (draft: MessageDraft, position: MessagePosition) => number
 
-export function createMessageInserter(db: Database): InsertMessage {
+export function createMessageInserter(db: Sql): InsertMessage {
   const insert = prepareInsert(
     db,
     `INSERT INTO messages (entry_id, native_id, kind, scope, thread_id, task_id, agent, channel, at, duplicate_key, fingerprint,
@@ -180,10 +180,9 @@ export type MessageRow = Omit<FirstMessage, 'raw'>
 /** @throws Error when there is no message of this number */
 export type ReadMessage = (number: number) => StoredMessage
 
-export function createMessageReader(db: Database, files: Pick<BlobFiles, 'readNow'>): ReadMessage {
+export function createMessageReader(db: Sql, files: Pick<BlobFiles, 'readNow'>): ReadMessage {
   const attachRaw = createRawAttacher(db, files)
-  const find = prepareQuery<MessageRow>(
-    db,
+  const find = db.prepare<MessageRow>(
     `SELECT m.agent, m.channel, m.thread_id, t.key, m.envelope, m.content, m.flags, m.target,
        m.correlation_id, k.owner, k.native_id
      FROM messages m JOIN threads t ON t.id = m.thread_id
@@ -325,9 +324,8 @@ interface RawRow {
 /** A message without its `raw` → the message whose `raw` is rebuilt from the stored bytes when it is first read. */
 type AttachRaw = (number: number, message: Omit<NormalizedMessage, 'raw'>) => NormalizedMessage
 
-function createRawAttacher(db: Database, { readNow }: Pick<BlobFiles, 'readNow'>): AttachRaw {
-  const find = prepareQuery<RawRow>(
-    db,
+function createRawAttacher(db: Sql, { readNow }: Pick<BlobFiles, 'readNow'>): AttachRaw {
+  const find = db.prepare<RawRow>(
     `SELECT m.raw_form, coalesce(m.raw, b.bytes) AS bytes, CASE WHEN b.is_file = 1 THEN b.digest END AS file
      FROM messages m LEFT JOIN blobs b ON b.digest = m.raw_digest WHERE m.seq = ?`,
   )

@@ -1,7 +1,7 @@
 import type { OperatorStore } from '@postern/core'
 import type { DeliveryTable, OpenDelivery } from '../deliveries/queue.ts'
 import type { Batch } from '../engine/database.ts'
-import { moveTotal, noteChange, prepareQuery } from '../engine/database.ts'
+import { moveTotal, noteChange } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 
 type Control = (batch: Batch, row: OpenDelivery) => boolean
@@ -16,10 +16,7 @@ export function createDeliveryControl(
   tables: DeliveryControlDeps,
 ): Pick<OperatorStore, 'retryDelivery' | 'dropDelivery' | 'dismissDelivery'> {
   const { db, write } = context
-  const find = prepareQuery<OpenDelivery>(
-    db,
-    'SELECT number, thread_id, destination, state FROM deliveries WHERE number = ?',
-  )
+  const find = db.prepare<OpenDelivery>('SELECT number, thread_id, destination, state FROM deliveries WHERE number = ?')
   const run = (control: Control) => (id: string) =>
     write(batch => {
       const row = /^\d{1,15}$/.test(id) ? find.get(Number(id)) : undefined
@@ -33,19 +30,16 @@ export function createDeliveryControl(
 }
 
 function createRetry({ db, now }: StoreContext, { deliveries }: DeliveryControlDeps): Control {
-  const revive = prepareQuery(
-    db,
+  const revive = db.prepare(
     "UPDATE deliveries SET state = 'queued', due_at = NULL, ended_at = NULL, queued_at = ? WHERE number = ?",
   )
   // What it would deliver is gone; that it is gone may be delivered.
-  const isTakenBack = prepareQuery(
-    db,
+  const isTakenBack = db.prepare(
     'SELECT 1 FROM deliveries d JOIN messages r ON r.seq = d.response_seq WHERE d.number = ? AND d.ended_at <= r.retracted_at',
   )
-  const restartClock = prepareQuery(db, 'UPDATE deliveries SET queued_at = ? WHERE number = ?')
+  const restartClock = db.prepare('UPDATE deliveries SET queued_at = ? WHERE number = ?')
   // Order is kept: whoever goes first in the lane goes at once. One that is being tried now stays with who tries it.
-  const hurryLane = prepareQuery(
-    db,
+  const hurryLane = db.prepare(
     `UPDATE deliveries SET due_at = ?1 WHERE thread_id = ?2 AND destination = ?3 AND ended_at IS NULL AND due_at > ?1
        AND lease_owner IS NULL`,
   )
@@ -74,7 +68,7 @@ function createDrop({ now }: StoreContext, { deliveries }: DeliveryControlDeps):
 
 /** The operator has seen a dead letter: it stays on record, and counts among the dead no more. */
 function createDismiss({ db }: StoreContext): Control {
-  const dismiss = prepareQuery(db, "UPDATE deliveries SET state = 'dismissed' WHERE number = ?")
+  const dismiss = db.prepare("UPDATE deliveries SET state = 'dismissed' WHERE number = ?")
   return (batch, { number, state }) => {
     if (state !== 'dead') return false
     dismiss.run(number)

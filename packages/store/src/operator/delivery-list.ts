@@ -8,8 +8,8 @@ import type {
   TraceStore,
 } from '@postern/core'
 import { isoTime } from '@postern/core'
-import type { Database } from '../engine/database.ts'
-import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
+import type { Sql } from '../engine/database.ts'
+import { formatJson, parseJson } from '../engine/database.ts'
 
 interface DeliveryRow {
   readonly number: number
@@ -41,11 +41,11 @@ const listed = `${select} ${joined} WHERE (d.state = ?3 OR ?3 IS NULL) AND ${fil
 /** They have an index of their own. */
 const listedDead = `${select} INDEXED BY deliveries_dead ${joined} WHERE d.state = 'dead' AND d.state = ?3 AND ${filters}`
 
-export function createDeliveryList(db: Database): DeliveryList {
-  const ofMessage = prepareQuery<DeliveryRow>(db, `${select} ${joined} WHERE d.message = ? ORDER BY d.number`)
-  const list = prepareQuery<DeliveryRow>(db, listed)
-  const listDead = prepareQuery<DeliveryRow>(db, listedDead)
-  const find = prepareQuery<DeliveryRow>(db, `${select} ${joined} WHERE d.number = ?`)
+export function createDeliveryList(db: Sql): DeliveryList {
+  const ofMessage = db.prepare<DeliveryRow>(`${select} ${joined} WHERE d.message = ? ORDER BY d.number`)
+  const list = db.prepare<DeliveryRow>(listed)
+  const listDead = db.prepare<DeliveryRow>(listedDead)
+  const find = db.prepare<DeliveryRow>(`${select} ${joined} WHERE d.number = ?`)
   const readAttempts = createAttemptReader(db)
   const toRecords = (rows: readonly DeliveryRow[]) => {
     const attempts = readAttempts(rows.map(({ number }) => number))
@@ -96,9 +96,8 @@ interface AttemptRow extends Pick<DeliveryAttempt, 'attempt' | 'at' | 'ms' | 'ou
 /** The attempts of these deliveries, oldest first, by the number of the delivery. */
 type ReadDeliveryAttempts = (deliveries: readonly number[]) => ReadonlyMap<number, readonly DeliveryAttempt[]>
 
-function createAttemptReader(db: Database): ReadDeliveryAttempts {
-  const list = prepareQuery<AttemptRow>(
-    db,
+function createAttemptReader(db: Sql): ReadDeliveryAttempts {
+  const list = db.prepare<AttemptRow>(
     `SELECT delivery, attempt, at, ms, outcome, status, reply_line, error, next_at FROM delivery_attempts
      WHERE delivery IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) ORDER BY delivery, attempt`,
   )

@@ -1,7 +1,6 @@
 import type { ListPeriod, ListWindow, OperatorStore, Page } from '@postern/core'
 import { windowedLists } from '@postern/core'
-import type { Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import type { Sql } from '../engine/database.ts'
 
 interface Place {
   readonly place: number
@@ -21,35 +20,28 @@ interface TimedPlace extends Place {
 const slackMs = 60_000
 
 /** What a page of a filtered list looks at: so many rows, and nothing outside of its period. */
-export function createWindowFinder(db: Database): OperatorStore['findListWindow'] {
+export function createWindowFinder(db: Sql): OperatorStore['findListWindow'] {
   const skips = {
-    messages: prepareQuery<Place>(
-      db,
-      'SELECT seq AS place FROM messages WHERE seq < ? ORDER BY seq DESC LIMIT 1 OFFSET +?',
-    ),
-    deliveries: prepareQuery<Place>(
-      db,
+    messages: db.prepare<Place>('SELECT seq AS place FROM messages WHERE seq < ? ORDER BY seq DESC LIMIT 1 OFFSET +?'),
+    deliveries: db.prepare<Place>(
       'SELECT number AS place FROM deliveries WHERE number < ? ORDER BY number DESC LIMIT 1 OFFSET +?',
     ),
-    dead: prepareQuery<Place>(
-      db,
+    dead: db.prepare<Place>(
       `SELECT number AS place FROM deliveries INDEXED BY deliveries_dead WHERE state = 'dead' AND number < ?
        ORDER BY number DESC LIMIT 1 OFFSET +?`,
     ),
   }
   const messageAt = createSeeker(
-    prepareQuery<TimedPlace>(
-      db,
+    db.prepare<TimedPlace>(
       "SELECT seq AS place, at FROM messages WHERE seq >= ? AND kind = 'message' ORDER BY seq LIMIT 1",
     ),
-    prepareQuery<Newest>(db, 'SELECT max(seq) AS place FROM messages'),
+    db.prepare<Newest>('SELECT max(seq) AS place FROM messages'),
   )
   const deliveryAt = createSeeker(
-    prepareQuery<TimedPlace>(
-      db,
+    db.prepare<TimedPlace>(
       'SELECT number AS place, queued_at AS at FROM deliveries WHERE number >= ? ORDER BY number LIMIT 1',
     ),
-    prepareQuery<Newest>(db, 'SELECT max(number) AS place FROM deliveries'),
+    db.prepare<Newest>('SELECT max(number) AS place FROM deliveries'),
   )
   return async (list, page) => {
     const isOfMessages = list === 'messages' || list === 'texts'

@@ -10,8 +10,8 @@ import type {
 } from '@postern/core'
 import { plainTextOf } from '@postern/core'
 import { formatBoundedParts } from '../conversations/entries.ts'
-import type { Database, Query } from '../engine/database.ts'
-import { parseJson, prepareQuery } from '../engine/database.ts'
+import type { Query, Sql } from '../engine/database.ts'
+import { parseJson } from '../engine/database.ts'
 import type { ResponseTable } from '../messages/responses.ts'
 import type { ReadMessage, StoredEnvelope } from '../messages/table.ts'
 import { readAttempts } from '../turns/queue.ts'
@@ -55,12 +55,11 @@ export interface MessageViewDeps {
 }
 
 export function createMessageView(
-  db: Database,
+  db: Sql,
   { readMessage, responses }: MessageViewDeps,
   deliveries: DeliveryList,
 ): Pick<OperatorStore, 'listMessages' | 'findMessage'> {
-  const listNewest = prepareQuery<SummaryRow>(
-    db,
+  const listNewest = db.prepare<SummaryRow>(
     `SELECT m.seq AS number, m.agent, m.envelope, ${formatBoundedParts('m.content', maxPreviewedBytes)}, coalesce(w.state, 'ignored') AS state, m.correlation_id, m.flags
      FROM messages m LEFT JOIN turns w ON w.message = m.seq
      WHERE m.seq < ?1 AND m.seq >= ?2 AND m.kind = 'message' AND (m.agent = ?3 OR ?3 IS NULL) AND (m.channel = ?4 OR ?4 IS NULL)
@@ -71,12 +70,10 @@ export function createMessageView(
   const standing = `m.seq AS number, coalesce(w.state, 'ignored') AS state, w.error, m.proofs, coalesce(d.count, 0) AS duplicates, w.merged_into,
     m.trace, w.trace AS attempts, w.message IS NOT NULL AS has_turn, w.due_at, w.lease_owner, w.ended_at`
   const joins = 'LEFT JOIN turns w ON w.message = m.seq LEFT JOIN duplicates d ON d.message = m.seq'
-  const findByNumber = prepareQuery<StandingRow>(
-    db,
+  const findByNumber = db.prepare<StandingRow>(
     `SELECT ${standing} FROM messages m ${joins} WHERE m.seq = ? AND m.kind = 'message'`,
   )
-  const findById = prepareQuery<StandingRow>(
-    db,
+  const findById = db.prepare<StandingRow>(
     `SELECT ${standing} FROM thread_aliases n JOIN messages m ON m.seq = n.message AND m.native_id = n.name AND m.kind = 'message' ${joins}
      WHERE n.name = ? ORDER BY json_extract(m.envelope, '$.sender.verified') DESC, m.seq`,
   )

@@ -1,6 +1,6 @@
 import type { ChannelName, IntakeStore, OperatorStore, Refusal, RefusalPage } from '@postern/core'
 import type { Batch } from '../engine/database.ts'
-import { addToTotal, noteChange, prepareInsert, prepareQuery, readAfterWait } from '../engine/database.ts'
+import { addToTotal, noteChange, prepareInsert, readAfterWait } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 
 export interface Refusals extends Pick<IntakeStore, 'refuse'>, Pick<OperatorStore, 'listRefusals'> {
@@ -33,9 +33,8 @@ const maxChars = 300
 
 export function createRefusals({ db, write, now, log }: StoreContext): Refusals {
   const insert = prepareInsert(db, `INSERT INTO refusals (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-  const prune = prepareQuery(db, 'DELETE FROM refusals WHERE id <= (SELECT max(id) FROM refusals) - ?')
-  const list = prepareQuery<RefusalRow>(
-    db,
+  const prune = db.prepare('DELETE FROM refusals WHERE id <= (SELECT max(id) FROM refusals) - ?')
+  const list = db.prepare<RefusalRow>(
     `SELECT id, ${columns} FROM refusals WHERE id < ?1 AND id >= ?2 AND (agent = ?3 OR ?3 IS NULL) AND (channel = ?4 OR ?4 IS NULL)
        AND (code = ?5 OR ?5 IS NULL) AND (at >= ?6 OR ?6 IS NULL) AND (at < ?7 OR ?7 IS NULL)
        AND (instr(lower(coalesce(claimed_sender, '') || ' ' || peer), lower(?8)) > 0 OR ?8 IS NULL)

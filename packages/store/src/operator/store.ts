@@ -8,8 +8,8 @@ import type {
   TraceStore,
 } from '@postern/core'
 import { stopFlags } from '@postern/core'
-import type { CounterName, Database } from '../engine/database.ts'
-import { formatJson, prepareQuery, readAfterWait } from '../engine/database.ts'
+import type { CounterName, Sql } from '../engine/database.ts'
+import { formatJson, readAfterWait } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { ReadMessage } from '../messages/table.ts'
 import type { ProofKeyTable } from '../peers/senders.ts'
@@ -48,9 +48,8 @@ export function createOperatorStore(
 
 type Totals = ReadonlyMap<CounterName, number>
 
-function createTotalsReader(db: Database): () => Totals {
-  const readAll = prepareQuery<{ name: CounterName; value: number }>(
-    db,
+function createTotalsReader(db: Sql): () => Totals {
+  const readAll = db.prepare<{ name: CounterName; value: number }>(
     'SELECT name, sum(value) AS value FROM counters GROUP BY name',
   )
   return () => new Map(readAll.all().map(({ name, value }) => [name, value]))
@@ -85,24 +84,21 @@ interface TimingRow {
 }
 
 /** How much waits, and how long messages take. */
-function createFigures(db: Database): Pick<OperatorStore, 'listWaitingHosts' | 'listTimings'> {
+function createFigures(db: Sql): Pick<OperatorStore, 'listWaitingHosts' | 'listTimings'> {
   // Mailboxes and names that are looked up have no host of their own: their domain stands for it.
-  const listHosts = prepareQuery<HostRow>(
-    db,
+  const listHosts = db.prepare<HostRow>(
     `SELECT coalesce(d.host, lower(substr(ltrim(d.destination, '@'), instr(ltrim(d.destination, '@'), '@') + 1))) AS host, count(*) AS deliveries,
        count(CASE WHEN d.state = 'later' THEN 1 END) AS failing, min(d.queued_at) AS oldest_at,
        min(CASE WHEN d.lease_owner IS NULL THEN d.due_at END) AS next_at
      FROM deliveries d INDEXED BY deliveries_open WHERE d.ended_at IS NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT +?`,
   )
   // Numbers rise with time: nothing is read that came before the first message that is too old.
-  const listNewest = prepareQuery<TimingRow>(
-    db,
+  const listNewest = db.prepare<TimingRow>(
     `SELECT m.channel, m.at, t.ended_at FROM messages m LEFT JOIN turns t ON t.message = m.seq
      WHERE m.kind = 'message' AND m.seq >= ? AND m.at >= ? ORDER BY m.seq DESC LIMIT +?`,
   )
-  const findNewest = prepareQuery<{ readonly seq: number | null }>(db, 'SELECT max(seq) AS seq FROM messages')
-  const findEarlier = prepareQuery<{ readonly seq: number }>(
-    db,
+  const findNewest = db.prepare<{ readonly seq: number | null }>('SELECT max(seq) AS seq FROM messages')
+  const findEarlier = db.prepare<{ readonly seq: number }>(
     "SELECT seq FROM messages WHERE kind = 'message' AND seq >= ? AND at < ? ORDER BY seq DESC LIMIT 1",
   )
   return {
@@ -143,14 +139,12 @@ interface TraceDeps {
 
 /** What the record of a message refers to. */
 function createTraceStore({ db, writeLightly }: StoreContext, tables: TraceDeps, deliveries: DeliveryList): TraceStore {
-  const noteAttempt = prepareQuery(
-    db,
+  const noteAttempt = db.prepare(
     `UPDATE turns SET trace = ${appendAttempt('?1')} WHERE message = ?2 AND EXISTS (SELECT 1 FROM messages
        WHERE seq = ?2 AND kind = 'message' AND forgotten_at IS NULL)`,
   )
   const readTurn = createTurnReader(db, tables)
-  const list = prepareQuery<ChangeRow>(
-    db,
+  const list = db.prepare<ChangeRow>(
     `SELECT seq, forgotten_at, retracted_at, edited_at, scope = 'forgotten' AS is_forgotten FROM messages
      WHERE seq IN (SELECT CAST(value AS INTEGER) FROM json_each(?))`,
   )

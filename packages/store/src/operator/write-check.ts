@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 
 /** More than a page has left over: a full disk shows where a file has to grow. */
@@ -7,8 +6,8 @@ const rowBytes = 7_000
 
 /** Writes a row that nobody reads, and deletes it: a full disk, a lost file, a lock or a standby is noticed in no other way. @throws Unavailable */
 export function createWriteCheck({ db, write }: Pick<StoreContext, 'db' | 'write'>): () => Promise<void> {
-  const insert = prepareQuery(db, 'INSERT INTO blobs (digest, mime, bytes, is_file) VALUES (?, NULL, ?, 0)')
-  const remove = prepareQuery(db, 'DELETE FROM blobs WHERE digest = ?')
+  const insert = db.prepare('INSERT INTO blobs (digest, mime, bytes, is_file) VALUES (?, NULL, ?, 0)')
+  const remove = db.prepare('DELETE FROM blobs WHERE digest = ?')
   return () => {
     const digest = `check ${randomBytes(16).toString('hex')}`
     const tryOut = () => {

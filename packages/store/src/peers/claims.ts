@@ -1,5 +1,5 @@
-import type { Database } from '../engine/database.ts'
-import { formatJson, prepareQuery } from '../engine/database.ts'
+import type { Sql } from '../engine/database.ts'
+import { formatJson } from '../engine/database.ts'
 
 interface Claim {
   readonly id: number
@@ -9,9 +9,9 @@ interface Claim {
 /** Removes what was refused and claims to be from somebody. `names`: principals and addresses. Reads all that was refused, a bounded number. Synchronous: inside a write. */
 type RemoveClaims = (names: readonly string[]) => void
 
-export function createClaimRemoval(db: Database): RemoveClaims {
-  const list = prepareQuery<Claim>(db, 'SELECT id, claimed_sender FROM refusals WHERE claimed_sender IS NOT NULL')
-  const remove = prepareQuery(db, 'DELETE FROM refusals WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))')
+export function createClaimRemoval(db: Sql): RemoveClaims {
+  const list = db.prepare<Claim>('SELECT id, claimed_sender FROM refusals WHERE claimed_sender IS NOT NULL')
+  const remove = db.prepare('DELETE FROM refusals WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))')
   return names => {
     const plain = names.map(name => name.replace(/^(?:mailto:|@)/, '').toLowerCase())
     const wanted = plain.filter(name => name !== '')

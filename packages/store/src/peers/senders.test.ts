@@ -1,12 +1,13 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
+import { sqlOf } from '../engine/database.ts'
 import { loadRareKeys } from './senders.ts'
 
 function openPeers(...names: readonly (readonly [string, string])[]) {
   const db = new DatabaseSync(':memory:')
   db.exec('CREATE TABLE peers (agent TEXT, name TEXT)')
   for (const name of names) db.prepare('INSERT INTO peers VALUES (?, ?)').run(...name)
-  return db
+  return sqlOf(db)
 }
 
 const sql = 'SELECT agent, name FROM peers'

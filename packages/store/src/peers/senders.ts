@@ -9,8 +9,8 @@ import type {
   WithdrawalStore,
 } from '@postern/core'
 import { withdrawalMemoryMs } from '@postern/core'
-import type { Database, Ownership } from '../engine/database.ts'
-import { formatJson, parseJson, prepareQuery, rowLocksOf } from '../engine/database.ts'
+import type { Ownership, Sql } from '../engine/database.ts'
+import { formatJson, parseJson, rowLocksOf } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 
 /** Changes of who stands how to whom. Synchronous: inside a write. */
@@ -25,22 +25,18 @@ export interface RelationTable {
 
 const isKey = 'agent = ? AND channel = ? AND relation = ? AND peer = ?'
 
-export function createRelationTable(db: Database, ownership: Ownership): RelationTable {
-  const find = prepareQuery(db, `SELECT 1 FROM relations WHERE ${isKey}`)
+export function createRelationTable(db: Sql, ownership: Ownership): RelationTable {
+  const find = db.prepare(`SELECT 1 FROM relations WHERE ${isKey}`)
   const blocks = loadRareKeys(db, "SELECT agent, channel, peer FROM relations WHERE relation = 'blocked_by'", ownership)
   const mayHave = ({ agent, via, relation, peer }: RelationKey) =>
     relation !== 'blocked_by' || blocks.mayHave([agent, via, peer])
-  const insert = prepareQuery(
-    db,
+  const insert = db.prepare(
     `INSERT INTO relations (agent, channel, relation, peer, target, since) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT (agent, channel, relation, peer) DO UPDATE SET target = excluded.target`,
   )
-  const remove = prepareQuery(db, `DELETE FROM relations WHERE ${isKey}`)
-  const removePeer = prepareQuery(db, 'DELETE FROM relations WHERE peer = ? AND channel = ?')
-  const removeOpen = prepareQuery(
-    db,
-    "DELETE FROM relations WHERE peer = ? AND channel = ? AND relation <> 'blocked_by'",
-  )
+  const remove = db.prepare(`DELETE FROM relations WHERE ${isKey}`)
+  const removePeer = db.prepare('DELETE FROM relations WHERE peer = ? AND channel = ?')
+  const removeOpen = db.prepare("DELETE FROM relations WHERE peer = ? AND channel = ? AND relation <> 'blocked_by'")
   return {
     has: key => mayHave(key) && find.get(...keyValues(key)) !== undefined,
     relate(key, target, now) {
@@ -66,12 +62,11 @@ interface RelationRow extends Omit<RelationKey, 'via'> {
 
 export function createRelationStore({ db }: Pick<StoreContext, 'db'>): Omit<RelationStore, 'decide'> {
   const select = 'SELECT id, agent, channel, relation, peer, target, since FROM relations'
-  const find = prepareQuery<RelationRow>(db, `${select} WHERE ${isKey}`)
-  const list = prepareQuery<RelationRow>(
-    db,
+  const find = db.prepare<RelationRow>(`${select} WHERE ${isKey}`)
+  const list = db.prepare<RelationRow>(
     `${select} INDEXED BY relations_oldest WHERE agent = ? AND channel = ? AND relation = ? AND id > ? ORDER BY id LIMIT +?`,
   )
-  const listAll = prepareQuery<RelationRow>(db, `${select} WHERE id > ? ORDER BY id LIMIT +?`)
+  const listAll = db.prepare<RelationRow>(`${select} WHERE id > ? ORDER BY id LIMIT +?`)
   const count = prepareAgentTotal(db)
   return {
     async findRelation(key) {
@@ -94,9 +89,8 @@ function readRelation({ id: place, channel: via, target, ...row }: RelationRow):
 }
 
 /** A running total of an agent on a channel. */
-export function prepareAgentTotal(db: Database): (agent: string, via: string, name: string) => number {
-  const find = prepareQuery<{ value: number | null }>(
-    db,
+export function prepareAgentTotal(db: Sql): (agent: string, via: string, name: string) => number {
+  const find = db.prepare<{ value: number | null }>(
     'SELECT sum(value) AS value FROM agent_totals WHERE agent = ? AND channel = ? AND name = ?',
   )
   return (agent, via, name) => find.get(agent, via, name)?.value ?? 0
@@ -111,19 +105,16 @@ export interface WithdrawalTable {
 /** Strangers can fill this; the oldest make room. */
 const maxRemembered = 100_000
 
-export function createWithdrawalTable(db: Database, ownership: Ownership): WithdrawalTable {
+export function createWithdrawalTable(db: Sql, ownership: Ownership): WithdrawalTable {
   const known = loadRareKeys(db, 'SELECT channel, author, object FROM withdrawals', ownership)
-  const insert = prepareQuery<{ id: number }>(
-    db,
+  const insert = db.prepare<{ id: number }>(
     'INSERT INTO withdrawals (author, object, channel, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id',
   )
-  const find = prepareQuery(
-    db,
+  const find = db.prepare(
     'SELECT 1 FROM withdrawals WHERE author = ? AND object = ? AND channel = ? AND expires_at > ?',
   )
   // Each one that comes in takes two out, if their time is over: the table shrinks again after a flood.
-  const removeOld = prepareQuery(
-    db,
+  const removeOld = db.prepare(
     `DELETE FROM withdrawals WHERE id IN (SELECT id FROM withdrawals WHERE id > 0 ORDER BY id LIMIT 2)
        AND (expires_at <= ?1 OR id <= ?2)`,
   )
@@ -150,9 +141,8 @@ interface AuthoredRow {
 }
 
 /** Finds what is stored of an author's object, which they may take back. */
-export function createAuthoredFinder(db: Database): WithdrawalStore['findAuthored'] {
-  const find = prepareQuery<AuthoredRow>(
-    db,
+export function createAuthoredFinder(db: Sql): WithdrawalStore['findAuthored'] {
+  const find = db.prepare<AuthoredRow>(
     `SELECT m.seq AS number, m.native_id AS id, m.agent, json_extract(m.envelope, '$.kind') AS kind, t.key, t.scope, m.target,
        NOT EXISTS (SELECT 1 FROM turns WHERE message = m.seq) AS kept
      FROM messages m JOIN threads t ON t.id = m.thread_id
@@ -202,21 +192,20 @@ interface KeyRow extends Omit<ProofKey, 'owner'> {
 }
 
 /** Two gateways that want the same row gone need not wait for each other. */
-function oldRows(db: Database): string {
+function oldRows(db: Sql): string {
   const { skipLocked } = rowLocksOf(db)
   const areOld = 'id <= (SELECT max(id) FROM proof_keys) - ?'
   return skipLocked === '' ? areOld : `id IN (SELECT id FROM proof_keys WHERE ${areOld} ${skipLocked})`
 }
 
-export function createProofKeyTable(db: Database): ProofKeyTable {
-  const findUse = prepareQuery<{ used_at: number }>(db, 'SELECT used_at FROM proof_keys WHERE digest = ?')
-  const remove = prepareQuery(db, 'DELETE FROM proof_keys WHERE digest = ?')
-  const insert = prepareQuery(
-    db,
+export function createProofKeyTable(db: Sql): ProofKeyTable {
+  const findUse = db.prepare<{ used_at: number }>('SELECT used_at FROM proof_keys WHERE digest = ?')
+  const remove = db.prepare('DELETE FROM proof_keys WHERE digest = ?')
+  const insert = db.prepare(
     'INSERT OR IGNORE INTO proof_keys (digest, kind, material, owner, used_at) VALUES (?, ?, ?, ?, ?)',
   )
-  const prune = prepareQuery(db, `DELETE FROM proof_keys WHERE ${oldRows(db)}`)
-  const find = prepareQuery<KeyRow>(db, 'SELECT digest, kind, material, owner FROM proof_keys WHERE digest = ?')
+  const prune = db.prepare(`DELETE FROM proof_keys WHERE ${oldRows(db)}`)
+  const find = db.prepare<KeyRow>('SELECT digest, kind, material, owner FROM proof_keys WHERE digest = ?')
   const known = new Map<string, number>()
 
   function keepOne({ digest, kind, material, owner }: ProofKey, usedAt: number | undefined, now: number): void {
@@ -244,7 +233,7 @@ export function createProofKeyTable(db: Database): ProofKeyTable {
     forgetOwners(owners) {
       known.clear()
       // Reads the whole table: prepared when somebody is forgotten.
-      prepareQuery(db, 'DELETE FROM proof_keys WHERE owner IN (SELECT value FROM json_each(?))').run(formatJson(owners))
+      db.prepare('DELETE FROM proof_keys WHERE owner IN (SELECT value FROM json_each(?))').run(formatJson(owners))
     },
   }
 }
@@ -264,9 +253,9 @@ interface RareKeys {
  * Keys are only added, so that a transaction that is undone cannot make them wrong.
  * @param sql selects all of them, a column for each part
  */
-export function loadRareKeys(db: Database, sql: string, { isAlone }: Ownership): RareKeys {
+export function loadRareKeys(db: Sql, sql: string, { isAlone }: Ownership): RareKeys {
   if (!isAlone) return { note() {}, mayHave: () => true }
-  const rows = prepareQuery<Record<string, string>>(db, `${sql} LIMIT ${mostRare}`).all()
+  const rows = db.prepare<Record<string, string>>(`${sql} LIMIT ${mostRare}`).all()
   const keys = new Set(rows.map(row => keyOf(Object.values(row))))
   return {
     note(parts) {

@@ -1,6 +1,6 @@
 import type { ObjectStore } from '@postern/core'
 import { parseJsonText } from '@postern/core'
-import { prepareQuery, readAfterWait } from '../engine/database.ts'
+import { readAfterWait } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { StoreTranscript } from '../transcript/open.ts'
 import type { OwnedRecordStore } from '../transcript/records/store.ts'
@@ -27,8 +27,7 @@ export function createChatterForgetting(
   { db, channels, now }: Pick<StoreContext, 'db' | 'channels' | 'now'>,
   { transcript, objects, records }: ChatPlaces,
 ): ForgetChats {
-  const list = prepareQuery<ThreadRow>(
-    db,
+  const list = db.prepare<ThreadRow>(
     `SELECT t.thread_id, t.lock_token, t.lock_expires_at, a.transport, a.key FROM transcript_aliases a
        JOIN transcript_threads t ON t.id = a.thread WHERE a.owner = ?`,
   )

@@ -1,7 +1,7 @@
 import type { ChannelName, Json, OwnThread, OwnThreadStore, OwnThreads, Part } from '@postern/core'
 import { plainTextOf } from '@postern/core'
 import { isFromChat, isOwnMessage, saidInThread } from '../conversations/person-words.ts'
-import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
+import { formatJson, parseJson } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 
 interface ThreadRow {
@@ -29,8 +29,7 @@ type OwnThreadDeps = Pick<StoreContext, 'db' | 'channels'>
 export function createOwnThreadStore({ db, channels }: OwnThreadDeps): OwnThreadStore {
   const { listAlone, listBegun, find } = prepareThreadQueries({ db, channels })
   const describe = createThreadDescriber({ db, channels })
-  const findTarget = prepareQuery<{ target: string }>(
-    db,
+  const findTarget = db.prepare<{ target: string }>(
     `SELECT m.target FROM ${saidWith(channels)} AND e.kind = 'message' AND NOT (${isFromChat(channels)}) ORDER BY coalesce(e.answers, e.seq) DESC LIMIT 1`,
   )
 
@@ -64,16 +63,14 @@ export function createOwnThreadStore({ db, channels }: OwnThreadDeps): OwnThread
 
 function prepareThreadQueries({ db, channels }: OwnThreadDeps) {
   return {
-    listAlone: prepareQuery<ThreadRow>(
-      db,
+    listAlone: db.prepare<ThreadRow>(
       `SELECT ${columns} FROM threads WHERE scope <> 'public' AND lower(scope) = lower(?1) AND channel = ?2 AND agent = ?3
        AND (${channels.sql.ignoresCase('channel')} OR scope = ?1) AND id < ?4 ORDER BY id DESC LIMIT +?5`,
     ),
-    listBegun: prepareQuery<ThreadRow>(
-      db,
+    listBegun: db.prepare<ThreadRow>(
       `SELECT ${columns} FROM threads WHERE begun_by = ? AND agent = ? AND id < ? ORDER BY id DESC LIMIT +?`,
     ),
-    find: prepareQuery<ThreadRow>(db, `SELECT ${columns} FROM threads WHERE id = ? AND agent = ?`),
+    find: db.prepare<ThreadRow>(`SELECT ${columns} FROM threads WHERE id = ? AND agent = ?`),
   }
 }
 
@@ -85,17 +82,14 @@ function saidWith(channels: StoreContext['channels']): string {
 /** Describes a thread for its owner; empty when the owner has said nothing in it. `subjects`: a JSON list of the owner's principals. */
 function createThreadDescriber({ db, channels }: OwnThreadDeps) {
   const own = saidWith(channels)
-  const findFirst = prepareQuery<SaidRow>(
-    db,
+  const findFirst = db.prepare<SaidRow>(
     `SELECT e.at, e.content FROM ${own} AND e.kind = 'message' ORDER BY coalesce(e.answers, e.seq) LIMIT 1`,
   )
-  const findFarthest = prepareQuery<{ position: number }>(
-    db,
+  const findFarthest = db.prepare<{ position: number }>(
     `SELECT coalesce(answers, seq) AS position FROM messages WHERE thread_id = ? AND scope = 'conversation'
      ORDER BY coalesce(answers, seq) DESC LIMIT 1 OFFSET ${mostLooked - 1}`,
   )
-  const findLast = prepareQuery<SaidRow>(
-    db,
+  const findLast = db.prepare<SaidRow>(
     `SELECT e.at, '' AS content FROM ${own} AND coalesce(e.answers, e.seq) >= ?3
      ORDER BY coalesce(e.answers, e.seq) DESC, e.seq DESC LIMIT 1`,
   )

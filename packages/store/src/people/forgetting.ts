@@ -1,7 +1,7 @@
 import type { Forgetting, Forgotten, PeopleStore, PersonAddress } from '@postern/core'
 import type { ChannelFacts } from '../channels/facts.ts'
-import type { Batch, Database } from '../engine/database.ts'
-import { prepareQuery, readAfterWait } from '../engine/database.ts'
+import type { Batch, Sql } from '../engine/database.ts'
+import { readAfterWait } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { RemoveMessage } from '../forgetting/remove-message.ts'
 import type { ForgetChats } from './chats.ts'
@@ -82,7 +82,7 @@ interface RemovedWords {
 
 function createWordRemoval({ db, write, now }: StoreContext, removeMessage: RemoveMessage) {
   const listMessages = createMessageFinder(db)
-  const findNewest = prepareQuery<{ number: number | null }>(db, 'SELECT max(seq) AS number FROM messages')
+  const findNewest = db.prepare<{ number: number | null }>('SELECT max(seq) AS number FROM messages')
 
   return async (whose: Whose, except: number): Promise<RemovedWords> => {
     const threads = new Set<number>()
@@ -110,8 +110,7 @@ function createChatFinder({
   db,
   channels,
 }: StoreContext): (threads: ReadonlySet<number>) => Promise<readonly string[]> {
-  const find = prepareQuery<{ scope: string }>(
-    db,
+  const find = db.prepare<{ scope: string }>(
     `SELECT scope FROM threads WHERE id = ? AND ${channels.sql.isChat('channel')}`,
   )
   return async threads => readAfterWait(db, () => [...threads].flatMap(thread => find.get(thread)?.scope ?? []))
@@ -144,11 +143,8 @@ interface FoundPersons {
 }
 
 /** Every link of the whole person, with every agent concerned. */
-function createLinkForgetting(db: Database, people: PersonTable, endLinks: EndLinks) {
-  const findAgents = prepareQuery<{ agent: string }>(
-    db,
-    'SELECT agent FROM person_links WHERE asker = ?1 OR target = ?1',
-  )
+function createLinkForgetting(db: Sql, people: PersonTable, endLinks: EndLinks) {
+  const findAgents = db.prepare<{ agent: string }>('SELECT agent FROM person_links WHERE asker = ?1 OR target = ?1')
   /** None where somebody else has that address now. */
   function listPerson(agent: string, address: PersonAddress): readonly PersonAddress[] {
     const key = formatPersonKey(address)
@@ -186,9 +182,8 @@ function createLinkForgetting(db: Database, people: PersonTable, endLinks: EndLi
 }
 
 /** By their author's principal, or by the address they came from. There is no index: it is looked for in slices. */
-function createMessageFinder(db: Database) {
-  const find = prepareQuery<{ seq: number; principal: string | null }>(
-    db,
+function createMessageFinder(db: Sql) {
+  const find = db.prepare<{ seq: number; principal: string | null }>(
     `SELECT seq, principal FROM messages WHERE kind = 'message' AND seq > ?1 AND seq <= ?2 AND (?3 IS NULL OR agent = ?3)
        AND (principal IN (SELECT value FROM json_each(?4))
          OR channel || ' ' || lower(json_extract(envelope, '$.sender.address')) IN (SELECT value FROM json_each(?5)))`,

@@ -3,7 +3,7 @@ import type { RecalledRow } from '../conversations/entries.ts'
 import { recalledColumns } from '../conversations/entries.ts'
 import { recallEntry } from '../conversations/history.ts'
 import { isOthersChat } from '../conversations/person-words.ts'
-import { formatJson, prepareQuery } from '../engine/database.ts'
+import { formatJson } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 
 /** As many conversations are looked through, the newest. */
@@ -28,10 +28,9 @@ export function createPersonHistory({
   const findThreads = createPrivateThreadFinder({ db, channels })
   const place = 'coalesce(answers, seq)'
   const places = `SELECT seq, ${place} AS position FROM messages WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`
-  const findFirst = prepareQuery<Place>(db, `${places} ORDER BY ${place}, seq LIMIT +?`)
-  const findLast = prepareQuery<Place>(db, `${places} ORDER BY ${place} DESC, seq DESC LIMIT +?`)
-  const read = prepareQuery<SharedRow>(
-    db,
+  const findFirst = db.prepare<Place>(`${places} ORDER BY ${place}, seq LIMIT +?`)
+  const findLast = db.prepare<Place>(`${places} ORDER BY ${place} DESC, seq DESC LIMIT +?`)
+  const read = db.prepare<SharedRow>(
     `SELECT ${recalledColumns}, (SELECT t.channel FROM threads t WHERE t.id = e.thread_id) AS channel, ${isOthersChat('?2', channels)} AS is_private
      FROM messages e WHERE seq = ?1`,
   )
@@ -65,8 +64,7 @@ function createPrivateThreadFinder({
 }: Pick<StoreContext, 'db' | 'channels'>): (
   request: Pick<PersonHistoryRequest, 'agent' | 'scopes'>,
 ) => readonly number[] {
-  const find = prepareQuery<{ id: number }>(
-    db,
+  const find = db.prepare<{ id: number }>(
     `SELECT id FROM threads WHERE scope <> 'public' AND lower(scope) = lower(?1) AND channel = ?2 AND agent = ?3
        AND (${channels.sql.ignoresCase('channel')} OR scope = ?1) ORDER BY id DESC LIMIT ${mostThreads}`,
   )

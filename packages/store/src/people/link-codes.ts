@@ -1,8 +1,7 @@
 import type { LinkAsked, LinkConfirmation, LinkConfirmed, LinkRefusal, LinkRequest } from '@postern/core'
 import { linkLimits } from '@postern/core'
 import type { ChannelFacts } from '../channels/facts.ts'
-import type { Batch, Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import type { Batch, Sql } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { EndLinks } from './link-ending.ts'
 import type { RemoveNotice } from './notice-removal.ts'
@@ -85,28 +84,25 @@ export function createLinkCodeTable(
   }
 }
 
-function prepareCodeQueries(db: Database) {
+function prepareCodeQueries(db: Sql) {
   const open = 'agent = ? AND asker = ? AND asker_subject = ? AND ended_at IS NULL AND expires_at > ? AND tries < ?'
   const columns = 'message, target, target_subject, tries, ended_in'
   return {
-    insert: prepareQuery(
-      db,
+    insert: db.prepare(
       `INSERT INTO link_codes (message, agent, asker, asker_host, asker_subject, target, target_subject, sent_to, digest, notice, asked_at, expires_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
-    findAsked: prepareQuery<{ notice: string }>(db, 'SELECT notice FROM link_codes WHERE message = ?'),
-    supersede: prepareQuery(
-      db,
+    findAsked: db.prepare<{ notice: string }>('SELECT notice FROM link_codes WHERE message = ?'),
+    supersede: db.prepare(
       'UPDATE link_codes SET ended_at = ? WHERE agent = ? AND asker = ? AND target = ? AND ended_at IS NULL',
     ),
-    listOpen: prepareQuery<CodeRow>(db, `SELECT ${columns} FROM link_codes WHERE ${open}`),
-    find: prepareQuery<CodeRow>(db, `SELECT ${columns} FROM link_codes WHERE ${open} AND digest = ?`),
-    findUsed: prepareQuery<CodeRow>(
-      db,
+    listOpen: db.prepare<CodeRow>(`SELECT ${columns} FROM link_codes WHERE ${open}`),
+    find: db.prepare<CodeRow>(`SELECT ${columns} FROM link_codes WHERE ${open} AND digest = ?`),
+    findUsed: db.prepare<CodeRow>(
       `SELECT ${columns} FROM link_codes WHERE agent = ? AND asker = ? AND digest = ? AND ended_in = ?`,
     ),
-    miss: prepareQuery(db, `UPDATE link_codes SET tries = tries + 1 WHERE ${open}`),
-    use: prepareQuery(db, 'UPDATE link_codes SET ended_at = ?, ended_in = ? WHERE message = ?'),
+    miss: db.prepare(`UPDATE link_codes SET tries = tries + 1 WHERE ${open}`),
+    use: db.prepare('UPDATE link_codes SET ended_at = ?, ended_in = ? WHERE message = ?'),
   }
 }
 
@@ -116,17 +112,15 @@ interface CodeRemoval {
   readonly forget: LinkCodeTable['forget']
 }
 
-function createCodeRemoval(db: Database, removeNotice: RemoveNotice): CodeRemoval {
-  const listOld = prepareQuery<{ message: number; notice: string }>(
-    db,
+function createCodeRemoval(db: Sql, removeNotice: RemoveNotice): CodeRemoval {
+  const listOld = db.prepare<{ message: number; notice: string }>(
     'SELECT message, notice FROM link_codes WHERE asked_at < ? ORDER BY asked_at LIMIT +?',
   )
-  const listOf = prepareQuery<{ message: number; notice: string }>(
-    db,
+  const listOf = db.prepare<{ message: number; notice: string }>(
     `SELECT message, notice FROM link_codes
      WHERE (?1 IS NULL OR agent = ?1) AND (asker IN (SELECT value FROM json_each(?2)) OR target IN (SELECT value FROM json_each(?2)))`,
   )
-  const remove = prepareQuery(db, 'DELETE FROM link_codes WHERE message = ?')
+  const remove = db.prepare('DELETE FROM link_codes WHERE message = ?')
 
   function removeAll(batch: Batch, codes: readonly { message: number; notice: string }[], now: number): void {
     for (const { message, notice } of codes) {
@@ -176,14 +170,12 @@ interface LinkTable {
   join(agent: string, pair: readonly [asker: string, target: string], proof: Proof): boolean
 }
 
-function createLinkTable(db: Database, people: PersonTable): LinkTable {
-  const insert = prepareQuery(
-    db,
+function createLinkTable(db: Sql, people: PersonTable): LinkTable {
+  const insert = db.prepare(
     `INSERT INTO person_links (agent, asker, target, asked_in, confirmed_in, notice, since) VALUES (?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT DO NOTHING`,
   )
-  const find = prepareQuery<{ notice: string }>(
-    db,
+  const find = db.prepare<{ notice: string }>(
     'SELECT notice FROM person_links WHERE agent = ? AND asker = ? AND target = ?',
   )
   return {
@@ -217,13 +209,10 @@ function createRefusalFinder(
   people: PersonTable,
 ): (wish: Wish, now: number) => LinkRefusal | undefined {
   const count = (column: 'asker' | 'asker_host' | 'sent_to') => {
-    const query = prepareQuery<{ n: number }>(
-      db,
-      `SELECT count(*) AS n FROM link_codes WHERE ${column} = ? AND asked_at > ?`,
-    )
+    const query = db.prepare<{ n: number }>(`SELECT count(*) AS n FROM link_codes WHERE ${column} = ? AND asked_at > ?`)
     return (value: string, since: number) => query.get(value, since)?.n ?? 0
   }
-  const inAll = prepareQuery<{ n: number }>(db, 'SELECT count(*) AS n FROM link_codes WHERE asked_at > ?')
+  const inAll = db.prepare<{ n: number }>('SELECT count(*) AS n FROM link_codes WHERE asked_at > ?')
   const [ofAsker, ofHost, toTarget] = [count('asker'), count('asker_host'), count('sent_to')]
   return ({ agent, from, to, host }, now) => {
     const keys = people.findKeys(agent, from)

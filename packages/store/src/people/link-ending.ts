@@ -1,5 +1,4 @@
 import type { Batch } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { RemoveMessage } from '../forgetting/remove-message.ts'
 import type { RemoveNotice } from './notice-removal.ts'
@@ -14,12 +13,10 @@ export function createLinkEnding(
   { db }: Pick<StoreContext, 'db'>,
   { removeNotice, removeMessage }: { readonly removeNotice: RemoveNotice; readonly removeMessage: RemoveMessage },
 ): EndLinks {
-  const end = prepareQuery<{ notice: string }>(
-    db,
+  const end = db.prepare<{ notice: string }>(
     'DELETE FROM person_links WHERE agent = ?1 AND (asker = ?2 OR target = ?2) RETURNING notice',
   )
-  const findCopies = prepareQuery<{ message: number }>(
-    db,
+  const findCopies = db.prepare<{ message: number }>(
     `SELECT d.message FROM deliveries d JOIN messages m ON m.seq = d.message
      WHERE d.ended_at IS NULL AND m.agent = ?1 AND m.flags LIKE '%"linked_copy"%' AND (m.channel || ' @' || d.destination = ?2
        OR m.principal = (SELECT a.subject FROM person_addresses a WHERE a.agent = ?1 AND a.address = ?2))`,

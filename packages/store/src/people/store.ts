@@ -1,7 +1,7 @@
 import type { Json, PeopleStore, PersonLink } from '@postern/core'
 import { parseJsonText } from '@postern/core'
-import type { Batch, Database } from '../engine/database.ts'
-import { prepareQuery, readAfterWait } from '../engine/database.ts'
+import type { Batch, Sql } from '../engine/database.ts'
+import { readAfterWait } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { RemoveMessageDeps } from '../forgetting/remove-message.ts'
 import { createRemoveMessage } from '../forgetting/remove-message.ts'
@@ -73,8 +73,7 @@ function createUnlinking(
   people: PersonTable,
   endLinks: EndLinks,
 ): Pick<PeopleStore, 'unlink' | 'unlinkAll'> {
-  const listOf = prepareQuery<{ agent: string; address: string }>(
-    db,
+  const listOf = db.prepare<{ agent: string; address: string }>(
     'SELECT agent, address FROM person_addresses WHERE subject = ?',
   )
 
@@ -102,17 +101,13 @@ function createUnlinking(
   }
 }
 
-function createPeopleReader(db: Database): Pick<PeopleStore, 'listLinks' | 'readPersonState' | 'readThreadScope'> {
-  const list = prepareQuery<LinkRow>(
-    db,
+function createPeopleReader(db: Sql): Pick<PeopleStore, 'listLinks' | 'readPersonState' | 'readThreadScope'> {
+  const list = db.prepare<LinkRow>(
     `SELECT id, agent, asker, target, asked_in AS asked, confirmed_in AS confirmed, since FROM person_links
      WHERE id > ?1 AND (?2 IS NULL OR agent = ?2) ORDER BY id LIMIT +?3`,
   )
-  const findScope = prepareQuery<{ scope: string }>(db, 'SELECT scope FROM threads WHERE id = ?')
-  const findState = prepareQuery<{ state: string }>(
-    db,
-    'SELECT state FROM person_states WHERE agent = ? AND person = ?',
-  )
+  const findScope = db.prepare<{ scope: string }>('SELECT scope FROM threads WHERE id = ?')
+  const findState = db.prepare<{ state: string }>('SELECT state FROM person_states WHERE agent = ? AND person = ?')
   return {
     listLinks: async ({ agent, limit, after = 0 }) => list.all(after, agent ?? null, limit).map(readLink),
     async readPersonState(agent, person) {

@@ -1,6 +1,5 @@
 import type { ChannelName, Person, PersonAddress } from '@postern/core'
-import type { Database, Ownership } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import type { Ownership, Sql } from '../engine/database.ts'
 import { loadRareKeys } from '../peers/senders.ts'
 
 /** As the tables hold an address: channel, space, `@local@domain`. */
@@ -33,34 +32,30 @@ export interface PersonTable {
   endState(agent: string, person: string): void
 }
 
-export function createPersonTable(db: Database, ownership: Ownership): PersonTable {
+export function createPersonTable(db: Sql, ownership: Ownership): PersonTable {
   const known = loadRareKeys(db, 'SELECT agent, address FROM person_addresses', ownership)
-  const findKeys = prepareQuery<{ key: string }>(
-    db,
+  const findKeys = db.prepare<{ key: string }>(
     `WITH RECURSIVE person (key) AS (SELECT CAST(?2 AS TEXT) UNION
        SELECT CASE WHEN l.asker = p.key THEN l.target ELSE l.asker END
        FROM person p JOIN person_links l ON l.agent = ?1 AND (l.asker = p.key OR l.target = p.key))
      SELECT key FROM person ORDER BY key`,
   )
-  const findSubject = prepareQuery<{ subject: string | null }>(
-    db,
+  const findSubject = db.prepare<{ subject: string | null }>(
     'SELECT subject FROM person_addresses WHERE agent = ? AND address = ?',
   )
-  const know = prepareQuery(
-    db,
+  const know = db.prepare(
     `INSERT INTO person_addresses (agent, address, subject) VALUES (?, ?, ?)
      ON CONFLICT (agent, address) DO UPDATE SET subject = coalesce(person_addresses.subject, excluded.subject)`,
   )
-  const drop = prepareQuery(
-    db,
+  const drop = db.prepare(
     `DELETE FROM person_addresses WHERE agent = ?1 AND address = ?2
        AND NOT EXISTS (SELECT 1 FROM person_links WHERE agent = ?1 AND (asker = ?2 OR target = ?2))`,
   )
   const copyState = `INSERT INTO person_states (agent, person, state)
     SELECT agent, ?3, state FROM person_states WHERE agent = ?1 AND person = ?2`
-  const moveState = prepareQuery(db, `${copyState} ON CONFLICT (agent, person) DO UPDATE SET state = excluded.state`)
-  const offerState = prepareQuery(db, `${copyState} ON CONFLICT DO NOTHING`)
-  const endState = prepareQuery(db, 'DELETE FROM person_states WHERE agent = ? AND person = ?')
+  const moveState = db.prepare(`${copyState} ON CONFLICT (agent, person) DO UPDATE SET state = excluded.state`)
+  const offerState = db.prepare(`${copyState} ON CONFLICT DO NOTHING`)
+  const endState = db.prepare('DELETE FROM person_states WHERE agent = ? AND person = ?')
   const listKeys = (agent: string, key: string) => findKeys.all(agent, key).map(row => row.key)
   return {
     findKeys: listKeys,

@@ -1,5 +1,5 @@
 import { createEntryRemoval } from '../conversations/entry-removal.ts'
-import { prepareQuery, readAfterWait } from '../engine/database.ts'
+import { readAfterWait } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import { createThreadRows } from '../forgetting/thread-rows.ts'
 
@@ -15,16 +15,12 @@ export function createThreadRemoval({
   write,
 }: StoreContext): (threads: readonly number[], except: number) => Promise<void> {
   const inList = '(SELECT CAST(value AS INTEGER) FROM json_each(?1))'
-  const findUsed = prepareQuery<{ thread_id: number }>(
-    db,
+  const findUsed = db.prepare<{ thread_id: number }>(
     `SELECT thread_id FROM messages WHERE kind = 'message' AND seq > ?2 AND seq <= ?3 AND thread_id IN ${inList} AND seq <> ?4`,
   )
-  const findLast = prepareQuery<{ number: number | null }>(db, 'SELECT max(seq) AS number FROM messages')
-  const findThread = prepareQuery<{ thread_id: number }>(db, 'SELECT thread_id FROM messages WHERE seq = ?')
-  const findBackground = prepareQuery<{ seq: number }>(
-    db,
-    `SELECT seq FROM fetched_context WHERE thread_id IN ${inList}`,
-  )
+  const findLast = db.prepare<{ number: number | null }>('SELECT max(seq) AS number FROM messages')
+  const findThread = db.prepare<{ thread_id: number }>('SELECT thread_id FROM messages WHERE seq = ?')
+  const findBackground = db.prepare<{ seq: number }>(`SELECT seq FROM fetched_context WHERE thread_id IN ${inList}`)
   const endEntry = createEntryRemoval(db)
   const rows = createThreadRows(db)
 

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import type { Authorship, Json, Lookup, ReplayStore } from '@postern/core'
 import type { BlobFiles } from '../engine/blob-files.ts'
-import type { Database } from '../engine/database.ts'
-import { formatJson, parseJson, prepareQuery, readAfterWait } from '../engine/database.ts'
+import type { Sql } from '../engine/database.ts'
+import { formatJson, parseJson, readAfterWait } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 
 /** Answers of other hosts as they were. Synchronous: inside a write. */
@@ -31,9 +31,9 @@ const flushMs = 250
 /** Whose last answer is in memory, by question. */
 const maxKnown = 5_000
 
-export function createLookupTable(db: Database): LookupTable {
-  const end = prepareQuery(db, 'DELETE FROM lookups WHERE owner IN (SELECT value FROM json_each(?))')
-  const endObject = prepareQuery(db, 'DELETE FROM lookups WHERE object = ? AND owner = ?')
+export function createLookupTable(db: Sql): LookupTable {
+  const end = db.prepare('DELETE FROM lookups WHERE owner IN (SELECT value FROM json_each(?))')
+  const endObject = db.prepare('DELETE FROM lookups WHERE object = ? AND owner = ?')
   const listeners: ((isForgotten: IsForgotten) => void)[] = []
   function tell(isForgotten: IsForgotten): void {
     for (const listener of listeners) listener(isForgotten)
@@ -67,7 +67,7 @@ export function createLookups(
   { db, write, log }: Pick<StoreContext, 'db' | 'write' | 'log'>,
   table: Pick<LookupTable, 'onForget'>,
 ): LookupLog {
-  const find = prepareQuery<{ answer: string }>(db, findSql)
+  const find = db.prepare<{ answer: string }>(findSql)
   const insertAll = createInsertion(db)
   const known = createKnownAnswers()
   let waiting: WaitingLookup[] = []
@@ -124,11 +124,11 @@ export function createLookups(
   }
 }
 
-function createInsertion(db: Database): (lookups: readonly WaitingLookup[]) => void {
-  const insert = prepareQuery(db, 'INSERT INTO lookups (question, at, answer, owner, object) VALUES (?, ?, ?, ?, ?)')
-  const prune = prepareQuery(db, 'DELETE FROM lookups WHERE id <= (SELECT max(id) FROM lookups) - ?')
+function createInsertion(db: Sql): (lookups: readonly WaitingLookup[]) => void {
+  const insert = db.prepare('INSERT INTO lookups (question, at, answer, owner, object) VALUES (?, ?, ?, ?, ?)')
+  const prune = db.prepare('DELETE FROM lookups WHERE id <= (SELECT max(id) FROM lookups) - ?')
   // An author may take a post back while somebody still reads it, here or at another gateway.
-  const findWithdrawal = prepareQuery(db, 'SELECT 1 FROM withdrawals WHERE author = ? AND object = ?')
+  const findWithdrawal = db.prepare('SELECT 1 FROM withdrawals WHERE author = ? AND object = ?')
   const isWithdrawn = (owner: string | null, object: string | null) =>
     owner !== null && object !== null && findWithdrawal.get(owner, object) !== undefined
   return lookups => {
@@ -170,18 +170,14 @@ interface ArrivalRow {
 }
 
 export function createArrivalLookup(
-  db: Database,
+  db: Sql,
   { readNow }: Pick<BlobFiles, 'readNow'>,
 ): Pick<ReplayStore, 'findArrival'> {
-  const find = prepareQuery<ArrivalRow>(
-    db,
+  const find = db.prepare<ArrivalRow>(
     `SELECT m.arrival, m.target, coalesce(m.raw, b.bytes) AS bytes, CASE WHEN b.is_file = 1 THEN b.digest END AS file
      FROM messages m LEFT JOIN blobs b ON b.digest = m.raw_digest WHERE m.seq = ? AND m.kind = 'message'`,
   )
-  const listMerged = prepareQuery<{ message: number }>(
-    db,
-    'SELECT message FROM turns WHERE merged_into = ? ORDER BY message',
-  )
+  const listMerged = db.prepare<{ message: number }>('SELECT message FROM turns WHERE merged_into = ? ORDER BY message')
   return {
     async findArrival(number) {
       const row = find.get(number)

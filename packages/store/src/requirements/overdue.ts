@@ -1,6 +1,6 @@
 import type { OverdueStore } from '@postern/core'
 import { decideByTimeout, operatorSubject, sayOverdue } from '@postern/core'
-import { formatJson, prepareQuery } from '../engine/database.ts'
+import { formatJson } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { AdmitNew } from '../messages/refusals.ts'
 import { draftIntake } from '../messages/table.ts'
@@ -16,12 +16,10 @@ export function createOverdueStore(
   { db, write, now }: Pick<StoreContext, 'db' | 'write' | 'now'>,
   { requirements, planResolution, admitNew }: OverdueStoreDeps,
 ): OverdueStore {
-  const list = prepareQuery<{ id: string }>(
-    db,
+  const list = db.prepare<{ id: string }>(
     `SELECT id FROM requirements WHERE status = 'open' AND subject = '${operatorSubject}' AND expires_at <= ? ORDER BY expires_at LIMIT +?`,
   )
-  const end = prepareQuery(
-    db,
+  const end = db.prepare(
     `UPDATE requirements SET status = 'expired', resolved_at = ?2, resolver = ?3
      WHERE id = ?1 AND status = 'open' AND subject = '${operatorSubject}' AND expires_at <= ?2`,
   )

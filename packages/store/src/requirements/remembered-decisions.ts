@@ -13,8 +13,8 @@ import {
   rememberedDecisionSchema,
   rememberedKind,
 } from '@postern/core'
-import type { Database } from '../engine/database.ts'
-import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
+import type { Sql } from '../engine/database.ts'
+import { formatJson, parseJson } from '../engine/database.ts'
 
 /** Decisions that count for later calls, among the records. Synchronous. */
 export interface RememberedTable {
@@ -34,7 +34,7 @@ interface RecordRow {
 
 const ownerOf = (agent: string) => `agent:${agent}`
 
-export function createRememberedTable(db: Database): RememberedTable {
+export function createRememberedTable(db: Sql): RememberedTable {
   const queries = prepareRememberedQueries(db)
 
   const findByKey = ({ agent, id }: { readonly agent: string; readonly id: string }, now: number) => {
@@ -78,34 +78,28 @@ export function createRememberedTable(db: Database): RememberedTable {
   }
 }
 
-function prepareRememberedQueries(db: Database) {
+function prepareRememberedQueries(db: Sql) {
   const standing = 'kind = ?1 AND owner = ?2 AND expires_at > ?3 AND id < ?4'
   return {
-    findAsker: prepareQuery<{ sender: string; channel: string }>(
-      db,
+    findAsker: db.prepare<{ sender: string; channel: string }>(
       `SELECT json_extract(envelope, '$.sender') AS sender, json_extract(envelope, '$.received_via') AS channel
      FROM messages WHERE seq = ?`,
     ),
-    remove: prepareQuery(db, 'DELETE FROM records WHERE kind = ? AND owner = ? AND key = ?'),
-    insert: prepareQuery(
-      db,
+    remove: db.prepare('DELETE FROM records WHERE kind = ? AND owner = ? AND key = ?'),
+    insert: db.prepare(
       `INSERT INTO records (kind, owner, key, version, value, message, person, expires_at) VALUES (?, ?, ?, 1, ?, ?, ?, ?)`,
     ),
-    dropOldest: prepareQuery(
-      db,
+    dropOldest: db.prepare(
       `DELETE FROM records WHERE id IN (SELECT id FROM records INDEXED BY records_person
        WHERE person = ?1 AND kind = ?2 AND owner = ?3 ORDER BY id DESC LIMIT -1 OFFSET ${mostRemembered})`,
     ),
-    list: prepareQuery<RecordRow>(
-      db,
+    list: db.prepare<RecordRow>(
       `SELECT id, value FROM records INDEXED BY records_owner WHERE ${standing} ORDER BY id DESC LIMIT +?5`,
     ),
-    listOfPerson: prepareQuery<RecordRow>(
-      db,
+    listOfPerson: db.prepare<RecordRow>(
       `SELECT id, value FROM records INDEXED BY records_person WHERE person = ?6 AND ${standing} ORDER BY id DESC LIMIT +?5`,
     ),
-    find: prepareQuery<{ value: string }>(
-      db,
+    find: db.prepare<{ value: string }>(
       'SELECT value FROM records WHERE kind = ? AND owner = ? AND key = ? AND expires_at > ?',
     ),
   }

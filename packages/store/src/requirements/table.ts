@@ -10,8 +10,8 @@ import type {
 } from '@postern/core'
 import { createResolutionIntake, isoTime, maxOpenRequirements, subjectOf } from '@postern/core'
 import type { ThreadTable } from '../conversations/threads.ts'
-import type { Database } from '../engine/database.ts'
-import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
+import type { Sql } from '../engine/database.ts'
+import { formatJson, parseJson } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { PartialAnswerPosition } from '../messages/responses.ts'
 import type { ReadMessage } from '../messages/table.ts'
@@ -77,23 +77,21 @@ const standing = `CASE WHEN status = 'open' AND expires_at <= ?1 THEN 'expired' 
 const columns = `position, id, digest, agent, channel, thread_id, message, kind, subject, address, policy, issued_at, expires_at,
   ${standing} AS status, resolved_at, resolver, receipt`
 
-export function createRequirementTable(db: Database): RequirementTable {
-  const findByDigest = prepareQuery<RequirementRow>(db, `SELECT ${columns} FROM requirements WHERE digest = ?2`)
-  const findById = prepareQuery<RequirementRow>(db, `SELECT ${columns} FROM requirements WHERE id = ?2`)
-  const list = prepareQuery<RequirementRow>(
-    db,
+export function createRequirementTable(db: Sql): RequirementTable {
+  const findByDigest = db.prepare<RequirementRow>(`SELECT ${columns} FROM requirements WHERE digest = ?2`)
+  const findById = db.prepare<RequirementRow>(`SELECT ${columns} FROM requirements WHERE id = ?2`)
+  const list = db.prepare<RequirementRow>(
     `SELECT ${columns} FROM requirements WHERE position < ?2 AND (${standing} = ?3 OR ?3 IS NULL)
      AND (subject = ?5 OR ?5 IS NULL) ORDER BY position DESC LIMIT +?4`,
   )
-  const findReceipt = prepareQuery(db, 'SELECT 1 FROM requirements WHERE receipt = ?')
-  const findTask = prepareQuery<{ id: number }>(db, 'SELECT id FROM tasks WHERE owner = ? AND native_id = ?')
-  const findTaskOf = prepareQuery<{ task_id: number | null }>(db, 'SELECT task_id FROM messages WHERE seq = ?')
-  const use = prepareQuery(
-    db,
+  const findReceipt = db.prepare('SELECT 1 FROM requirements WHERE receipt = ?')
+  const findTask = db.prepare<{ id: number }>('SELECT id FROM tasks WHERE owner = ? AND native_id = ?')
+  const findTaskOf = db.prepare<{ task_id: number | null }>('SELECT task_id FROM messages WHERE seq = ?')
+  const use = db.prepare(
     `UPDATE requirements SET status = ?, resolved_at = ?, resolver = ?, receipt = ? WHERE position = ? AND status = 'open'`,
   )
 
-  const expire = prepareQuery(db, "UPDATE requirements SET status = 'expired' WHERE position = ? AND status = 'open'")
+  const expire = db.prepare("UPDATE requirements SET status = 'expired' WHERE position = ? AND status = 'open'")
 
   const remembered = createRememberedTable(db)
 
@@ -139,21 +137,18 @@ export function createRequirementTable(db: Database): RequirementTable {
 }
 
 /** New requirements push old ones out: of one thread the oldest that are open, of all those that are long over. */
-function createIssue(db: Database): RequirementTable['issue'] {
-  const insert = prepareQuery(
-    db,
+function createIssue(db: Sql): RequirementTable['issue'] {
+  const insert = db.prepare(
     `INSERT INTO requirements (id, digest, agent, channel, thread_id, message, kind, subject, address, policy, issued_at, expires_at)
      SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,
        (SELECT json_extract(envelope, '$.sender.address') FROM messages WHERE seq = ?6), ?9, ?10, ?11
      WHERE NOT EXISTS (SELECT 1 FROM messages WHERE kind = 'response' AND answers = ?6 AND retracted_at IS NOT NULL)`,
   )
-  const expireOldest = prepareQuery(
-    db,
+  const expireOldest = db.prepare(
     `UPDATE requirements SET status = 'expired' WHERE position IN (SELECT position FROM requirements INDEXED BY requirements_open
        WHERE thread_id = ? AND status = 'open' ORDER BY position DESC LIMIT -1 OFFSET ${maxOpenRequirements})`,
   )
-  const forget = prepareQuery(
-    db,
+  const forget = db.prepare(
     `DELETE FROM requirements WHERE position IN (SELECT position FROM requirements WHERE expires_at < ? ORDER BY expires_at LIMIT ${mostForgotten})`,
   )
   return (requirements, { agent, channel, thread, message, now }) => {
@@ -194,7 +189,7 @@ export function createResolutionPlan(
   { db, now }: Pick<StoreContext, 'db' | 'now'>,
   tables: { readonly readMessage: ReadMessage; readonly threads: ThreadTable },
 ): PlanResolution {
-  const findAuthor = prepareQuery<{ principal: string | null }>(db, 'SELECT principal FROM messages WHERE seq = ?')
+  const findAuthor = db.prepare<{ principal: string | null }>('SELECT principal FROM messages WHERE seq = ?')
   return (requirement, decision) => {
     const { content, target, task, thread, flags, via } = tables.readMessage(requirement.message)
     const author = findAuthor.get(requirement.message)?.principal ?? undefined

@@ -1,6 +1,6 @@
 import { ConfigError } from '@postern/core'
 import type { FileDatabase } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import { sqlOf } from '../engine/database.ts'
 import { firstSchema } from './first.ts'
 
 /** In order; a file at version n has had the first n. Released ones are never edited, only followed by the next. */
@@ -29,5 +29,5 @@ export function migrateDatabase(db: FileDatabase, steps: readonly string[] = mig
 }
 
 function readVersion(db: FileDatabase): number {
-  return prepareQuery<{ user_version: number }>(db, 'PRAGMA user_version').get()?.user_version ?? 0
+  return sqlOf(db).prepare<{ user_version: number }>('PRAGMA user_version').get()?.user_version ?? 0
 }

@@ -11,8 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError, parseJsonText } from '@postern/core'
-import type { Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import type { Sql } from '../engine/database.ts'
 
 /** What stands beside a database once a gateway has worked with it. */
 interface Marker {
@@ -32,8 +31,8 @@ export function refuseMissingDatabase(path: string): void {
 }
 
 /** Once it is open. @throws ConfigError `data` when there is nothing in it, but traces of what there was */
-export function refuseEmptyDatabase(db: Database, path: string): void {
-  const version = prepareQuery<{ user_version: number }>(db, 'PRAGMA user_version').get()?.user_version
+export function refuseEmptyDatabase(db: Sql, path: string): void {
+  const version = db.prepare<{ user_version: number }>('PRAGMA user_version').get()?.user_version
   if (version === 0) refuseTraces(path, 'is empty')
 }
 
@@ -55,9 +54,8 @@ function hasContent(path: string): boolean {
  * Counts the start in the database, then beside it.
  * @throws ConfigError `data` when the database knows less than its marker: what was written last is gone with its log
  */
-export function countStart(db: Database, path: string): void {
-  const known =
-    prepareQuery<{ value: number }>(db, "SELECT value FROM counters WHERE name = 'starts'").get()?.value ?? 0
+export function countStart(db: Sql, path: string): void {
+  const known = db.prepare<{ value: number }>("SELECT value FROM counters WHERE name = 'starts'").get()?.value ?? 0
   if (known < readMarker(path).starts) {
     const fix = `Put ${path}-wal back, if it was removed; to go on with what there is, remove ${markerOf(path)}.`
     throw new ConfigError(
@@ -66,8 +64,7 @@ export function countStart(db: Database, path: string): void {
       fix,
     )
   }
-  prepareQuery(
-    db,
+  db.prepare(
     "INSERT INTO counters (name, value) VALUES ('starts', ?1) ON CONFLICT (name, shard) DO UPDATE SET value = ?1",
   ).run(known + 1)
   writeMarker(path, { starts: known + 1 })

@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
+import { sqlOf } from '../engine/database.ts'
 import { migrateDatabase } from '../schema/migrate.ts'
 import { refuseDamagedAtStart, toOpenError } from './inspect-file.ts'
 import { refuseEmptyDatabase, refuseMissingDatabase } from './marker.ts'
@@ -64,7 +65,7 @@ export function openDatabase(path: string): DatabaseSync {
 function prepareDatabase(db: DatabaseSync, path: string): DatabaseSync {
   try {
     db.exec(pragmas)
-    if (path !== ':memory:') refuseEmptyDatabase(db, path)
+    if (path !== ':memory:') refuseEmptyDatabase(sqlOf(db), path)
     refuseDamagedAtStart(db, path)
     migrateDatabase(db)
     return db

@@ -5,7 +5,7 @@ import { assembleStore } from '../assemble.ts'
 import { createFileNeed } from '../blobs/table.ts'
 import type { StoredChannel } from '../channels/facts.ts'
 import { createBlobFiles, noBlobFiles } from '../engine/blob-files.ts'
-import { createNotices, listNotices } from '../engine/database.ts'
+import { createNotices, listNotices, sqlOf } from '../engine/database.ts'
 import { createSqliteTransactions } from '../engine/transactions.ts'
 import type { SyncFile } from '../engine/writer.ts'
 import { createWriter, openLogSync, syncBeside } from '../engine/writer.ts'
@@ -18,7 +18,7 @@ import { takeExclusiveLock } from './lock.ts'
 import { countStart } from './marker.ts'
 import { createRewrite, createScrub, openDatabase, readSize, stopWaiting } from './open.ts'
 
-export interface SqliteStoreOptions {
+interface SqliteStoreOptions {
   /** A file, made readable by its owner alone when there is none yet; or `:memory:`. */
   readonly path: string
   /** Milliseconds since the epoch. */
@@ -67,7 +67,7 @@ function openUnlocked(
   const files =
     path === ':memory:'
       ? noBlobFiles
-      : createBlobFiles({ directory: `${path}.blobs`, isNeeded: createFileNeed(db), log })
+      : createBlobFiles({ directory: `${path}.blobs`, isNeeded: createFileNeed(sqlOf(db)), log })
   if (exclusive) files.sweep().catch(error => log.warn({ err: error }, 'stored files cannot be swept'))
   return assembleStore({
     db,
@@ -97,8 +97,8 @@ function openUnlocked(
 /** What only a gateway does, which has the file for itself. @throws ConfigError */
 function takeUp(db: DatabaseSync, path: string, now: number): void {
   try {
-    if (path !== ':memory:') countStart(db, path)
-    endAllLeases(db, now)
+    if (path !== ':memory:') countStart(sqlOf(db), path)
+    endAllLeases(sqlOf(db), now)
   } catch (error) {
     db.close()
     throw toOpenError(error, path)

@@ -1,8 +1,8 @@
 import type { TaskExpiry, TaskStore } from '@postern/core'
 import type { BlobTable } from '../blobs/table.ts'
 import { createOwnThreadRemoval } from '../conversations/own-thread-removal.ts'
-import type { Batch, Database } from '../engine/database.ts'
-import { addTaskBytes, prepareQuery } from '../engine/database.ts'
+import type { Batch, Sql } from '../engine/database.ts'
+import { addTaskBytes } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import { createTaskBytes } from '../engine/task-bytes.ts'
 import { createRowRemoval } from '../messages/row-removal.ts'
@@ -26,12 +26,11 @@ export interface ExpiryDeps {
 /** Takes whole tasks out, with all that was said in them: slice by slice, the oldest first. */
 export function createTaskExpiry({ db, write }: StoreContext, tables: ExpiryDeps): Pick<TaskStore, 'expireTasks'> {
   const findNext = createNextFinder(db)
-  const findMessages = prepareQuery<{ seq: number }>(
-    db,
+  const findMessages = db.prepare<{ seq: number }>(
     "SELECT seq FROM messages WHERE task_id = ? AND kind = 'message' LIMIT +?",
   )
   // A task whose messages are gone in part shows no answer any more.
-  const disown = prepareQuery(db, 'UPDATE tasks SET response_seq = NULL WHERE id = ? AND response_seq IS NOT NULL')
+  const disown = db.prepare('UPDATE tasks SET response_seq = NULL WHERE id = ? AND response_seq IS NOT NULL')
   const removeMessage = createMessageRemoval(db, tables)
   const removeTask = createTaskRemoval(db, tables.tasks)
   const taskBytes = createTaskBytes(db)
@@ -73,20 +72,17 @@ const isRemovable = `t.state NOT IN ('submitted', 'working')
 /** Chats of people are kept until they are forgotten. */
 const lastingOwner = 'web:'
 
-function createNextFinder(db: Database): (expiry: TaskExpiry) => readonly TaskPlace[] {
-  const findOldest = prepareQuery<TaskPlace>(
-    db,
+function createNextFinder(db: Sql): (expiry: TaskExpiry) => readonly TaskPlace[] {
+  const findOldest = db.prepare<TaskPlace>(
     `SELECT t.id, t.owner FROM tasks t WHERE t.updated_at < ? AND t.owner NOT GLOB '${lastingOwner}*' AND ${isRemovable}
      ORDER BY t.updated_at LIMIT +?`,
   )
-  const findBeyond = prepareQuery<TaskPlace>(
-    db,
+  const findBeyond = db.prepare<TaskPlace>(
     `SELECT t.id, t.owner FROM tasks t WHERE t.owner = ?1 AND (t.updated_at, t.native_id) <= (SELECT updated_at, native_id
        FROM tasks WHERE owner = ?1 ORDER BY updated_at DESC, native_id DESC LIMIT 1 OFFSET +?2)
        AND ${isRemovable} ORDER BY t.updated_at, t.native_id LIMIT +?3`,
   )
-  const findOldestOf = prepareQuery<TaskPlace>(
-    db,
+  const findOldestOf = db.prepare<TaskPlace>(
     `SELECT t.id, t.owner FROM tasks t WHERE t.owner = ? AND ${isRemovable} ORDER BY t.updated_at, t.native_id LIMIT +?`,
   )
   return expiry => {
@@ -108,17 +104,15 @@ interface RemovedMessage {
 }
 
 /** A message with its answer, its turn and its deliveries. @returns its thread */
-function createMessageRemoval(db: Database, tables: Pick<ExpiryDeps, 'blobs' | 'notes'>) {
-  const find = prepareQuery<RemovedMessage>(
-    db,
+function createMessageRemoval(db: Sql, tables: Pick<ExpiryDeps, 'blobs' | 'notes'>) {
+  const find = db.prepare<RemovedMessage>(
     `SELECT m.native_id AS id, m.agent, m.channel, m.thread_id, t.scope, k.owner,
        coalesce(octet_length(m.raw), 0) + octet_length(m.content) AS bytes
      FROM messages m JOIN threads t ON t.id = m.thread_id LEFT JOIN tasks k ON k.id = m.task_id
      WHERE m.seq = ?`,
   )
   const endRows = createRowRemoval(db, tables)
-  const endName = prepareQuery(
-    db,
+  const endName = db.prepare(
     'DELETE FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ? AND is_key = 0 AND message = ?',
   )
   return (batch: Batch, number: number): number | undefined => {
@@ -135,12 +129,11 @@ function createMessageRemoval(db: Database, tables: Pick<ExpiryDeps, 'blobs' | '
 }
 
 /** A task without messages; its thread goes with the last of its tasks. */
-function createTaskRemoval(db: Database, tasks: TaskTable) {
-  const endEntries = prepareQuery<{ thread_id: number; bytes: number }>(
-    db,
+function createTaskRemoval(db: Sql, tasks: TaskTable) {
+  const endEntries = db.prepare<{ thread_id: number; bytes: number }>(
     'DELETE FROM messages WHERE task_id = ? RETURNING thread_id, octet_length(content) AS bytes',
   )
-  const endWatches = prepareQuery(db, 'DELETE FROM push_subscriptions WHERE task_id = ?')
+  const endWatches = db.prepare('DELETE FROM push_subscriptions WHERE task_id = ?')
   const removeThread = createOwnThreadRemoval(db)
   return (batch: Batch, { id, owner }: TaskPlace, threads: ReadonlySet<number | undefined>): void => {
     const entries = endEntries.all(id)

@@ -1,6 +1,5 @@
 import type { TaskFilter, TaskRecord, TaskStore } from '@postern/core'
 import type { NewDelivery } from '../deliveries/queue.ts'
-import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { ResponseTable } from '../messages/responses.ts'
 import type { OpenTurn, TurnTable } from '../turns/table.ts'
@@ -23,12 +22,11 @@ interface TaskStoreDeps extends ExpiryDeps {
 
 export function createTaskStore(context: StoreContext, tables: TaskStoreDeps): TaskStore {
   const { db } = context
-  const list = prepareQuery<TaskRow>(
-    db,
+  const list = db.prepare<TaskRow>(
     `SELECT ${columns} FROM tasks WHERE ${matches} AND (updated_at, native_id) < (?6, ?7)
      ORDER BY updated_at DESC, native_id DESC LIMIT +?8`,
   )
-  const countAll = prepareQuery<{ total: number }>(db, `SELECT count(*) AS total FROM tasks WHERE ${matches}`)
+  const countAll = db.prepare<{ total: number }>(`SELECT count(*) AS total FROM tasks WHERE ${matches}`)
   const toRecord = createTaskRecorder(db)
 
   const readResponse = ({ response_seq: seq }: TaskRow) =>
@@ -70,18 +68,15 @@ function createCancel(
   { db, write, now }: StoreContext,
   { turns, watches }: { readonly turns: TurnTable; readonly watches: WatchTable },
 ): TaskStore['cancelTask'] {
-  const cancel = prepareQuery<{ id: number }>(
-    db,
+  const cancel = db.prepare<{ id: number }>(
     `UPDATE tasks SET state = 'canceled', updated_at = ?
      WHERE owner = ? AND native_id = ? AND state IN ('submitted', 'working', 'input_required', 'auth_required') RETURNING id`,
   )
-  const findLast = prepareQuery<Omit<NewDelivery, 'response' | 'now'>>(
-    db,
+  const findLast = db.prepare<Omit<NewDelivery, 'response' | 'now'>>(
     `SELECT seq AS message, thread_id AS thread, agent, channel FROM messages
      WHERE seq = (SELECT max(seq) FROM messages WHERE task_id = ? AND kind = 'message')`,
   )
-  const findOpen = prepareQuery<OpenTurn>(
-    db,
+  const findOpen = db.prepare<OpenTurn>(
     `SELECT ${openTurnColumns} FROM turns WHERE task_id = ? AND ended_at IS NULL ORDER BY message`,
   )
   return ({ owner, id }) =>

@@ -10,7 +10,7 @@ import type {
 } from '@postern/core'
 import type { EntryRow } from '../conversations/entries.ts'
 import { entryColumns, readEntry } from '../conversations/entries.ts'
-import type { Batch, Database } from '../engine/database.ts'
+import type { Batch, Sql } from '../engine/database.ts'
 import {
   addTask,
   addTaskBytes,
@@ -18,7 +18,6 @@ import {
   parseJson,
   prepareCheck,
   prepareInsert,
-  prepareQuery,
   rowLocksOf,
 } from '../engine/database.ts'
 import { endTaskTotal } from '../engine/task-bytes.ts'
@@ -60,20 +59,18 @@ const openStates: readonly TaskState[] = ['submitted', 'working', 'input_require
 /** Other gateways may open tasks of the same owner now, whom nobody counts. So many at once, of all gateways, are never opened. */
 const farFromFull = 256 * mostAtOnce
 
-export function createTaskTable(db: Database): TaskTable {
+export function createTaskTable(db: Sql): TaskTable {
   const find = createTaskFinder(db)
   const open = createTaskOpening(db)
-  const setState = prepareQuery(db, 'UPDATE tasks SET state = ?, updated_at = ? WHERE id = ?')
-  const setWorking = prepareQuery(db, `UPDATE tasks SET state = 'working', updated_at = ? WHERE ${atFreeTask(db)}`)
-  const remove = prepareQuery<{ owner: string }>(db, 'DELETE FROM tasks WHERE id = ? RETURNING owner')
-  const uncount = prepareQuery(
-    db,
+  const setState = db.prepare('UPDATE tasks SET state = ?, updated_at = ? WHERE id = ?')
+  const setWorking = db.prepare(`UPDATE tasks SET state = 'working', updated_at = ? WHERE ${atFreeTask(db)}`)
+  const remove = db.prepare<{ owner: string }>('DELETE FROM tasks WHERE id = ? RETURNING owner')
+  const uncount = db.prepare(
     `INSERT INTO task_bytes (owner, bytes, tasks) VALUES (?, 0, -1)
      ON CONFLICT (owner, shard) DO UPDATE SET tasks = task_bytes.tasks + excluded.tasks`,
   )
-  const endCount = prepareQuery(db, endTaskTotal)
-  const finish = prepareQuery<FinishedTask>(
-    db,
+  const endCount = db.prepare(endTaskTotal)
+  const finish = db.prepare<FinishedTask>(
     `UPDATE tasks SET updated_at = ?2, response_seq = coalesce(?3, response_seq), state = CASE
        WHEN EXISTS (SELECT 1 FROM turns WHERE task_id = ?1 AND ended_at IS NULL) THEN 'submitted' ELSE ?4 END
      WHERE id = ?1 RETURNING ${taskColumns}, EXISTS (SELECT 1 FROM push_subscriptions WHERE task_id = ?1) AS is_watched`,
@@ -99,7 +96,7 @@ export function createTaskTable(db: Database): TaskTable {
 }
 
 /** A lease takes many tasks, and names none: it passes over one that somebody else continues now, who says that it waits again. */
-function atFreeTask(db: Database): string {
+function atFreeTask(db: Sql): string {
   const { skipLocked } = rowLocksOf(db)
   return skipLocked === '' ? 'id = ?' : `id IN (SELECT id FROM tasks WHERE id = ? ${skipLocked})`
 }
@@ -118,7 +115,7 @@ interface TaskRoom {
 }
 
 /** A new task, if its owner may have one more. */
-function createTaskOpening(db: Database) {
+function createTaskOpening(db: Sql) {
   const insert = prepareInsert(
     db,
     `INSERT INTO tasks (owner, native_id, agent, context, state, updated_at, share) VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -137,7 +134,7 @@ function createTaskOpening(db: Database) {
 const isOpen = `state IN (${openStates.map(state => `'${state}'`).join(', ')})`
 
 /** At the end of a transaction its owner may not have more open tasks than they may, with those that others have opened meanwhile. */
-function createRoomCheck(db: Database): (batch: Batch, task: TaskIntake) => void {
+function createRoomCheck(db: Sql): (batch: Batch, task: TaskIntake) => void {
   const isWithin = (rows: string) =>
     `SELECT count(*) <= ?2 AS is_so FROM (SELECT 1 FROM tasks WHERE owner = ?1 AND ${rows} AND ${isOpen} LIMIT +?3) AS open`
   const ofOwner = prepareCheck(db, isWithin('true'))
@@ -153,13 +150,12 @@ function createRoomCheck(db: Database): (batch: Batch, task: TaskIntake) => void
 }
 
 /** One question: each costs a way to a database that is far. */
-function createTaskFinder(db: Database): (task: TaskIntake) => FoundTask {
+function createTaskFinder(db: Sql): (task: TaskIntake) => FoundTask {
   // Left to itself it would go through all tasks of the owner.
   const open = `SELECT 1 FROM tasks INDEXED BY tasks_open WHERE owner = ?1 AND ${isOpen} LIMIT +?3`
   const shared = `SELECT 1 FROM tasks INDEXED BY tasks_open_shares WHERE owner = ?1 AND share = ?4 AND ${isOpen} LIMIT +?5`
   const unlessKnown = (rows: string) => `CASE WHEN count(*) = 0 THEN (SELECT count(*) FROM (${rows})) ELSE 0 END`
-  const find = prepareQuery<(KnownTask | { id: null }) & { open: number; shared: number }>(
-    db,
+  const find = db.prepare<(KnownTask | { id: null }) & { open: number; shared: number }>(
     `SELECT max(id) AS id, max(state) AS state, ${unlessKnown(open)} AS open, ${unlessKnown(shared)} AS shared
      FROM tasks WHERE owner = ?1 AND native_id = ?2`,
   )
@@ -190,9 +186,8 @@ export const taskColumns = `tasks.id, tasks.owner, tasks.native_id, tasks.agent,
 /** What a message, its answer and what was noted between them take of the bytes of its task's owner: books what `change` makes of it. Synchronous: inside a write. */
 type BookChange = (batch: Batch, message: number, change: () => void) => void
 
-export function createTaskShares(db: Database): BookChange {
-  const measure = prepareQuery<{ owner: string; bytes: number }>(
-    db,
+export function createTaskShares(db: Sql): BookChange {
+  const measure = db.prepare<{ owner: string; bytes: number }>(
     `SELECT k.owner, coalesce(octet_length(m.raw), 0) + octet_length(m.content)
        + coalesce((SELECT octet_length(r.content) FROM messages r WHERE r.kind = 'response' AND r.answers = ?1), 0)
        + coalesce((SELECT sum(octet_length(e.content)) FROM messages e
@@ -213,7 +208,7 @@ export const maxEntryBytes = 8 * 1024 * 1024
 type ToTaskRecord = (row: TaskRow, response: TaskRecord['response'], maxBytes?: number) => TaskRecord
 
 /** What was said is read when it is looked at, and that once: few callers do. */
-export function createTaskRecorder(db: Database): ToTaskRecord {
+export function createTaskRecorder(db: Sql): ToTaskRecord {
   const readEntries = createTaskEntryReader(db)
   const { readEarlier, readStreamed } = createTaskAnswerReader(db)
   return (row, response, maxBytes = maxEntryBytes) => {
@@ -247,9 +242,8 @@ export function createTaskRecorder(db: Database): ToTaskRecord {
 type Answered = { readonly [Column in keyof ResponseRow]: ResponseRow[Column] | null }
 
 /** A task and its last answer, in one question. */
-export function createTaskLookup(db: Database, toRecord: ToTaskRecord): TaskStore['findTask'] {
-  const find = prepareQuery<TaskRow & Answered>(
-    db,
+export function createTaskLookup(db: Sql, toRecord: ToTaskRecord): TaskStore['findTask'] {
+  const find = db.prepare<TaskRow & Answered>(
     `SELECT ${taskColumns}, ${responseColumns} FROM tasks LEFT JOIN messages r ON r.seq = tasks.response_seq AND r.kind = 'response'
      WHERE tasks.owner = ? AND tasks.native_id = ?`,
   )
@@ -284,14 +278,12 @@ interface StreamedBody {
   readonly content: { readonly parts: readonly Part[] }
 }
 
-function createTaskAnswerReader(db: Database): TaskAnswerReader {
+function createTaskAnswerReader(db: Sql): TaskAnswerReader {
   const findFirst = createFirstEntryFinder(db)
-  const listEarlier = prepareQuery<ResponseRow>(
-    db,
+  const listEarlier = db.prepare<ResponseRow>(
     `${selectResponse} AND r.task_id = ? AND r.seq >= ? AND r.seq <> ? ORDER BY r.seq`,
   )
-  const listStreamed = prepareQuery<{ content: string }>(
-    db,
+  const listStreamed = db.prepare<{ content: string }>(
     `SELECT h.content FROM messages q JOIN messages h ON h.thread_id = q.thread_id AND h.answers = q.seq AND h.scope = 'trace' AND h.native_id = 'heard'
      WHERE q.task_id = ? AND q.kind = 'message' ORDER BY q.seq`,
   )
@@ -317,19 +309,15 @@ const maxEntries = 1_000
  * What was said in a task, oldest first. A task may be continued without end, so only its newest entries are read: as many
  * as stay within `maxBytes`, and the last one however large it is.
  */
-function createTaskEntryReader(db: Database): (task: number, maxBytes: number) => readonly Entry[] {
+function createTaskEntryReader(db: Sql): (task: number, maxBytes: number) => readonly Entry[] {
   const findFirst = createFirstEntryFinder(db)
-  const read = prepareQuery<EntryRow>(
-    db,
-    `SELECT ${entryColumns} FROM messages WHERE task_id = ? AND seq >= ? ORDER BY seq`,
-  )
+  const read = db.prepare<EntryRow>(`SELECT ${entryColumns} FROM messages WHERE task_id = ? AND seq >= ? ORDER BY seq`)
   return (task, maxBytes) => read.all(task, findFirst(task, maxBytes)).map(readEntry)
 }
 
 /** The oldest of a task's newest entries that stay within `maxBytes`, by its seq. */
-function createFirstEntryFinder(db: Database): (task: number, maxBytes: number) => number {
-  const findFirst = prepareQuery<{ first: number | null }>(
-    db,
+function createFirstEntryFinder(db: Sql): (task: number, maxBytes: number) => number {
+  const findFirst = db.prepare<{ first: number | null }>(
     `SELECT min(seq) AS first FROM (
        SELECT seq, sum(size) OVER (ORDER BY seq DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - size AS newer, size
        FROM (SELECT seq, octet_length(content) AS size FROM messages WHERE task_id = ? ORDER BY seq DESC LIMIT ${maxEntries}))

@@ -1,8 +1,8 @@
 import type { Json, TaskState, TaskStore, TaskWatch, WatchTarget } from '@postern/core'
 import { maxWatches } from '@postern/core'
 import type { DeliveryTable, NewDelivery } from '../deliveries/queue.ts'
-import type { Batch, Database } from '../engine/database.ts'
-import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
+import type { Batch, Sql } from '../engine/database.ts'
+import { formatJson, parseJson } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import { touchedDestination, touchedTask } from '../together/touched.ts'
 
@@ -26,21 +26,16 @@ export interface WatchTable {
   tell(batch: Batch, task: number, cause: NewDelivery): void
 }
 
-export function createWatchTable(db: Database, deliveries: Pick<DeliveryTable, 'queue'>): WatchTable {
-  const countOthers = prepareQuery<{ others: number }>(
-    db,
+export function createWatchTable(db: Sql, deliveries: Pick<DeliveryTable, 'queue'>): WatchTable {
+  const countOthers = db.prepare<{ others: number }>(
     'SELECT count(*) AS others FROM push_subscriptions WHERE task_id = ? AND id <> ?',
   )
-  const insert = prepareQuery(
-    db,
+  const insert = db.prepare(
     `INSERT INTO push_subscriptions (task_id, id, destination, target) VALUES (?, ?, ?, ?)
      ON CONFLICT (task_id, id) DO UPDATE SET destination = excluded.destination, target = excluded.target`,
   )
   const list = prepareWatchList(db)
-  const find = prepareQuery<WatchedTask>(
-    db,
-    'SELECT owner, native_id, context, state, updated_at FROM tasks WHERE id = ?',
-  )
+  const find = db.prepare<WatchedTask>('SELECT owner, native_id, context, state, updated_at FROM tasks WHERE id = ?')
   return {
     add(task, { id, to, target }) {
       if ((countOthers.get(task, id)?.others ?? 0) >= maxWatches) return 'full'
@@ -59,11 +54,8 @@ export function createWatchTable(db: Database, deliveries: Pick<DeliveryTable, '
   }
 }
 
-function prepareWatchList(db: Database) {
-  return prepareQuery<WatchRow>(
-    db,
-    'SELECT id, destination, target FROM push_subscriptions WHERE task_id = ? ORDER BY id',
-  )
+function prepareWatchList(db: Sql) {
+  return db.prepare<WatchRow>('SELECT id, destination, target FROM push_subscriptions WHERE task_id = ? ORDER BY id')
 }
 
 function toTarget({ owner, native_id, context, state, updated_at }: WatchedTask, watch: string): Json {
@@ -75,9 +67,9 @@ export function createWatchStore(
   { db, write }: StoreContext,
   watches: WatchTable,
 ): Pick<TaskStore, 'watchTask' | 'listWatches' | 'endWatch'> {
-  const findTask = prepareQuery<{ id: number }>(db, 'SELECT id FROM tasks WHERE owner = ? AND native_id = ?')
+  const findTask = db.prepare<{ id: number }>('SELECT id FROM tasks WHERE owner = ? AND native_id = ?')
   const list = prepareWatchList(db)
-  const remove = prepareQuery(db, 'DELETE FROM push_subscriptions WHERE task_id = ? AND id = ?')
+  const remove = db.prepare('DELETE FROM push_subscriptions WHERE task_id = ? AND id = ?')
   return {
     watchTask: (key, watch) =>
       write(

@@ -1,7 +1,7 @@
 import type { EntryBody, TranscriptEntry } from '@postern/transcript'
 import { contentOfText, identifyEntry, nameEntry } from '@postern/transcript'
-import type { Database } from '../engine/database.ts'
-import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
+import type { Sql } from '../engine/database.ts'
+import { formatJson, parseJson } from '../engine/database.ts'
 import type { StoreEntries } from './store/entries.ts'
 
 interface EntryPlaces {
@@ -47,28 +47,25 @@ export interface TranscriptRow {
 export const transcriptColumns = `e.seq, e.chat_seq, e.body, e.store_seq, e.piece, e.role,
   (SELECT t.thread_id FROM transcript_threads t WHERE t.id = e.thread) AS thread_id`
 
-export function createTranscriptTable(db: Database, said: StoreEntries): TranscriptTable {
-  const insert = prepareQuery(
-    db,
+export function createTranscriptTable(db: Sql, said: StoreEntries): TranscriptTable {
+  const insert = db.prepare(
     `INSERT INTO transcript_entries
        (thread, seq, chat_seq, entry_id, scope, kind, role, agent_key, group_id, body, store_seq, piece)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const intoNames = 'INTO transcript_entry_names (thread, name, seq) VALUES (?, ?, ?)'
-  const name = prepareQuery(db, `INSERT ${intoNames} ON CONFLICT (thread, name) DO UPDATE SET seq = excluded.seq`)
-  const nameFirst = prepareQuery(db, `INSERT OR IGNORE ${intoNames}`)
+  const name = db.prepare(`INSERT ${intoNames} ON CONFLICT (thread, name) DO UPDATE SET seq = excluded.seq`)
+  const nameFirst = db.prepare(`INSERT OR IGNORE ${intoNames}`)
   const select = `SELECT ${transcriptColumns} FROM transcript_entries e WHERE e.thread = ?`
-  const findByName = prepareQuery<TranscriptRow>(
-    db,
+  const findByName = db.prepare<TranscriptRow>(
     `${select} AND e.seq = (SELECT seq FROM transcript_entry_names WHERE thread = ? AND name = ?)`,
   )
-  const listGroup = prepareQuery<TranscriptRow>(db, `${select} AND e.group_id = ? ORDER BY e.seq`)
-  const findLastAnswer = prepareQuery<TranscriptRow>(
-    db,
+  const listGroup = db.prepare<TranscriptRow>(`${select} AND e.group_id = ? ORDER BY e.seq`)
+  const findLastAnswer = db.prepare<TranscriptRow>(
     `${select} AND e.chat_seq IS NOT NULL AND e.role = 'assistant' AND e.kind = 'text' ORDER BY e.chat_seq DESC LIMIT 1`,
   )
-  const clearEntries = prepareQuery(db, 'DELETE FROM transcript_entries WHERE thread = ?')
-  const clearNames = prepareQuery(db, 'DELETE FROM transcript_entry_names WHERE thread = ?')
+  const clearEntries = db.prepare('DELETE FROM transcript_entries WHERE thread = ?')
+  const clearNames = db.prepare('DELETE FROM transcript_entry_names WHERE thread = ?')
   const readRow = createRowReader(said)
   const readOne = (row: TranscriptRow | undefined) => row && readRow(row, { known: new Map(), isExact: false })
   const readRows = (rows: readonly TranscriptRow[], isExact = false) => {

@@ -1,7 +1,7 @@
 import type { EntryRange, TranscriptEntry } from '@postern/transcript'
 import { countFitting } from '@postern/transcript'
-import type { Database, Query, SqlValue } from '../engine/database.ts'
-import { formatJson, prepareQuery } from '../engine/database.ts'
+import type { Query, Sql, SqlValue } from '../engine/database.ts'
+import { formatJson } from '../engine/database.ts'
 import type { TranscriptRow, TranscriptTable } from './entry-table.ts'
 import { transcriptColumns } from './entry-table.ts'
 
@@ -22,14 +22,14 @@ type FilterColumn = 'scope' | 'kind' | 'agent_key'
 
 /** Reads stretches of a thread; each shape of a request is compiled once. */
 export function createRangeReader(
-  db: Database,
+  db: Sql,
   { readRows }: Pick<TranscriptTable, 'readRows'>,
 ): (thread: number, range: EntryRange) => readonly TranscriptEntry[] {
   const compiled = new Map<string, Query<TranscriptRow>>()
   const prepare = (sql: string) => {
     const known = compiled.get(sql)
     if (known) return known
-    const query = prepareQuery<TranscriptRow>(db, sql)
+    const query = db.prepare<TranscriptRow>(sql)
     compiled.set(sql, query)
     return query
   }

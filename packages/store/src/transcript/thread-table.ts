@@ -1,7 +1,7 @@
 import { Rejection, Unavailable } from '@postern/core'
 import type { EntryBody, OwnerQuota, ThreadAlias, ThreadKey, WriteRequest } from '@postern/transcript'
-import type { Database } from '../engine/database.ts'
-import { prepareInsert, prepareQuery } from '../engine/database.ts'
+import type { Sql } from '../engine/database.ts'
+import { prepareInsert } from '../engine/database.ts'
 import { endZeroTotals } from '../engine/totals/zero-totals.ts'
 import type { StoreEntries } from './store/entries.ts'
 import type { StoreBound } from './store/place.ts'
@@ -40,30 +40,23 @@ export interface TranscriptThreads {
   remove(thread: number): void
 }
 
-export function createTranscriptThreads(db: Database): TranscriptThreads {
-  const find = prepareQuery<TranscriptThread>(
-    db,
+export function createTranscriptThreads(db: Sql): TranscriptThreads {
+  const find = db.prepare<TranscriptThread>(
     `SELECT id, last_seq, last_chat_seq, entries, bytes, fences, lock_token, lock_expires_at FROM transcript_threads
      WHERE thread_id = ? AND owner = ?`,
   )
   const create = prepareInsert(db, 'INSERT INTO transcript_threads (thread_id, owner) VALUES (?, ?)')
-  const move = prepareQuery(
-    db,
+  const move = db.prepare(
     'UPDATE transcript_threads SET last_seq = ?, last_chat_seq = ?, entries = ?, bytes = ? WHERE id = ?',
   )
-  const lock = prepareQuery(
-    db,
-    'UPDATE transcript_threads SET lock_token = ?, fences = ?, lock_expires_at = ? WHERE id = ?',
-  )
-  const unlock = prepareQuery(
-    db,
+  const lock = db.prepare('UPDATE transcript_threads SET lock_token = ?, fences = ?, lock_expires_at = ? WHERE id = ?')
+  const unlock = db.prepare(
     'UPDATE transcript_threads SET lock_token = NULL, lock_expires_at = NULL WHERE id = ? AND lock_token = ? AND lock_expires_at > ?',
   )
-  const listOf = prepareQuery<ThreadExtent & { id: number }>(
-    db,
+  const listOf = db.prepare<ThreadExtent & { id: number }>(
     'SELECT id, last_seq, last_chat_seq, entries, bytes FROM transcript_threads WHERE owner = ?',
   )
-  const remove = prepareQuery(db, 'DELETE FROM transcript_threads WHERE id = ?')
+  const remove = db.prepare('DELETE FROM transcript_threads WHERE id = ?')
   const { removeAliases, ...aliases } = createThreadAliases(db)
 
   function requireThread({ thread_id, owner }: ThreadKey): TranscriptThread {
@@ -97,20 +90,16 @@ export function createTranscriptThreads(db: Database): TranscriptThreads {
 }
 
 /** The names of threads. */
-function createThreadAliases(db: Database): Pick<TranscriptThreads, 'findByAlias' | 'addAlias' | 'listAliases'> & {
+function createThreadAliases(db: Sql): Pick<TranscriptThreads, 'findByAlias' | 'addAlias' | 'listAliases'> & {
   readonly removeAliases: (thread: number) => void
 } {
-  const find = prepareQuery<{ thread_id: string }>(
-    db,
+  const find = db.prepare<{ thread_id: string }>(
     `SELECT t.thread_id FROM transcript_aliases a JOIN transcript_threads t ON t.id = a.thread
      WHERE a.owner = ? AND a.transport = ? AND a.key = ?`,
   )
-  const add = prepareQuery(db, 'INSERT INTO transcript_aliases (owner, transport, key, thread) VALUES (?, ?, ?, ?)')
-  const list = prepareQuery<ThreadAlias>(
-    db,
-    'SELECT transport, key FROM transcript_aliases WHERE thread = ? ORDER BY id',
-  )
-  const remove = prepareQuery(db, 'DELETE FROM transcript_aliases WHERE thread = ?')
+  const add = db.prepare('INSERT INTO transcript_aliases (owner, transport, key, thread) VALUES (?, ?, ?, ?)')
+  const list = db.prepare<ThreadAlias>('SELECT transport, key FROM transcript_aliases WHERE thread = ? ORDER BY id')
+  const remove = db.prepare('DELETE FROM transcript_aliases WHERE thread = ?')
   return {
     findByAlias: (owner, { transport, key }) => find.get(owner, transport, key)?.thread_id,
     addAlias: (owner, { transport, key }, thread) => void add.run(owner, transport, key, thread),
@@ -136,16 +125,14 @@ export interface UsageTable {
 
 const nothing: OwnerQuota = { threads: 0, entries: 0, bytes: 0 }
 
-export function createUsageTable(db: Database): UsageTable {
-  const add = prepareQuery(
-    db,
+export function createUsageTable(db: Sql): UsageTable {
+  const add = db.prepare(
     `INSERT INTO transcript_usage (owner, threads, entries, bytes) VALUES (?, ?, ?, ?) ON CONFLICT (owner, shard) DO UPDATE SET
        threads = transcript_usage.threads + excluded.threads, entries = transcript_usage.entries + excluded.entries,
        bytes = transcript_usage.bytes + excluded.bytes`,
   )
-  const end = prepareQuery(db, endZeroTotals('transcript_usage', ['threads', 'entries', 'bytes']))
-  const find = prepareQuery<OwnerQuota>(
-    db,
+  const end = db.prepare(endZeroTotals('transcript_usage', ['threads', 'entries', 'bytes']))
+  const find = db.prepare<OwnerQuota>(
     `SELECT sum(threads) AS threads, sum(entries) AS entries, sum(bytes) AS bytes FROM (
        SELECT threads, entries, bytes FROM transcript_usage WHERE owner = ?1
        UNION ALL SELECT 0, tasks, bytes FROM task_bytes WHERE owner = ?1
@@ -211,25 +198,19 @@ export interface StoreBindings {
   remove(thread: number): void
 }
 
-export function createStoreBindings(db: Database, said: StoreEntries): StoreBindings {
-  const findStoreThread = prepareQuery<{ thread_id: number }>(
-    db,
+export function createStoreBindings(db: Sql, said: StoreEntries): StoreBindings {
+  const findStoreThread = db.prepare<{ thread_id: number }>(
     'SELECT thread_id FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ? AND is_key = 1',
   )
-  const bind = prepareQuery(
-    db,
-    'INSERT OR IGNORE INTO transcript_bindings (thread, store_thread, reader) VALUES (?, ?, ?)',
-  )
-  const findReader = prepareQuery<{ reader: string | null }>(
-    db,
+  const bind = db.prepare('INSERT OR IGNORE INTO transcript_bindings (thread, store_thread, reader) VALUES (?, ?, ?)')
+  const findReader = db.prepare<{ reader: string | null }>(
     'SELECT reader FROM transcript_bindings WHERE thread = ? AND store_thread = ?',
   )
-  const list = prepareQuery<StoreBound>(
-    db,
+  const list = db.prepare<StoreBound>(
     'SELECT thread, store_thread, position, reader FROM transcript_bindings WHERE thread = ?',
   )
-  const move = prepareQuery(db, 'UPDATE transcript_bindings SET position = ? WHERE thread = ? AND store_thread = ?')
-  const remove = prepareQuery(db, 'DELETE FROM transcript_bindings WHERE thread = ?')
+  const move = db.prepare('UPDATE transcript_bindings SET position = ? WHERE thread = ? AND store_thread = ?')
+  const remove = db.prepare('DELETE FROM transcript_bindings WHERE thread = ?')
 
   function readNews(bound: StoreBound, thread_id: string): ThreadNews {
     const { store_thread } = bound

@@ -1,7 +1,7 @@
 import type { MessageState } from '@postern/core'
 import { mergeBounds } from '@postern/core'
-import type { Batch, Database } from '../engine/database.ts'
-import { moveTotal, prepareQuery } from '../engine/database.ts'
+import type { Batch, Sql } from '../engine/database.ts'
+import { moveTotal } from '../engine/database.ts'
 
 /** A turn that is due, as far as it matters with what it is put together. */
 export interface Gatherable {
@@ -29,16 +29,14 @@ interface Gathering {
   listMerged(message: number): readonly number[]
 }
 
-export function createGathering(db: Database): Gathering {
-  const findLine = prepareQuery<Follower>(
-    db,
+export function createGathering(db: Sql): Gathering {
+  const findLine = db.prepare<Follower>(
     `SELECT t.message, t.thread_id, t.task_id, t.mode, t.speaker, t.lease_token, t.state, octet_length(m.content) AS size
      FROM turns t INDEXED BY turns_open JOIN messages m ON m.seq = t.message
      WHERE t.thread_id = ? AND t.ended_at IS NULL AND t.message >= ? ORDER BY t.message LIMIT ${mergeBounds.messages}`,
   )
-  const merge = prepareQuery(db, "UPDATE turns SET merged_into = ?, due_at = NULL, state = 'working' WHERE message = ?")
-  const findMerged = prepareQuery<{ message: number }>(
-    db,
+  const merge = db.prepare("UPDATE turns SET merged_into = ?, due_at = NULL, state = 'working' WHERE message = ?")
+  const findMerged = db.prepare<{ message: number }>(
     'SELECT message FROM turns WHERE merged_into = ? AND ended_at IS NULL ORDER BY message',
   )
   return {

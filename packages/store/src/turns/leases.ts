@@ -1,12 +1,11 @@
 import type { LeaseRequest, MessageState, Turn, WorkStore } from '@postern/core'
-import type { Batch, Database } from '../engine/database.ts'
+import type { Batch, Sql } from '../engine/database.ts'
 import {
   formatJson,
   moveTotal,
   moveTotals,
   noteChange,
   prepareCheck,
-  prepareQuery,
   readTogether,
   refuseLostLease,
   rowLocksOf,
@@ -47,8 +46,7 @@ export function createTurnLeases(
 ): Pick<WorkStore, 'leaseTurns' | 'release' | 'noteWaiting'> & {
   readonly renewTurn: (turn: Turn, leaseMs: number) => Promise<void>
 } {
-  const renew = prepareQuery(
-    db,
+  const renew = db.prepare(
     'UPDATE turns SET due_at = ? WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
   const countElsewhere = createHeldCounter(db)
@@ -95,8 +93,8 @@ export function createTurnLeases(
   }
 }
 
-function createWaitNoting(db: Database, writeLightly: StoreContext['writeLightly']): WorkStore['noteWaiting'] {
-  const noteWaiting = prepareQuery(db, 'UPDATE turns SET is_waiting = ? WHERE message = ? AND lease_token = ?')
+function createWaitNoting(db: Sql, writeLightly: StoreContext['writeLightly']): WorkStore['noteWaiting'] {
+  const noteWaiting = db.prepare('UPDATE turns SET is_waiting = ? WHERE message = ? AND lease_token = ?')
   return ({ message, token, thread }, isWaiting) =>
     writeLightly(
       batch => {
@@ -111,10 +109,9 @@ function createWaitNoting(db: Database, writeLightly: StoreContext['writeLightly
 type ListDue = (full: readonly string[], limit: number) => readonly DueTurn[]
 
 /** `full`: agents of which no turn is wanted. */
-function createDueLister(db: Database, now: () => number): ListDue {
+function createDueLister(db: Sql, now: () => number): ListDue {
   const { skipLocked, isFree } = rowLocksOf(db)
-  const findDue = prepareQuery<DueTurn>(
-    db,
+  const findDue = db.prepare<DueTurn>(
     `SELECT ${dueColumns}, CASE WHEN mode IS NULL OR ${isFree('thread_id')} THEN 1 ELSE 0 END AS is_free FROM (
        SELECT ${dueColumns} FROM turns WHERE due_at <= ? AND agent NOT IN (SELECT value FROM json_each(?))
        ORDER BY due_at LIMIT +? ${skipLocked}) AS due`,
@@ -145,15 +142,13 @@ interface Claim {
 }
 
 /** Takes a due turn, together with the messages that it answers, too. */
-function createTurnClaim(db: Database, { tasks }: Pick<TurnLeaseDeps, 'tasks'>) {
+function createTurnClaim(db: Sql, { tasks }: Pick<TurnLeaseDeps, 'tasks'>) {
   const { gather, listMerged } = createGathering(db)
-  const claim = prepareQuery(
-    db,
+  const claim = db.prepare(
     `UPDATE turns SET state = 'working', due_at = ?, lease_token = lease_token + 1, attempt = attempt + 1, crash_count = crash_count + 1, lease_owner = ?,
        is_waiting = 0 WHERE message = ?`,
   )
-  const claimMerged = prepareQuery(
-    db,
+  const claimMerged = db.prepare(
     "UPDATE turns SET state = 'working' WHERE merged_into = ? AND ended_at IS NULL AND state = 'received'",
   )
   return (batch: Batch, due: DueTurn, { holder, until, now }: Claim): ClaimedTurn => {
@@ -192,22 +187,19 @@ const heldElsewhere = `FROM turns INDEXED BY turns_leased
   WHERE lease_owner IS NOT NULL AND lease_owner <> ?1 AND due_at > ?2 AND is_waiting = 0`
 
 /** How many turns of each agent others hold, but for those that wait for another agent. */
-function createHeldCounter(db: Database): (holder: string, now: number) => ReadonlyMap<string, number> {
-  const count = prepareQuery<{ agent: string; held: number }>(
-    db,
+function createHeldCounter(db: Sql): (holder: string, now: number) => ReadonlyMap<string, number> {
+  const count = db.prepare<{ agent: string; held: number }>(
     `SELECT agent, count(*) AS held ${heldElsewhere} GROUP BY agent`,
   )
   return (holder, now) => new Map(count.all(holder, now).map(({ agent, held }) => [agent, held]))
 }
 
-function createRelease(db: Database, write: StoreContext['write']): WorkStore['release'] {
-  const giveBack = prepareQuery(
-    db,
+function createRelease(db: Sql, write: StoreContext['write']): WorkStore['release'] {
+  const giveBack = db.prepare(
     `UPDATE turns SET state = 'received', due_at = ?1, attempt = attempt - ?2, crash_count = 0, lease_owner = NULL, error = coalesce(?3, error),
        trace = ${appendAttempt('?4')} WHERE message = ?5 AND lease_token = ?6 AND lease_owner IS NOT NULL`,
   )
-  const giveBackMerged = prepareQuery(
-    db,
+  const giveBackMerged = db.prepare(
     "UPDATE turns SET state = 'received' WHERE merged_into = ? AND ended_at IS NULL AND state = 'working'",
   )
   return async ({ message, token, thread }, { dueAt, error, uncounted, attempt }) => {

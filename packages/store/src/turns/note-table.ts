@@ -3,8 +3,8 @@ import type { EntryTable, StoredEntryDraft } from '../conversations/entries.ts'
 import { createEntryRemoval } from '../conversations/entry-removal.ts'
 import { isOthersChat } from '../conversations/person-words.ts'
 import { saidToSome } from '../conversations/private-answers.ts'
-import type { Batch, Database } from '../engine/database.ts'
-import { addTaskBytes, formatJson, parseJson, prepareQuery, refuseLostLease } from '../engine/database.ts'
+import type { Batch, Sql } from '../engine/database.ts'
+import { addTaskBytes, formatJson, parseJson, refuseLostLease } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import { touchedThread } from '../together/touched.ts'
 
@@ -43,24 +43,18 @@ interface NoteRow {
 /** A note of a message's turn, as SQL. */
 const isNote = "scope = 'trace' AND thread_id = ? AND answers = ?"
 
-export function createNoteTable(db: Database, { entries }: { readonly entries: EntryTable }): NoteTable {
-  const list = prepareQuery<NoteRow>(
-    db,
+export function createNoteTable(db: Sql, { entries }: { readonly entries: EntryTable }): NoteTable {
+  const list = db.prepare<NoteRow>(
     `SELECT seq, native_id AS name, octet_length(content) AS bytes FROM messages WHERE ${isNote}`,
   )
-  const findPlace = prepareQuery<{ thread_id: number; owner: string | null }>(
-    db,
+  const findPlace = db.prepare<{ thread_id: number; owner: string | null }>(
     'SELECT m.thread_id, k.owner FROM messages m LEFT JOIN tasks k ON k.id = m.task_id WHERE m.seq = ?',
   )
-  const findLeader = prepareQuery<{ leader: number | null }>(
-    db,
-    'SELECT merged_into AS leader FROM turns WHERE message = ?',
-  )
+  const findLeader = db.prepare<{ leader: number | null }>('SELECT merged_into AS leader FROM turns WHERE message = ?')
   const removeEntry = createEntryRemoval(db)
   const keepOne = createNoteKeeping(db, { entries, removeEntry })
   // What was said meanwhile was taken back: nothing of the turn stays.
-  const isRetracted = prepareQuery(
-    db,
+  const isRetracted = db.prepare(
     "SELECT 1 FROM messages WHERE kind = 'response' AND answers = ? AND retracted_at IS NOT NULL",
   )
 
@@ -99,12 +93,11 @@ interface NoteKeepingDeps {
 }
 
 /** Writes a note in the place of the one that has its name. */
-function createNoteKeeping(db: Database, { entries, removeEntry }: NoteKeepingDeps) {
-  const find = prepareQuery<{ seq: number; content: string }>(
-    db,
+function createNoteKeeping(db: Sql, { entries, removeEntry }: NoteKeepingDeps) {
+  const find = db.prepare<{ seq: number; content: string }>(
     `SELECT seq, content FROM messages WHERE ${isNote} AND native_id = ?`,
   )
-  const retime = prepareQuery(db, 'UPDATE messages SET at = ? WHERE seq = ?')
+  const retime = db.prepare('UPDATE messages SET at = ? WHERE seq = ?')
   return (batch: Batch, draft: NoteDraft, place: NotePlace): void => {
     const { message, thread } = place
     const known = find.get(thread, message, draft.nativeId)
@@ -148,8 +141,7 @@ export function createNoting(
   { db, write }: StoreContext,
   { notes: table }: { readonly notes: NoteTable },
 ): Pick<WorkStore, 'note'> {
-  const findHeld = prepareQuery<{ thread_id: number }>(
-    db,
+  const findHeld = db.prepare<{ thread_id: number }>(
     'SELECT thread_id FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
   return {
@@ -186,8 +178,7 @@ export function createNoteLookup({
   db,
   channels,
 }: Pick<StoreContext, 'db' | 'channels'>): Pick<LookupStore, 'readNotes'> {
-  const read = prepareQuery<KeptRow>(
-    db,
+  const read = db.prepare<KeptRow>(
     `SELECT seq, entry_id, answers, at, content FROM messages e WHERE scope = 'trace' AND thread_id = ?1 AND answers < ?2
        AND ${isNoted}
        AND NOT EXISTS (SELECT 1 FROM messages r JOIN threads t ON t.id = r.thread_id
@@ -210,8 +201,7 @@ export function createStreamedAnswers(
   { db, write }: StoreContext,
   { notes: table }: { readonly notes: NoteTable },
 ): Pick<WorkStore, 'keepStreamed'> {
-  const findCanceled = prepareQuery<{ thread_id: number }>(
-    db,
+  const findCanceled = db.prepare<{ thread_id: number }>(
     `SELECT t.thread_id FROM turns t JOIN tasks k ON k.id = t.task_id AND k.state = 'canceled'
      WHERE t.message = ? AND t.lease_token = ? AND t.ended_at IS NOT NULL`,
   )

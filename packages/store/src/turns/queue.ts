@@ -1,7 +1,7 @@
 import type { LeaseRequest, Turn, TurnAttempt, TurnTaker, WorkStore } from '@postern/core'
 import { mergeMessages } from '@postern/core'
-import type { Batch, Database, Ownership } from '../engine/database.ts'
-import { addToTotal, formatJson, noteChange, parseJson, prepareQuery } from '../engine/database.ts'
+import type { Batch, Ownership, Sql } from '../engine/database.ts'
+import { addToTotal, formatJson, noteChange, parseJson } from '../engine/database.ts'
 import type { MessageDraft, NotedMessage, QueuePosition, ReadMessage, StoredMessage } from '../messages/table.ts'
 import { isSmall, toStoredFirst } from '../messages/table.ts'
 
@@ -33,20 +33,17 @@ interface TurnQueueDeps {
   readonly promoteNext: (batch: Batch, thread: number, now: number) => void
 }
 
-export function createTurnQueue(db: Database, { interrupt, promoteNext }: TurnQueueDeps): TurnQueue {
-  const insert = prepareQuery(
-    db,
+export function createTurnQueue(db: Sql, { interrupt, promoteNext }: TurnQueueDeps): TurnQueue {
+  const insert = db.prepare(
     `INSERT INTO turns (message, thread_id, task_id, agent, state, mode, speaker, ready_at, abort_count, authorship, due_at)
      VALUES (?1, ?2, ?3, ?5, 'received', ?6, ?7, ?8, ?9, ?10,
        CASE WHEN EXISTS (SELECT 1 FROM turns WHERE thread_id = ?2 AND ended_at IS NULL) THEN NULL ELSE coalesce(CAST(?8 AS INTEGER), ?4) END)`,
   )
-  const insertLeased = prepareQuery(
-    db,
+  const insertLeased = db.prepare(
     `INSERT INTO turns (message, thread_id, task_id, agent, state, authorship, due_at, lease_owner, lease_token, attempt, crash_count)
      VALUES (?, ?, ?, ?, 'working', ?, ?, ?, 1, 1, 1)`,
   )
-  const insertAnswered = prepareQuery(
-    db,
+  const insertAnswered = db.prepare(
     "INSERT INTO turns (message, thread_id, agent, state, ended_at) VALUES (?, ?, ?, 'answered', ?)",
   )
   return {
@@ -141,15 +138,11 @@ interface TurnRow extends TakenTurn {
 }
 
 /** Reads a turn without taking it. Of one that was answered together with a later one there is none. */
-export function createTurnReader(db: Database, tables: TurnReaderDeps): (message: number) => Turn | undefined {
-  const find = prepareQuery<TurnRow>(
-    db,
+export function createTurnReader(db: Sql, tables: TurnReaderDeps): (message: number) => Turn | undefined {
+  const find = db.prepare<TurnRow>(
     'SELECT message, lease_token, attempt, crash_count, revision, merged_into FROM turns WHERE message = ?',
   )
-  const listMerged = prepareQuery<{ message: number }>(
-    db,
-    'SELECT message FROM turns WHERE merged_into = ? ORDER BY message',
-  )
+  const listMerged = db.prepare<{ message: number }>('SELECT message FROM turns WHERE merged_into = ? ORDER BY message')
   return number => {
     const row = find.get(number)
     if (!row || row.merged_into !== null) return undefined

@@ -1,7 +1,7 @@
 import type { MessageState, TurnAborted } from '@postern/core'
 import { maxAborts } from '@postern/core'
-import type { Batch, Database } from '../engine/database.ts'
-import { moveTotal, moveTotals, noteChange, prepareQuery } from '../engine/database.ts'
+import type { Batch, Sql } from '../engine/database.ts'
+import { moveTotal, moveTotals, noteChange } from '../engine/database.ts'
 import type { Interrupt, TurnQueue } from './queue.ts'
 import { createTurnQueue } from './queue.ts'
 
@@ -24,21 +24,16 @@ const endings: Readonly<Record<EndingReason, { readonly state: MessageState; rea
   interrupted: { state: 'ignored', error: 'interrupted by a newer message' },
 }
 
-export function createTurnTable(db: Database): TurnTable {
-  const findOpen = prepareQuery<OpenTurn>(
-    db,
-    `SELECT ${openTurnColumns} FROM turns WHERE message = ? AND ended_at IS NULL`,
-  )
-  const end = prepareQuery(
-    db,
+export function createTurnTable(db: Sql): TurnTable {
+  const findOpen = db.prepare<OpenTurn>(`SELECT ${openTurnColumns} FROM turns WHERE message = ? AND ended_at IS NULL`)
+  const end = db.prepare(
     `UPDATE turns SET state = ?, error = ?, due_at = NULL, lease_owner = NULL, merged_into = NULL, ended_at = ? WHERE message = ?`,
   )
-  const dissolve = prepareQuery(
-    db,
+  const dissolve = db.prepare(
     "UPDATE turns SET merged_into = NULL, state = 'received' WHERE merged_into = ? AND ended_at IS NULL RETURNING message",
   )
-  const respeak = prepareQuery(db, 'UPDATE turns SET speaker = ? WHERE message = ?')
-  const putBack = prepareQuery(db, 'UPDATE turns SET due_at = NULL WHERE message = ? AND lease_owner IS NULL')
+  const respeak = db.prepare('UPDATE turns SET speaker = ? WHERE message = ?')
+  const putBack = db.prepare('UPDATE turns SET due_at = NULL WHERE message = ? AND lease_owner IS NULL')
   const takeAway = createTakingAway(db)
   const promoteNext = createPromotion(db)
 
@@ -76,9 +71,8 @@ export function createTurnTable(db: Database): TurnTable {
   }
 }
 
-function createPromotion(db: Database): TurnTable['promoteNext'] {
-  const promote = prepareQuery(
-    db,
+function createPromotion(db: Sql): TurnTable['promoteNext'] {
+  const promote = db.prepare(
     `UPDATE turns SET due_at = max(?1, coalesce(ready_at, 0)) WHERE due_at IS NULL AND message =
        (SELECT message FROM turns WHERE thread_id = ?2 AND ended_at IS NULL AND merged_into IS NULL ORDER BY message LIMIT 1)`,
   )
@@ -88,18 +82,15 @@ function createPromotion(db: Database): TurnTable['promoteNext'] {
 }
 
 /** Takes a turn away from whoever runs it. What it answers has changed; who answers it now begins anew. */
-function createTakingAway(db: Database): (batch: Batch, leader: number, now: number) => void {
-  const change = prepareQuery<{ lease_owner: string | null }>(
-    db,
+function createTakingAway(db: Sql): (batch: Batch, leader: number, now: number) => void {
+  const change = db.prepare<{ lease_owner: string | null }>(
     'UPDATE turns SET revision = revision + 1 WHERE message = ? AND ended_at IS NULL RETURNING lease_owner',
   )
-  const free = prepareQuery(
-    db,
+  const free = db.prepare(
     `UPDATE turns SET state = 'received', due_at = ?1, lease_token = lease_token + 1, attempt = attempt - 1, crash_count = 0, lease_owner = NULL,
        abort_count = abort_count + 1 WHERE message = ?2`,
   )
-  const freeMerged = prepareQuery(
-    db,
+  const freeMerged = db.prepare(
     "UPDATE turns SET state = 'received' WHERE merged_into = ? AND ended_at IS NULL AND state = 'working'",
   )
   return (batch, leader, now) => {
@@ -132,10 +123,9 @@ interface Interruptible extends OpenTurn {
   readonly abort_count: number
 }
 
-function createInterruption(db: Database, cancel: CancelTurn): Interrupt {
+function createInterruption(db: Sql, cancel: CancelTurn): Interrupt {
   // There are two at most: each newer one ends those that wait.
-  const findOpen = prepareQuery<Interruptible>(
-    db,
+  const findOpen = db.prepare<Interruptible>(
     `SELECT message, thread_id, state, merged_into, lease_owner, abort_count FROM turns INDEXED BY turns_speaker
      WHERE thread_id = ? AND speaker = ? AND ended_at IS NULL AND mode = 'interrupt' AND task_id IS ? ORDER BY message`,
   )

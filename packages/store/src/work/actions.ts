@@ -2,7 +2,7 @@ import type { PlannedAction } from '@postern/core'
 import type { ThreadTable } from '../conversations/threads.ts'
 import { nameScopeOf } from '../conversations/threads.ts'
 import type { NewDelivery } from '../deliveries/queue.ts'
-import type { Batch, Database } from '../engine/database.ts'
+import type { Batch, Sql } from '../engine/database.ts'
 import { noteChange } from '../engine/database.ts'
 import type { ResponsePlace, ResponseTable } from '../messages/responses.ts'
 import type { MessageDraft, ReadMessage } from '../messages/table.ts'
@@ -34,7 +34,7 @@ export interface ActionWriterDeps {
   readonly readMessage: ReadMessage
 }
 
-export function createActionWriting(db: Database, tables: ActionWriterDeps): ActionWriting {
+export function createActionWriting(db: Sql, tables: ActionWriterDeps): ActionWriting {
   const admitSyntheticMessage = createSyntheticAdmission(db, tables)
   const findStanding = (id: string) => {
     const place = tables.responses.findPlace(id)
@@ -88,7 +88,7 @@ export function createActionWriting(db: Database, tables: ActionWriterDeps): Act
 }
 
 /** Writes the message that an act answers, which nobody has sent: it has been answered already. */
-function createSyntheticAdmission(db: Database, { threads, turns }: Pick<ActionWriterDeps, 'threads' | 'turns'>) {
+function createSyntheticAdmission(db: Sql, { threads, turns }: Pick<ActionWriterDeps, 'threads' | 'turns'>) {
   const insertMessage = createMessageInserter(db)
   return (batch: Batch, draft: MessageDraft, now: number): { message: number; thread: number } => {
     const { intake } = draft

@@ -14,8 +14,8 @@ import type {
 import type { ThreadTable } from '../conversations/threads.ts'
 import { createBroadcastStarter } from '../deliveries/broadcasts.ts'
 import type { NewDelivery } from '../deliveries/queue.ts'
-import type { Batch, Database } from '../engine/database.ts'
-import { addTaskBytes, formatJson, moveTotals, noteChange, prepareQuery, refuseLostLease } from '../engine/database.ts'
+import type { Batch, Sql } from '../engine/database.ts'
+import { addTaskBytes, formatJson, moveTotals, noteChange, refuseLostLease } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { PartialAnswerPosition, ResponseDraft } from '../messages/responses.ts'
 import { draftResponse } from '../messages/responses.ts'
@@ -88,8 +88,7 @@ export function createCommit(
   tables: TurnCommitDeps,
   actions: ActionWriting,
 ): Pick<WorkStore, 'commit' | 'say' | 'act'> {
-  const findHeld = prepareQuery<TurnRow>(
-    db,
+  const findHeld = db.prepare<TurnRow>(
     'SELECT thread_id, task_id FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
   const commitDraft = createDraftCommit({ db, now }, tables, actions.write)
@@ -140,8 +139,7 @@ function createDraftCommit(
   writeAct: ActionWriting['write'],
 ): CommitDraft {
   const endTurn = createTurnEnding(db)
-  const writeState = prepareQuery(
-    db,
+  const writeState = db.prepare(
     `INSERT INTO agent_states (thread_id, agent, state, scope) SELECT ?1, ?2, ?3, scope FROM threads WHERE id = ?1
      ON CONFLICT (thread_id, agent) DO UPDATE SET state = excluded.state`,
   )
@@ -175,15 +173,13 @@ function keepNotes(table: NoteTable, batch: Batch, { notes, answer }: Draft, pla
 }
 
 /** Ends a turn that is still held, and those that are answered together with it. */
-function createTurnEnding(db: Database): (turn: Turn, draft: Draft, at: number) => EndedTurn | undefined {
-  const end = prepareQuery<EndedRow>(
-    db,
+function createTurnEnding(db: Sql): (turn: Turn, draft: Draft, at: number) => EndedTurn | undefined {
+  const end = db.prepare<EndedRow>(
     `UPDATE turns SET state = ?1, due_at = NULL, lease_owner = NULL, ended_at = ?2, error = ?3, trace = ${appendAttempt('?4')}
      WHERE message = ?5 AND lease_token = ?6 AND lease_owner IS NOT NULL RETURNING thread_id, task_id, EXISTS (SELECT 1 FROM turns o
        WHERE o.thread_id = turns.thread_id AND o.ended_at IS NULL AND o.message <> turns.message) AS is_awaited`,
   )
-  const endMerged = prepareQuery<{ message: number }>(
-    db,
+  const endMerged = db.prepare<{ message: number }>(
     `UPDATE turns SET state = ?, ended_at = ?, error = ? WHERE merged_into = ? AND ended_at IS NULL RETURNING message`,
   )
   return ({ message, token, merged }, { state, answer, attempt }, at) => {
@@ -194,7 +190,7 @@ function createTurnEnding(db: Database): (turn: Turn, draft: Draft, at: number) 
 }
 
 /** Finishes the task of a turn, and gives it as it is now, where its answer is at hand. */
-function createTaskFinishing(db: Database, { tasks, watches }: Pick<TurnCommitDeps, 'tasks' | 'watches'>) {
+function createTaskFinishing(db: Sql, { tasks, watches }: Pick<TurnCommitDeps, 'tasks' | 'watches'>) {
   const toRecord = createTaskRecorder(db)
   return (batch: Batch, draft: Draft, cause: NewDelivery & PartialAnswerPosition): TaskRecord | undefined => {
     const { task, response, now: at } = cause
@@ -292,7 +288,7 @@ interface PartialAnswerDeps extends RewordingDeps {
   readonly threads: ThreadTable
 }
 
-export function createPartialAnswerTable(db: Database, tables: PartialAnswerDeps): PartialAnswerTable {
+export function createPartialAnswerTable(db: Sql, tables: PartialAnswerDeps): PartialAnswerTable {
   const { responses, deliveries } = tables
   const broadcast = createBroadcastStarter(db)
   const rewording = createRewording(db, tables)

@@ -1,8 +1,7 @@
 import type { Blob, NormalizedResponse } from '@postern/core'
 import type { BlobTable } from '../blobs/table.ts'
 import type { DeliveryTable, OpenDelivery } from '../deliveries/queue.ts'
-import type { Batch, Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import type { Batch, Sql } from '../engine/database.ts'
 import type { ResponsePlace, ResponseTable } from '../messages/responses.ts'
 import { draftResponse } from '../messages/responses.ts'
 import { createTaskShares } from '../tasks/table.ts'
@@ -29,7 +28,7 @@ export interface RewordingDeps {
   readonly deliveries: DeliveryTable
 }
 
-export function createRewording(db: Database, { notes, responses, blobs, deliveries }: RewordingDeps): Rewording {
+export function createRewording(db: Sql, { notes, responses, blobs, deliveries }: RewordingDeps): Rewording {
   const bookChange = createTaskShares(db)
   const stopSending = createSendingStop(db, deliveries)
   return {
@@ -52,18 +51,15 @@ export function createRewording(db: Database, { notes, responses, blobs, deliver
 }
 
 /** What is still to be delivered of a response dies. */
-function createSendingStop(db: Database, deliveries: DeliveryTable) {
-  const findOpen = prepareQuery<OpenDelivery>(
-    db,
+function createSendingStop(db: Sql, deliveries: DeliveryTable) {
+  const findOpen = db.prepare<OpenDelivery>(
     'SELECT number, thread_id, destination, state FROM deliveries WHERE response_seq = ? AND ended_at IS NULL',
   )
-  const endBroadcasts = prepareQuery(
-    db,
+  const endBroadcasts = db.prepare(
     'UPDATE broadcasts SET due_at = NULL, lease_owner = NULL, ended_at = ? WHERE response_seq = ? AND due_at IS NOT NULL',
   )
   // Of what goes to many each delivery keeps the name alone.
-  const forgetWires = prepareQuery(
-    db,
+  const forgetWires = db.prepare(
     'UPDATE deliveries SET wire = NULL WHERE message = ? AND response_seq = ? AND broadcast IS NULL AND wire IS NOT NULL',
   )
   return (batch: Batch, { seq, message }: Pick<ResponsePlace, 'seq' | 'message'>, now: number): void => {

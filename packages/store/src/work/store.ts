@@ -6,8 +6,7 @@ import { createBackgroundStore } from '../conversations/background.ts'
 import { createBroadcasts } from '../deliveries/broadcasts.ts'
 import type { DeliveryLeaseDeps, DeliveryTable } from '../deliveries/queue.ts'
 import { createDeliveryLeases, createSettle } from '../deliveries/queue.ts'
-import type { Database } from '../engine/database.ts'
-import { prepareQuery } from '../engine/database.ts'
+import type { Sql } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { TaskTable } from '../tasks/table.ts'
 import type { TurnLeaseDeps } from '../turns/leases.ts'
@@ -30,8 +29,7 @@ interface WorkStoreDeps extends TurnCommitDeps, ActionWriterDeps, BackgroundDeps
 export function createWorkStore(context: StoreContext, tables: WorkStoreDeps): WorkStore {
   const { renewTurn, ...turns } = createTurnLeases(context, tables)
   const { renewDelivery, ...deliveries } = createDeliveryLeases(context, tables)
-  const findNextDue = prepareQuery<{ due_at: number | null }>(
-    context.db,
+  const findNextDue = context.db.prepare<{ due_at: number | null }>(
     `SELECT min(due_at) AS due_at FROM (
        SELECT min(due_at) AS due_at FROM turns WHERE due_at IS NOT NULL
        UNION ALL SELECT min(due_at) FROM deliveries WHERE due_at IS NOT NULL AND broadcast IS NULL
@@ -55,8 +53,8 @@ export function createWorkStore(context: StoreContext, tables: WorkStoreDeps): W
 }
 
 /** What a process held that is gone is due at once: only for a store that nobody else has open. */
-export function endAllLeases(db: Database, now: number): void {
+export function endAllLeases(db: Sql, now: number): void {
   for (const table of ['turns', 'deliveries', 'broadcasts']) {
-    prepareQuery(db, `UPDATE ${table} SET due_at = ?1 WHERE due_at > ?1 AND lease_owner IS NOT NULL`).run(now)
+    db.prepare(`UPDATE ${table} SET due_at = ?1 WHERE due_at > ?1 AND lease_owner IS NOT NULL`).run(now)
   }
 }

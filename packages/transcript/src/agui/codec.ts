@@ -1,5 +1,5 @@
 import type { Json } from '@postern/core'
-import { parseJsonText } from '@postern/core'
+import { parseIfJson } from '@postern/core'
 import { createCodec } from '../codec/create-codec.ts'
 import type { Dialect, Reading, TranscriptDraft } from '../codec/dialect.ts'
 import { markerName, markerOfRun } from '../codec/dialect.ts'
@@ -67,7 +67,7 @@ function readResult({ toolCallId, error }: AguiMessage, reading: Reading): Entry
 
 /** If the arguments are no JSON object, the call is marked as invalid and their text is residue. */
 function readAguiCall({ id, function: called }: AguiToolCall): TranscriptDraft {
-  const args = parseArguments(called.arguments)
+  const args = parseIfJson(called.arguments) as Json | undefined
   return {
     kind: 'tool_call',
     role: 'assistant',
@@ -78,14 +78,6 @@ function readAguiCall({ id, function: called }: AguiToolCall): TranscriptDraft {
       args: argsOf(args),
       ...(!isJsonMap(args) && { is_invalid: true as const }),
     },
-  }
-}
-
-function parseArguments(text: string): Json | undefined {
-  try {
-    return parseJsonText(text) as Json
-  } catch {
-    return undefined
   }
 }
 

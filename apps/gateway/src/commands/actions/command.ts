@@ -7,7 +7,7 @@ import type { CommandContext, CommonOptions } from '../context.ts'
 const loadView = () => import('./view.ts')
 
 /** What an agent says without being asked. */
-export function addActionCommands(program: Command, { openClient, output }: CommandContext): void {
+export function addActionCommands(program: Command, { output }: CommandContext): void {
   const says = (text: string) => [{ kind: 'text', mime: 'text/markdown', content: text } as const]
   program
     .command('post <agent> <text>')
@@ -19,7 +19,7 @@ export function addActionCommands(program: Command, { openClient, output }: Comm
     .action(async (agent: string, text: string, options: CommonOptions & PostOptions & { mention?: string[] }) => {
       const { visibility, subject, mention } = options
       const details = { visibility, subject, mentions: mention }
-      await (await loadView()).performAction(openClient, output(options), agent, {
+      await (await loadView()).performAction(output(options), agent, {
         act: 'post',
         parts: says(text),
         ...details,
@@ -29,12 +29,12 @@ export function addActionCommands(program: Command, { openClient, output }: Comm
     .command('edit <agent> <id> <text>')
     .description('change the text of a post or an answer of an agent')
     .action(async (agent: string, response: string, text: string) =>
-      (await loadView()).performAction(openClient, output({}), agent, { act: 'edit', response, parts: says(text) }),
+      (await loadView()).performAction(output({}), agent, { act: 'edit', response, parts: says(text) }),
     )
   program
     .command('delete-post <agent> <id>')
     .description('delete a post or an answer of an agent')
     .action(async (agent: string, response: string) =>
-      (await loadView()).performAction(openClient, output({}), agent, { act: 'delete', response }),
+      (await loadView()).performAction(output({}), agent, { act: 'delete', response }),
     )
 }

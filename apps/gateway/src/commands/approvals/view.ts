@@ -1,14 +1,13 @@
 import type { ListedDecision } from '@postern/core'
 import { formatTable, toTerminalLine } from '../../terminal/text.ts'
-import type { ClientOpener } from '../client.ts'
-import type { Output } from '../context.ts'
+import type { ApiOutput } from '../context.ts'
 import { printAnswer } from '../print-list.ts'
 import { approvalOperations } from './route.ts'
 
 /** What was decided for later calls, too. */
-export function printRemembered(openClient: ClientOpener, output: Output, agent: string): Promise<void> {
+export function printRemembered(output: ApiOutput, agent: string): Promise<void> {
   const asked = { operation: approvalOperations.list, input: { parameters: { agent } } }
-  return printAnswer(openClient, output, asked, ({ items }) => formatRemembered(items))
+  return printAnswer(output, asked, ({ items }) => formatRemembered(items))
 }
 
 function formatRemembered(approvals: readonly ListedDecision[]): string {
@@ -28,10 +27,9 @@ function formatRemembered(approvals: readonly ListedDecision[]): string {
 
 /** Ends one of them. */
 export function revokeRemembered(
-  openClient: ClientOpener,
-  output: Output,
+  output: ApiOutput,
   named: { readonly agent: string; readonly id: string },
 ): Promise<void> {
   const asked = { operation: approvalOperations.revoke, input: { parameters: named } }
-  return printAnswer(openClient, output, asked, () => `${toTerminalLine(named.id)}: revoked`)
+  return printAnswer(output, asked, () => `${toTerminalLine(named.id)}: revoked`)
 }

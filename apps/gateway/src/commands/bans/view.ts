@@ -1,13 +1,12 @@
 import { formatTable, toTerminalLine } from '../../terminal/text.ts'
-import type { ClientOpener } from '../client.ts'
-import type { Output } from '../context.ts'
+import type { ApiOutput } from '../context.ts'
 import { printAnswer } from '../print-list.ts'
 import { banOperations } from './route.ts'
 
 /** Whom the policies of a swarm have banned. */
-export function printBans(openClient: ClientOpener, output: Output, agent: string): Promise<void> {
+export function printBans(output: ApiOutput, agent: string): Promise<void> {
   const asked = { operation: banOperations.list, input: { parameters: { agent } } }
-  return printAnswer(openClient, output, asked, ({ items }) =>
+  return printAnswer(output, asked, ({ items }) =>
     formatTable(
       ['id', 'policy', 'who'],
       items.map(({ id, policy, subject }) => [id, policy, subject]),
@@ -16,11 +15,7 @@ export function printBans(openClient: ClientOpener, output: Output, agent: strin
 }
 
 /** Ends one of them. */
-export function liftBan(
-  openClient: ClientOpener,
-  output: Output,
-  named: { readonly agent: string; readonly id: string },
-): Promise<void> {
+export function liftBan(output: ApiOutput, named: { readonly agent: string; readonly id: string }): Promise<void> {
   const asked = { operation: banOperations.lift, input: { parameters: named } }
-  return printAnswer(openClient, output, asked, () => `${toTerminalLine(named.id)}: lifted`)
+  return printAnswer(output, asked, () => `${toTerminalLine(named.id)}: lifted`)
 }

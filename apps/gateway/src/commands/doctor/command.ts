@@ -6,7 +6,7 @@ interface DoctorOptions extends CommonOptions {
 }
 
 /** Checks the installation. */
-export function addDoctorCommand(program: Command, { openClient, examineUnopened, output }: CommandContext): void {
+export function addDoctorCommand(program: Command, { examineUnopened, output }: CommandContext): void {
   program
     .command('doctor')
     .description('check this installation, each finding with its fix; exit code 1: something fails (warnings are 0)')
@@ -14,6 +14,6 @@ export function addDoctorCommand(program: Command, { openClient, examineUnopened
     .option('--json', 'print JSON, for programs')
     .action(async (options: DoctorOptions) => {
       const { printDoctor } = await import('./view.ts')
-      await printDoctor({ openClient, examineUnopened }, output(options), options.only)
+      await printDoctor({ examineUnopened }, output(options), options.only)
     })
 }

@@ -10,13 +10,13 @@ import { doctorOperations, readCheckGroups } from './route.ts'
 
 /** Runs the checks; the exit code is 1 where one fails. A warning leaves it at 0. */
 export async function printDoctor(
-  { openClient, examineUnopened }: Pick<CommandContext, 'openClient' | 'examineUnopened'>,
+  { examineUnopened }: Pick<CommandContext, 'examineUnopened'>,
   output: ScreenOutput,
   only?: string,
 ): Promise<void> {
   const groups = readAsked(only)
   const query = { only: groups.join() }
-  const asking = withClient(openClient, client => client.call(doctorOperations.run, { query }))
+  const asking = withClient(output, client => client.call(doctorOperations.run, { query }))
   const report = await asking.catch((error: unknown) => {
     if (isConfigFault(error)) return examineUnopened(error, groups)
     throw error

@@ -4,7 +4,7 @@ import type { CommandContext, CommonOptions } from '../context.ts'
 const loadView = () => import('./view.ts')
 
 /** Who follows an agent, or asks to. */
-export function addFollowerCommands(program: Command, { openClient, output }: CommandContext): void {
+export function addFollowerCommands(program: Command, { output }: CommandContext): void {
   const followers = program
     .command('followers')
     .description('followers and follow requests of an agent: list, accept, reject')
@@ -14,7 +14,7 @@ export function addFollowerCommands(program: Command, { openClient, output }: Co
     .option('--pending', 'list the follow requests that wait')
     .option('--json', 'print JSON, for programs')
     .action(async (agent: string, options: CommonOptions & { pending?: boolean }) =>
-      (await loadView()).printFollowers(openClient, output(options), agent, options.pending ? 'pending' : 'follower'),
+      (await loadView()).printFollowers(output(options), agent, options.pending ? 'pending' : 'follower'),
     )
   for (const [verdict, does] of [
     ['accept', 'accept the follow request of an actor'],
@@ -24,7 +24,7 @@ export function addFollowerCommands(program: Command, { openClient, output }: Co
       .command(`${verdict} <agent> <actor>`)
       .description(does)
       .action(async (agent: string, peer: string) =>
-        (await loadView()).decideFollowRequest(openClient, output({}), verdict, { agent, peer }),
+        (await loadView()).decideFollowRequest(output({}), verdict, { agent, peer }),
       )
   }
 }

@@ -1,4 +1,4 @@
-import type { Channel, Page, Relation, RelationKind, RelationStore } from '@postern/core'
+import type { Channel, ListPeriod, Page, Relation, RelationKind, RelationStore } from '@postern/core'
 import { channelNameSchema, Rejection, relationKinds } from '@postern/core'
 import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
@@ -75,15 +75,13 @@ export function createFollowerRoutes({ store, channels }: FollowerOptions): read
   ]
 }
 
-interface RelationPage extends Page {
+interface RelationPage extends Page, ListPeriod {
   readonly relation: RelationKind
   readonly agent?: string | undefined
   readonly channel?: string | undefined
   /** The channel of an agent's relations where none is named. */
   readonly usual: string | undefined
   readonly sender?: string | undefined
-  readonly since?: string | undefined
-  readonly until?: string | undefined
 }
 
 /** One page of relations of one kind, oldest first. */

@@ -1,18 +1,12 @@
 import type { Relation, RelationKind } from '@postern/core'
 import { formatTable, toTerminalLine } from '../../terminal/text.ts'
-import type { ClientOpener } from '../client.ts'
-import type { Output } from '../context.ts'
+import type { ApiOutput } from '../context.ts'
 import { printAnswer, printList } from '../print-list.ts'
 import { followerOperations } from './route.ts'
 
 /** Who follows an agent, or asks to. */
-export function printFollowers(
-  openClient: ClientOpener,
-  output: Output,
-  agent: string,
-  relation: RelationKind,
-): Promise<void> {
-  return printList(openClient, output, {
+export function printFollowers(output: ApiOutput, agent: string, relation: RelationKind): Promise<void> {
+  return printList(output, {
     readPage: (client, page) => client.call(followerOperations.list, { query: { agent, relation, ...page } }),
     format: formatRelations,
   })
@@ -27,11 +21,10 @@ function formatRelations(relations: readonly Relation[]): string {
 
 /** Accepts or refuses somebody who asks to follow an agent. */
 export function decideFollowRequest(
-  openClient: ClientOpener,
-  output: Output,
+  output: ApiOutput,
   verdict: 'accept' | 'reject',
   request: { readonly agent: string; readonly peer: string },
 ): Promise<void> {
   const asked = { operation: followerOperations.decide, input: { parameters: { verdict }, body: request } }
-  return printAnswer(openClient, output, asked, () => `${toTerminalLine(request.peer)}: ${verdict}ed`)
+  return printAnswer(output, asked, () => `${toTerminalLine(request.peer)}: ${verdict}ed`)
 }

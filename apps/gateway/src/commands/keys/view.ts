@@ -1,23 +1,21 @@
 import type { OperationAnswer } from '../../api/operation.ts'
-import type { ClientOpener } from '../client.ts'
-import type { Output } from '../context.ts'
+import type { ApiOutput } from '../context.ts'
 import { printAnswer } from '../print-list.ts'
 import { keyOperations } from './route.ts'
 
 type Keys = OperationAnswer<typeof keyOperations.list>
 
-export function printKeys(openClient: ClientOpener, output: Output): Promise<void> {
-  return printAnswer(openClient, output, { operation: keyOperations.list, input: {} }, formatKeys)
+export function printKeys(output: ApiOutput): Promise<void> {
+  return printAnswer(output, { operation: keyOperations.list, input: {} }, formatKeys)
 }
 
 /** New keys for one agent, or for all there are; with `revoke` the old ones count no more from now on. */
 export function rotateAllKeys(
-  openClient: ClientOpener,
-  output: Output,
+  output: ApiOutput,
   { agent, revoke }: { readonly agent: string | undefined; readonly revoke: boolean },
 ): Promise<void> {
   const asked = { operation: keyOperations.rotate, input: { body: { agent, revoke } } }
-  return printAnswer(openClient, output, asked, rotated => formatRotated(rotated, revoke))
+  return printAnswer(output, asked, rotated => formatRotated(rotated, revoke))
 }
 
 function formatRotated(rotated: Keys, isRevoking: boolean): string {

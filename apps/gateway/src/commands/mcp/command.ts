@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { CommandContext } from '../context.ts'
 
 /** Lets a coding agent look at the gateway. */
-export function addMcpCommand(program: Command, { openClient }: CommandContext): void {
+export function addMcpCommand(program: Command, access: CommandContext): void {
   program
     .command('mcp')
     .description('serve the operator’s API as an MCP server on standard input and output, for coding agents')
@@ -11,6 +11,6 @@ export function addMcpCommand(program: Command, { openClient }: CommandContext):
       const { loadOptional } = await import('@postern/core/optional-library')
       const libraries = ['@modelcontextprotocol/sdk']
       const { serveMcp } = await loadOptional(() => import('./server.ts'), { key: 'mcp', libraries })
-      await serveMcp(openClient)
+      await serveMcp(access)
     })
 }

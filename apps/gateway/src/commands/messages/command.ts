@@ -22,16 +22,16 @@ interface MessageOptions extends CommonOptions, Omit<MessageFilter, 'limit' | 'a
 
 async function listOrFollow(
   { follow, json, limit, since, until, ...words }: MessageOptions,
-  { openClient, output }: Pick<CommandContext, 'openClient' | 'output'>,
+  { output }: Pick<CommandContext, 'output'>,
 ): Promise<void> {
   const filter = { ...words, since: readWhen(since), until: readWhen(until), limit }
   const { printFollowed, printMessages } = await loadView()
   const print = follow ? printFollowed : printMessages
-  return print(openClient, output({ json: json === true }), filter)
+  return print(output({ json: json === true }), filter)
 }
 
 /** What came in and what went out. */
-export function addMessageCommands(program: Command, { openClient, output }: CommandContext): void {
+export function addMessageCommands(program: Command, { output }: CommandContext): void {
   program
     .command('messages')
     .description('list the messages that came in, newest first')
@@ -46,14 +46,12 @@ export function addMessageCommands(program: Command, { openClient, output }: Com
     .option('--text <words>', 'only messages whose text contains this')
     .option('--limit <n>', 'number of messages, at most 500', readLimit, 20)
     .option('--json', 'print JSON, for programs')
-    .action(async (options: MessageOptions) => listOrFollow(options, { openClient, output }))
+    .action(async (options: MessageOptions) => listOrFollow(options, { output }))
   program
     .command('show <id>')
     .description('show one message: its proofs, what the agent saw and said, every step with its time')
     .option('--json', 'print JSON, for programs')
-    .action(async (id: string, options: CommonOptions) =>
-      (await loadView()).printMessage(openClient, output(options), id),
-    )
+    .action(async (id: string, options: CommonOptions) => (await loadView()).printMessage(output(options), id))
   const deliveries = program
     .command('deliveries')
     .description('deliveries of answers: list, show, retry, drop, dismiss')
@@ -63,15 +61,13 @@ export function addMessageCommands(program: Command, { openClient, output }: Com
     .addOption(new Option('--state <state>', 'only deliveries in this state').choices([...deliveryStates]))
     .option('--json', 'print JSON, for programs')
     .action(async (options: CommonOptions & { state?: DeliveryState }) =>
-      (await loadView()).printDeliveries(openClient, output(options), options.state),
+      (await loadView()).printDeliveries(output(options), options.state),
     )
   deliveries
     .command('show <id>')
     .description('show one delivery: each attempt with its time and the answer to it')
     .option('--json', 'print JSON, for programs')
-    .action(async (id: string, options: CommonOptions) =>
-      (await loadView()).printDelivery(openClient, output(options), id),
-    )
+    .action(async (id: string, options: CommonOptions) => (await loadView()).printDelivery(output(options), id))
   for (const [action, does] of [
     ['retry', 'try a delivery again now'],
     ['drop', 'give a delivery up'],
@@ -80,12 +76,12 @@ export function addMessageCommands(program: Command, { openClient, output }: Com
     deliveries
       .command(`${action} <id>`)
       .description(does)
-      .action(async (id: string) => (await loadView()).changeListedDelivery(openClient, output({}), action, id))
+      .action(async (id: string) => (await loadView()).changeListedDelivery(output({}), action, id))
   }
-  addRefusals(program, { openClient, output })
+  addRefusals(program, { output })
 }
 
-function addRefusals(program: Command, { openClient, output }: Pick<CommandContext, 'openClient' | 'output'>): void {
+function addRefusals(program: Command, { output }: Pick<CommandContext, 'output'>): void {
   program
     .command('refusals')
     .description('list what the gateway refused or could not take, from whom, and how to fix it')
@@ -100,6 +96,6 @@ function addRefusals(program: Command, { openClient, output }: Pick<CommandConte
     .option('--json', 'print JSON, for programs')
     .action(async ({ json, since, until, ...words }: CommonOptions & RefusalFilter) => {
       const filter = { ...words, since: readWhen(since), until: readWhen(until) }
-      return (await loadView()).printRefusals(openClient, output({ json: json === true }), filter)
+      return (await loadView()).printRefusals(output({ json: json === true }), filter)
     })
 }

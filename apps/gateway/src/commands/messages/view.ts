@@ -2,9 +2,8 @@ import type { DeliveryAttempt, DeliveryRecord, MessageSummary, Refusal } from '@
 import { formatTable, toTerminalLine } from '../../terminal/text.ts'
 import type { Fix } from '../../why/reason.ts'
 import { reasonOfRefusal } from '../../why/rules/refused.ts'
-import type { ClientOpener } from '../client.ts'
 import { withClient } from '../client.ts'
-import type { Output } from '../context.ts'
+import type { ApiOutput } from '../context.ts'
 import { printAnswer, printList, readPages } from '../print-list.ts'
 import type { DeliveryChange, MessageFilter, RefusalFilter } from './operations.ts'
 import { deliveryOperations, messageOperations, refusalOperations } from './operations.ts'
@@ -12,9 +11,9 @@ import { formatDuration, formatInstant, formatRecord } from './show.ts'
 import type { DeliveryState } from './states.ts'
 
 /** Messages by a filter, newest first. */
-export async function printMessages(openClient: ClientOpener, output: Output, filter: MessageFilter): Promise<void> {
+export async function printMessages(output: ApiOutput, filter: MessageFilter): Promise<void> {
   const { limit = 20, ...query } = filter
-  const found = await withClient(openClient, client =>
+  const found = await withClient(output, client =>
     readPages(limit, page => client.call(messageOperations.list, { query: { ...query, ...page } })),
   )
   output.print(output.json ? JSON.stringify(found, null, 2) : formatMessages(found.items))
@@ -36,22 +35,18 @@ function formatMessages(items: readonly MessageSummary[]): string {
 }
 
 /** The same, and what comes and changes from now on. */
-export async function printFollowed(openClient: ClientOpener, output: Output, filter: MessageFilter): Promise<void> {
+export async function printFollowed(output: ApiOutput, filter: MessageFilter): Promise<void> {
   const { followMessages } = await import('./follow.ts')
-  await withClient(openClient, client => followMessages(client, output, filter))
+  await withClient(output, client => followMessages(client, output, filter))
 }
 
-export function printMessage(openClient: ClientOpener, output: Output, id: string): Promise<void> {
+export function printMessage(output: ApiOutput, id: string): Promise<void> {
   const asked = { operation: messageOperations.find, input: { parameters: { id } } }
-  return printAnswer(openClient, output, asked, formatRecord)
+  return printAnswer(output, asked, formatRecord)
 }
 
-export function printDeliveries(
-  openClient: ClientOpener,
-  output: Output,
-  state: DeliveryState | undefined,
-): Promise<void> {
-  return printList(openClient, output, {
+export function printDeliveries(output: ApiOutput, state: DeliveryState | undefined): Promise<void> {
+  return printList(output, {
     most: 50,
     readPage: (client, page) => client.call(deliveryOperations.list, { query: { state, ...page } }),
     format: items =>
@@ -76,9 +71,9 @@ function describeLast(last: DeliveryAttempt | undefined, error = ''): readonly s
   return [formatInstant(last.at).slice(0, 19), formatDuration(last.ms), last.reply_line ?? last.error ?? last.outcome]
 }
 
-export function printDelivery(openClient: ClientOpener, output: Output, id: string): Promise<void> {
+export function printDelivery(output: ApiOutput, id: string): Promise<void> {
   const asked = { operation: deliveryOperations.find, input: { parameters: { id } } }
-  return printAnswer(openClient, output, asked, formatDelivery)
+  return printAnswer(output, asked, formatDelivery)
 }
 
 function formatDelivery({ id, via, to, state, message_id, queued_at, attempt_log, next_attempt_at }: DeliveryRecord) {
@@ -99,9 +94,9 @@ function formatDelivery({ id, via, to, state, message_id, queued_at, attempt_log
   return `${lines.map(toTerminalLine).join('\n')}\n${formatTable(['attempt', 'at', 'took', 'outcome', 'next', 'answer'], rows)}`
 }
 
-export function printRefusals(openClient: ClientOpener, output: Output, query: RefusalFilter): Promise<void> {
+export function printRefusals(output: ApiOutput, query: RefusalFilter): Promise<void> {
   const { limit = 50, ...filter } = query
-  return printList(openClient, output, {
+  return printList(output, {
     most: limit,
     readPage: (client, page) => client.call(refusalOperations.list, { query: { ...filter, ...page } }),
     format: formatRefusals,
@@ -134,14 +129,9 @@ function formatFix({ text, command }: Fix): string {
   return command === undefined ? text : `${text} → ${command}`
 }
 
-export async function changeListedDelivery(
-  openClient: ClientOpener,
-  output: Output,
-  action: DeliveryChange,
-  id: string,
-): Promise<void> {
+export async function changeListedDelivery(output: ApiOutput, action: DeliveryChange, id: string): Promise<void> {
   const asked = { operation: deliveryOperations.change, input: { parameters: { id, action } } }
-  await printAnswer(openClient, output, asked, () => `${id}: ${changeWords[action]}`)
+  await printAnswer(output, asked, () => `${id}: ${changeWords[action]}`)
 }
 
 const changeWords: Readonly<Record<DeliveryChange, string>> = {

@@ -4,14 +4,14 @@ import type { CommandContext, CommonOptions } from '../context.ts'
 const loadView = () => import('./view.ts')
 
 /** Linked addresses; forgetting. */
-export function addPeopleCommands(program: Command, { openClient, output }: CommandContext): void {
+export function addPeopleCommands(program: Command, { output }: CommandContext): void {
   program
     .command('people')
     .description('list the addresses that people have linked, and the messages that proved it')
     .option('--agent <name>', 'only links with this agent')
     .option('--json', 'print JSON, for programs')
     .action(async (options: CommonOptions & { agent?: string }) =>
-      (await loadView()).printPeople(openClient, output(options), options.agent),
+      (await loadView()).printPeople(output(options), options.agent),
     )
   program
     .command('forget <address>')
@@ -23,8 +23,8 @@ export function addPeopleCommands(program: Command, { openClient, output }: Comm
     .option('--json', 'print JSON, for programs')
     .action(async (address: string, options: CommonOptions & { agent?: string; via?: string }) =>
       address.startsWith('web:')
-        ? (await loadView()).forgetOwner(openClient, output(options), address)
-        : (await loadView()).forgetPerson(openClient, output(options), {
+        ? (await loadView()).forgetOwner(output(options), address)
+        : (await loadView()).forgetPerson(output(options), {
             address,
             via: options.via,
             agent: options.agent,
@@ -35,5 +35,5 @@ export function addPeopleCommands(program: Command, { openClient, output }: Comm
     .description(
       'write the database anew, so that it keeps nothing of deleted data; the gateway does nothing else meanwhile',
     )
-    .action(async () => (await loadView()).rewriteFiles(openClient, output({})))
+    .action(async () => (await loadView()).rewriteFiles(output({})))
 }

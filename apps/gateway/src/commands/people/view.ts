@@ -2,14 +2,13 @@ import type { PersonLink } from '@postern/core'
 import { showPersonAddress } from '@postern/core'
 import { channelModules } from '../../channels.ts'
 import { formatTable, toTerminalLine } from '../../terminal/text.ts'
-import type { ClientOpener } from '../client.ts'
-import type { Output } from '../context.ts'
+import type { ApiOutput } from '../context.ts'
 import { printAnswer, printList } from '../print-list.ts'
 import { peopleOperations } from './route.ts'
 
 /** Which addresses are linked, and by which messages that was proven. */
-export function printPeople(openClient: ClientOpener, output: Output, agent: string | undefined): Promise<void> {
-  return printList(openClient, output, {
+export function printPeople(output: ApiOutput, agent: string | undefined): Promise<void> {
+  return printList(output, {
     readPage: (client, page) => client.call(peopleOperations.list, { query: { agent, ...page } }),
     format: formatLinks,
   })
@@ -29,28 +28,27 @@ function formatLinks(links: readonly PersonLink[]): string {
 }
 
 /** Deletes all there is of somebody who chats, by the key of what is theirs. */
-export function forgetOwner(openClient: ClientOpener, output: Output, owner: string): Promise<void> {
+export function forgetOwner(output: ApiOutput, owner: string): Promise<void> {
   const asked = { operation: peopleOperations.forgetOwner, input: { body: { owner } } }
-  return printAnswer(openClient, output, asked, ({ runs, threads, attachments }) => {
+  return printAnswer(output, asked, ({ runs, threads, attachments }) => {
     return `${toTerminalLine(owner)}: ${runs} runs, ${threads} threads and ${attachments} attachments are deleted`
   })
 }
 
 /** Deletes all there is of somebody. */
 export function forgetPerson(
-  openClient: ClientOpener,
-  output: Output,
+  output: ApiOutput,
   request: { readonly address: string; readonly via?: string | undefined; readonly agent?: string | undefined },
 ): Promise<void> {
   const asked = { operation: peopleOperations.forget, input: { body: request } }
-  return printAnswer(openClient, output, asked, ({ messages, links, relations }) => {
+  return printAnswer(output, asked, ({ messages, links, relations }) => {
     return `${toTerminalLine(request.address)}: ${messages} messages, ${links} links and ${relations} relations are deleted`
   })
 }
 
 /** Nothing of what was deleted is left in the files. */
-export function rewriteFiles(openClient: ClientOpener, output: Output): Promise<void> {
+export function rewriteFiles(output: ApiOutput): Promise<void> {
   const asked = { operation: peopleOperations.vacuum, input: {} }
   const done = 'the database is written anew: nothing is left in it of what was deleted'
-  return printAnswer(openClient, output, asked, () => done)
+  return printAnswer(output, asked, () => done)
 }

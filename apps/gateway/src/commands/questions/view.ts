@@ -1,13 +1,12 @@
 import { formatTable, toTerminalLine } from '../../terminal/text.ts'
-import type { ClientOpener } from '../client.ts'
-import type { Output } from '../context.ts'
+import type { ApiOutput } from '../context.ts'
 import { printAnswer, printList } from '../print-list.ts'
 import type { AskedQuestion } from './route.ts'
 import { questionOperations } from './route.ts'
 
 /** Who waits for a human's answer. */
-export function printQuestions(openClient: ClientOpener, output: Output): Promise<void> {
-  return printList(openClient, output, {
+export function printQuestions(output: ApiOutput): Promise<void> {
+  return printList(output, {
     readPage: (client, query) => client.call(questionOperations.list, { query }),
     format: formatQuestions,
   })
@@ -23,10 +22,9 @@ function formatQuestions(questions: readonly AskedQuestion[]): string {
 }
 
 export function answerListedQuestion(
-  openClient: ClientOpener,
-  output: Output,
+  output: ApiOutput,
   { id, text }: { readonly id: string; readonly text: string },
 ): Promise<void> {
   const asked = { operation: questionOperations.answer, input: { parameters: { id }, body: { text } } }
-  return printAnswer(openClient, output, asked, () => `${toTerminalLine(id)}: answered`)
+  return printAnswer(output, asked, () => `${toTerminalLine(id)}: answered`)
 }

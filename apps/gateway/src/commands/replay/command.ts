@@ -5,7 +5,7 @@ import type { ReplayWords } from './view.ts'
 const loadView = () => import('./view.ts')
 
 /** What the code of today makes of what came yesterday. */
-export function addReplayCommand(program: Command, { openClient, output }: CommandContext): void {
+export function addReplayCommand(program: Command, { output }: CommandContext): void {
   program
     .command('replay')
     .description('run stored messages through the code of today and show what differs; sends nothing without --commit')
@@ -22,7 +22,7 @@ export function addReplayCommand(program: Command, { openClient, output }: Comma
     .option('--json', 'print JSON, for programs: one message a line')
     .action(async (id: string | undefined, options: CommonOptions & ReplayWords) =>
       id === undefined
-        ? (await loadView()).printReplays(openClient, output(options), options)
-        : (await loadView()).printReplay(openClient, output(options), id, options),
+        ? (await loadView()).printReplays(output(options), options)
+        : (await loadView()).printReplay(output(options), id, options),
     )
 }

@@ -2,9 +2,9 @@ import type { OperationInput } from '../../api/call.ts'
 import type { ReplayChange } from '../../replay/compare.ts'
 import type { ReplayReport } from '../../replay/replay.ts'
 import { toTerminalLine } from '../../terminal/text.ts'
-import type { ClientOpener, OperatorClient } from '../client.ts'
+import type { OperatorClient } from '../client.ts'
 import { CommandError, withClient } from '../client.ts'
-import type { Output } from '../context.ts'
+import type { ApiOutput } from '../context.ts'
 import { printAnswer } from '../print-list.ts'
 import { readWhen } from '../read-when.ts'
 import { replayOperations } from './operations.ts'
@@ -22,26 +22,21 @@ export interface ReplayWords {
 }
 
 /** One message. Ends with 1 when something differs. */
-export async function printReplay(
-  openClient: ClientOpener,
-  output: Output,
-  id: string,
-  words: ReplayWords,
-): Promise<void> {
+export async function printReplay(output: ApiOutput, id: string, words: ReplayWords): Promise<void> {
   const input = { parameters: { id }, body: { ...readManner(words), commit: words.commit === true } }
   const asked = { operation: replayOperations.one, input }
-  await printAnswer(openClient, output, asked, formatReport, ({ outcome }) => {
+  await printAnswer(output, asked, formatReport, ({ outcome }) => {
     if (outcome !== 'same') process.exitCode = 1
   })
 }
 
 /** A range: each message that differs, and how many there were. Ends with 1 when one differs. */
-export async function printReplays(openClient: ClientOpener, output: Output, words: ReplayWords): Promise<void> {
+export async function printReplays(output: ApiOutput, words: ReplayWords): Promise<void> {
   if (words.commit) throw new CommandError('cannot replay: --commit is for one message; name its number or id')
   const most = readCount(words.limit)
   const asked = { ...readManner(words), ...readRange(words) }
   const counts: Record<ReplayReport['outcome'], number> = { same: 0, changed: 0, refused: 0, skipped: 0 }
-  await withClient(openClient, async client => {
+  await withClient(output, async client => {
     for await (const report of listReplays(client, asked, most)) {
       counts[report.outcome] += 1
       if (output.json) output.print(JSON.stringify(report))

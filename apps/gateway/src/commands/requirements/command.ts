@@ -20,7 +20,7 @@ const describeReach = () =>
   ])
 
 /** What agents wait for. */
-export function addRequirementCommands(program: Command, { openClient, output }: CommandContext): void {
+export function addRequirementCommands(program: Command, { output }: CommandContext): void {
   const requirements = program.command('requirements').description('what agents wait for: list, show, grant, decline')
   requirements
     .command('list', { isDefault: true })
@@ -31,22 +31,20 @@ export function addRequirementCommands(program: Command, { openClient, output }:
     .option('--json', 'print JSON, for programs')
     .action(async ({ json, mine, ...filter }: RequirementOptions) => {
       const query = { ...filter, ...(mine && { approver: 'operator' as const }) }
-      await (await loadView()).printRequirements(openClient, output({ json: json === true }), query)
+      await (await loadView()).printRequirements(output({ json: json === true }), query)
     })
   requirements
     .command('show <id>')
     .description('show one requirement, with the arguments of the call it is about')
     .option('--json', 'print JSON, for programs')
-    .action(async (id: string, options: CommonOptions) =>
-      (await loadView()).printRequirement(openClient, output(options), id),
-    )
+    .action(async (id: string, options: CommonOptions) => (await loadView()).printRequirement(output(options), id))
   requirements
     .command('grant <id>')
     .description('grant a requirement: allow a call, or confirm a payment or an identity')
     .option('--arguments <json>', 'run the call with these arguments instead')
     .addOption(describeReach())
     .action(async (id: string, { arguments: args, remember }: { arguments?: string; remember?: RememberScope }) => {
-      await (await loadView()).decideListedRequirement(openClient, output({}), {
+      await (await loadView()).decideListedRequirement(output({}), {
         id,
         outcome: 'granted',
         args,
@@ -58,6 +56,6 @@ export function addRequirementCommands(program: Command, { openClient, output }:
     .description('decline a requirement, yours or the sender\u2019s')
     .addOption(describeReach())
     .action(async (id: string, { remember }: { remember?: RememberScope }) =>
-      (await loadView()).decideListedRequirement(openClient, output({}), { id, outcome: 'declined', remember }),
+      (await loadView()).decideListedRequirement(output({}), { id, outcome: 'declined', remember }),
     )
 }

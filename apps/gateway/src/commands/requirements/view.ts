@@ -3,9 +3,8 @@ import { parseJsonText, readApproval } from '@postern/core'
 import type { OperationInput } from '../../api/call.ts'
 import type { OperationAnswer } from '../../api/operation.ts'
 import { formatTable, toTerminalLine } from '../../terminal/text.ts'
-import type { ClientOpener } from '../client.ts'
 import { CommandError } from '../client.ts'
-import type { Output } from '../context.ts'
+import type { ApiOutput } from '../context.ts'
 import { printAnswer, printList } from '../print-list.ts'
 import type { ListedRequirement } from './operations.ts'
 import { requirementOperations } from './operations.ts'
@@ -15,8 +14,8 @@ type ShownRequirement = OperationAnswer<typeof requirementOperations.find>
 type RequirementFilter = NonNullable<OperationInput<typeof requirementOperations.list>['query']>
 
 /** What agents wait for. */
-export function printRequirements(openClient: ClientOpener, output: Output, query: RequirementFilter): Promise<void> {
-  return printList(openClient, output, {
+export function printRequirements(output: ApiOutput, query: RequirementFilter): Promise<void> {
+  return printList(output, {
     readPage: (client, page) => client.call(requirementOperations.list, { query: { ...query, ...page } }),
     format: formatRequirements,
   })
@@ -44,9 +43,9 @@ function whatIsAsked(policy: ListedRequirement['policy']): string {
 }
 
 /** One of them, with all that the call it is about would run with. */
-export function printRequirement(openClient: ClientOpener, output: Output, id: string): Promise<void> {
+export function printRequirement(output: ApiOutput, id: string): Promise<void> {
   const asked = { operation: requirementOperations.find, input: { parameters: { id } } }
-  return printAnswer(openClient, output, asked, formatRequirement)
+  return printAnswer(output, asked, formatRequirement)
 }
 
 function formatRequirement({
@@ -83,14 +82,13 @@ interface SaidWord {
 
 /** The operator's word on one of them. */
 export async function decideListedRequirement(
-  openClient: ClientOpener,
-  output: Output,
+  output: ApiOutput,
   { id, outcome, args, remember }: SaidWord,
 ): Promise<void> {
   const changed = { ...(args !== undefined && { arguments: readArguments(args) }), ...(remember && { remember }) }
   const input = { parameters: { id }, body: { outcome, ...changed } }
   const asked = { operation: requirementOperations.decide, input }
-  await printAnswer(openClient, output, asked, () => `${toTerminalLine(id)}: ${outcome}`)
+  await printAnswer(output, asked, () => `${toTerminalLine(id)}: ${outcome}`)
 }
 
 function readArguments(text: string): Json {

@@ -4,12 +4,12 @@ import type { CommandContext, CommonOptions } from '../context.ts'
 const loadView = () => import('./view.ts')
 
 /** Shows what a peer finds behind an address. */
-export function addResolveCommand(program: Command, { openClient, output }: CommandContext): void {
+export function addResolveCommand(program: Command, { output }: CommandContext): void {
   program
     .command('resolve <address>')
     .description('show what a peer finds behind an address, and what is wrong there; exit code 1: faults, 2: not found')
     .option('--json', 'print JSON, for programs')
     .action(async (address: string, options: CommonOptions) =>
-      (await loadView()).printResolved(openClient, output(options), address),
+      (await loadView()).printResolved(output(options), address),
     )
 }

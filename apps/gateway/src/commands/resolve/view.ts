@@ -2,7 +2,6 @@ import type { ResolvedAddress } from '../../resolve/resolve-address.ts'
 import type { ResolveFinding } from '../../resolve/rows/row.ts'
 import type { Screen, Style } from '../../terminal/text.ts'
 import { formatMarkedLine, paint, toTerminalLine } from '../../terminal/text.ts'
-import type { ClientOpener } from '../client.ts'
 import { withClient } from '../client.ts'
 import type { ScreenOutput } from '../context.ts'
 import { resolveOperations } from './route.ts'
@@ -16,9 +15,9 @@ const marks: Readonly<Record<ResolveFinding['severity'], readonly [mark: string,
 }
 
 /** Prints what a peer would find behind an address; the exit code tells how it came out. */
-export async function printResolved(openClient: ClientOpener, output: ScreenOutput, address: string): Promise<void> {
+export async function printResolved(output: ScreenOutput, address: string): Promise<void> {
   const query = { address }
-  const resolved = await withClient(openClient, client => client.call(resolveOperations.resolve, { query }))
+  const resolved = await withClient(output, client => client.call(resolveOperations.resolve, { query }))
   if (output.json) output.print(JSON.stringify(resolved, null, 2))
   else output.printStyled(formatResolved(resolved, output))
   if (resolved.outcome !== 'ok') process.exitCode = exitCodes[resolved.outcome]

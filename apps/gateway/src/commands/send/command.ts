@@ -14,7 +14,7 @@ interface SendOptions extends CommonOptions {
 const loadView = () => import('./view.ts')
 
 /** Tries the gateway from the simulation. */
-export function addSendCommand(program: Command, { openClient, output }: CommandContext): void {
+export function addSendCommand(program: Command, { output }: CommandContext): void {
   program
     .command('send')
     .description('send a signed message from the simulation and wait for the answer (dev mode)')
@@ -29,7 +29,7 @@ export function addSendCommand(program: Command, { openClient, output }: Command
     .option('--json', 'print JSON, for programs')
     .action(async (text: string | undefined, { list, json, ...options }: SendOptions) =>
       list
-        ? (await loadView()).printCatalogue(openClient, output({ json: json === true }), options)
-        : (await loadView()).sendSimulated(openClient, output({ json: json === true }), { ...options, text }),
+        ? (await loadView()).printCatalogue(output({ json: json === true }), options)
+        : (await loadView()).sendSimulated(output({ json: json === true }), { ...options, text }),
     )
 }

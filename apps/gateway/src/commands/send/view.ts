@@ -1,9 +1,9 @@
 import type { CatalogueEntry, ExpectedOutcome, SendResult, SimulationCatalogue } from '@postern/simulation'
 import type { OperationAnswer } from '../../api/operation.ts'
 import { formatTable, toTerminalLine } from '../../terminal/text.ts'
-import type { ClientOpener, OperatorClient } from '../client.ts'
+import type { ApiAccess, OperatorClient } from '../client.ts'
 import { CommandError, withClient } from '../client.ts'
-import type { Output } from '../context.ts'
+import type { ApiOutput } from '../context.ts'
 import { simulationOperations } from './operations.ts'
 
 interface SendWords {
@@ -19,24 +19,23 @@ interface SendWords {
 type Sent = OperationAnswer<typeof simulationOperations.send>
 
 /** Sends one message; the exit code says whether it ended as the catalogue has it. */
-export async function sendSimulated(openClient: ClientOpener, output: Output, request: SendWords): Promise<void> {
+export async function sendSimulated(output: ApiOutput, request: SendWords): Promise<void> {
   if (request.text === undefined || request.via === undefined)
     throw new CommandError(
       'cannot send: a text and --via <channel> are needed; "postern send --list" shows what there is',
     )
   const body = { ...request, via: request.via, text: request.text }
-  const sent = await withSimulation(openClient, client => client.call(simulationOperations.send, { body }))
+  const sent = await withSimulation(output, client => client.call(simulationOperations.send, { body }))
   output.print(output.json ? JSON.stringify(sent, null, 2) : formatSent(sent, request))
   if (!isAsExpected(sent, sent.expected)) process.exitCode = 1
 }
 
 /** Prints what the simulation can send, of one channel, persona or fault where one is named. */
 export async function printCatalogue(
-  openClient: ClientOpener,
-  output: Output,
+  output: ApiOutput,
   { via, from, visibility, fault }: Omit<SendWords, 'to'>,
 ): Promise<void> {
-  const all = await withSimulation(openClient, client => client.call(simulationOperations.describe, {}))
+  const all = await withSimulation(output, client => client.call(simulationOperations.describe, {}))
   const wanted = Object.entries({ via, from, visibility, fault }).filter(([, word]) => word !== undefined)
   const entries = all.entries.filter(entry =>
     wanted.every(([name, word]) => entry[name as keyof CatalogueEntry] === word),
@@ -105,8 +104,8 @@ function formatSent(
   ].join('\n')
 }
 
-function withSimulation<Answer>(openClient: ClientOpener, ask: (client: OperatorClient) => Promise<Answer>) {
-  return withClient(openClient, client => {
+function withSimulation<Answer>(access: ApiAccess, ask: (client: OperatorClient) => Promise<Answer>) {
+  return withClient(access, client => {
     const { isRunning, isSimulating } = client
     if (!isRunning) throw new CommandError('no gateway is running here; start one with "npm start"')
     if (!isSimulating) throw new CommandError('the gateway that runs here has no simulation; "npm start" has one')

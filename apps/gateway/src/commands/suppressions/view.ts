@@ -1,13 +1,12 @@
 import type { Relation } from '@postern/core'
 import { formatTable, toTerminalLine } from '../../terminal/text.ts'
-import type { ClientOpener } from '../client.ts'
-import type { Output } from '../context.ts'
+import type { ApiOutput } from '../context.ts'
 import { printAnswer, printList } from '../print-list.ts'
 import { suppressionOperations } from './route.ts'
 
 /** Where an agent's mail did not arrive, or was complained of. */
-export function printSuppressions(openClient: ClientOpener, output: Output, agent: string): Promise<void> {
-  return printList(openClient, output, {
+export function printSuppressions(output: ApiOutput, agent: string): Promise<void> {
+  return printList(output, {
     readPage: (client, page) => client.call(suppressionOperations.list, { query: { agent, ...page } }),
     format: formatSuppressions,
   })
@@ -22,10 +21,9 @@ function formatSuppressions(suppressions: readonly Relation[]): string {
 
 /** The agent may write there again. */
 export function liftSuppression(
-  openClient: ClientOpener,
-  output: Output,
+  output: ApiOutput,
   lift: { readonly agent: string; readonly peer: string },
 ): Promise<void> {
   const asked = { operation: suppressionOperations.lift, input: { body: lift } }
-  return printAnswer(openClient, output, asked, () => `${toTerminalLine(lift.peer)}: may be written to again`)
+  return printAnswer(output, asked, () => `${toTerminalLine(lift.peer)}: may be written to again`)
 }

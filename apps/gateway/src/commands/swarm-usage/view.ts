@@ -1,13 +1,12 @@
 import { formatTable } from '../../terminal/text.ts'
-import type { ClientOpener } from '../client.ts'
-import type { Output } from '../context.ts'
+import type { ApiOutput } from '../context.ts'
 import { printAnswer } from '../print-list.ts'
 import { swarmOperations } from './route.ts'
 
 /** How much a swarm keeps for all of its conversations. */
-export function printSwarmUsage(openClient: ClientOpener, output: Output, agent: string): Promise<void> {
+export function printSwarmUsage(output: ApiOutput, agent: string): Promise<void> {
   const asked = { operation: swarmOperations.readUsage, input: { parameters: { agent } } }
-  return printAnswer(openClient, output, asked, ({ used, most }) =>
+  return printAnswer(output, asked, ({ used, most }) =>
     formatTable(
       ['', 'used', 'most'],
       (['records', 'bytes'] as const).map(name => [name, String(used[name]), String(most[name])]),

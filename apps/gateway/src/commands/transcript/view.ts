@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { parseJsonText } from '@postern/core'
 import type { OperationInput } from '../../api/call.ts'
-import type { ClientOpener } from '../client.ts'
 import { CommandError, withClient } from '../client.ts'
-import type { Output } from '../context.ts'
+import type { ApiOutput } from '../context.ts'
 import { printAnswer } from '../print-list.ts'
 import { transcriptOperations } from './route.ts'
 
@@ -14,12 +13,8 @@ export interface TranscriptRequest {
 }
 
 /** A conversation in one format: a JSON list, or with `jsonl` one entry a line. */
-export async function exportTranscript(
-  openClient: ClientOpener,
-  output: Output,
-  request: TranscriptRequest,
-): Promise<void> {
-  await withClient(openClient, async client => {
+export async function exportTranscript(output: ApiOutput, request: TranscriptRequest): Promise<void> {
+  await withClient(output, async client => {
     const lines = client.readLines(transcriptOperations.export, { query: readPlace(request) })
     if (request.format === 'jsonl') for await (const line of lines) output.print(line)
     else await printMessages(lines, output)
@@ -27,7 +22,7 @@ export async function exportTranscript(
 }
 
 /** As `JSON.stringify` would, but one message after the other. */
-async function printMessages(lines: AsyncIterable<string>, { print }: Pick<Output, 'print'>): Promise<void> {
+async function printMessages(lines: AsyncIterable<string>, { print }: ApiOutput): Promise<void> {
   let before: string | undefined
   for await (const line of lines) {
     print(before === undefined ? '[' : `${before},`)
@@ -38,13 +33,12 @@ async function printMessages(lines: AsyncIterable<string>, { print }: Pick<Outpu
 
 /** What `export` wrote, or anything of its form; `-` is standard input. */
 export async function importTranscript(
-  openClient: ClientOpener,
-  output: Output,
+  output: ApiOutput,
   { path, ...request }: TranscriptRequest & { readonly path: string },
 ): Promise<void> {
   const messages = readMessages(path, request.format)
   const asked = { operation: transcriptOperations.import, input: { query: readPlace(request), body: { messages } } }
-  await printAnswer(openClient, output, asked, ({ entries, added, findings }) => {
+  await printAnswer(output, asked, ({ entries, added, findings }) => {
     const noticed = findings.map(({ index, message }) => `message ${index}: ${message}`)
     return [`${entries} entries, ${added} of them new`, ...noticed].join('\n')
   })

@@ -1,14 +1,13 @@
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { Explanation, WhyAnswer } from '../../why/explanation.ts'
-import type { ClientOpener } from '../client.ts'
-import type { Output } from '../context.ts'
+import type { ApiOutput } from '../context.ts'
 import { printAnswer } from '../print-list.ts'
 import { whyOperation } from './route.ts'
 
 /** Ends with 1 when nothing is known. */
-export async function printWhy(openClient: ClientOpener, output: Output, id: string): Promise<void> {
+export async function printWhy(output: ApiOutput, id: string): Promise<void> {
   const asked = { operation: whyOperation, input: { parameters: { id } } }
-  await printAnswer(openClient, output, asked, formatWhy, ({ found }) => {
+  await printAnswer(output, asked, formatWhy, ({ found }) => {
     if (found === 'nothing') process.exitCode = 1
   })
 }

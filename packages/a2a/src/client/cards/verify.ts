@@ -1,5 +1,5 @@
 import type { Platform } from '@postern/core'
-import { isJsonObject, parseJsonText, parseUrl } from '@postern/core'
+import { isJsonObject, parseIfJson, parseUrl } from '@postern/core'
 import type { JWK } from '@postern/http/tokens'
 import { loadJose } from '@postern/http/tokens'
 import type { CardSignature } from '../../cards/signed-cards.ts'
@@ -57,12 +57,8 @@ function readSignature(value: unknown): SignatureHead | undefined {
 }
 
 function decodeHeader(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const header: unknown = parseJsonText(Buffer.from(text, 'base64url').toString())
-    return isJsonObject(header) ? header : {}
-  } catch {
-    return {}
-  }
+  const header = parseIfJson(Buffer.from(text, 'base64url').toString())
+  return isJsonObject(header) ? header : {}
 }
 
 /** `jku` only selects among trusted places. */

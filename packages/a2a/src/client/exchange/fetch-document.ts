@@ -37,9 +37,7 @@ interface StatusAnswer {
 export function checkAvailable({ status, headers }: StatusAnswer, told: string, now: number): void {
   if (status !== 429 && status < 500) return
   const retryAfter = parseRetryAfter(headers.get('retry-after'), now)
-  throw new Unavailable(`Cannot call agent: ${told} with ${status}`, {
-    ...(retryAfter !== undefined && { retryAfter }),
-  })
+  throw new Unavailable(`Cannot call agent: ${told} with ${status}`, { retryAfter })
 }
 
 /** @throws Undeliverable */

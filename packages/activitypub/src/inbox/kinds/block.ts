@@ -1,5 +1,5 @@
 import { findAgentName, idOf } from '../../format/document.ts'
-import { draftAct, targetActor, tellEvent, toIntake } from '../../normalize.ts'
+import { keepForAgents, targetActor, tellEvent } from '../../normalize.ts'
 import type { ActivityKind } from '../activity-kind.ts'
 import { endRelation } from './follow.ts'
 
@@ -10,19 +10,15 @@ export const block: ActivityKind = {
     return agent ? { agents: [agent] } : undefined
   },
   read: resolved =>
-    resolved.agents.map(agent =>
-      toIntake(resolved, {
-        ...draftAct(resolved, agent),
-        kind: 'unfollow',
-        parts: tellEvent('Blocks you'),
-        target: { ...targetActor(resolved), event: 'Block' },
-        disposition: 'keep',
-        flags: ['blocked_by'],
-        effects: [
-          endRelation(resolved, 'follower'),
-          endRelation(resolved, 'pending'),
-          { kind: 'relate', relation: 'blocked_by', peer: resolved.named.actor.id, target: null },
-        ],
-      }),
-    ),
+    keepForAgents(resolved, () => ({
+      kind: 'unfollow',
+      parts: tellEvent('Blocks you'),
+      target: { ...targetActor(resolved), event: 'Block' },
+      flags: ['blocked_by'],
+      effects: [
+        endRelation(resolved, 'follower'),
+        endRelation(resolved, 'pending'),
+        { kind: 'relate', relation: 'blocked_by', peer: resolved.named.actor.id, target: null },
+      ],
+    })),
 }

@@ -1,7 +1,7 @@
 import type { Part } from '@postern/core'
 import { findAgentName, findWebAddress, idsOf, parsePostIri, textOf } from '../../format/document.ts'
 import { readPostText } from '../../html/note-reading.ts'
-import { draftAct, tellEvent, toIntake } from '../../normalize.ts'
+import { keepForAgents, tellEvent } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
 
 /** A complaint of another server about an agent or its posts: for the operator, never for the agent. */
@@ -13,15 +13,11 @@ export const flag: ActivityKind = {
     return accused.length > 0 ? { agents: [...new Set(accused)] } : undefined
   },
   read: resolved =>
-    resolved.agents.map(agent =>
-      toIntake(resolved, {
-        ...draftAct(resolved, agent),
-        kind: 'message',
-        parts: readReport(resolved),
-        disposition: 'keep',
-        flags: ['report'],
-      }),
-    ),
+    keepForAgents(resolved, () => ({
+      kind: 'message',
+      parts: readReport(resolved),
+      flags: ['report'],
+    })),
 }
 
 function readReport({ named: { activity } }: ResolvedActivity): readonly Part[] {

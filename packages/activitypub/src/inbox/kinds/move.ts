@@ -1,7 +1,7 @@
 import type { RelationEffect } from '@postern/core'
 import { Undeliverable } from '@postern/core'
 import { idOf, parseIri } from '../../format/document.ts'
-import { draftAct, tellEvent, toIntake } from '../../normalize.ts'
+import { keepForAgents, tellEvent } from '../../normalize.ts'
 import type { RemoteActor } from '../../peers/actor-document.ts'
 import type { ActivityKind, Lookups } from '../activity-kind.ts'
 
@@ -19,16 +19,12 @@ export const move: ActivityKind = {
     return target && { ...related, movedTo: target.id }
   },
   read: resolved =>
-    resolved.agents.map(agent =>
-      toIntake(resolved, {
-        ...draftAct(resolved, agent),
-        kind: 'message',
-        parts: tellEvent('Goes on under another account', { url: resolved.movedTo ?? '', title: 'New account' }),
-        disposition: 'keep',
-        flags: ['moved'],
-        effects: takeBlockAlong(resolved, agent),
-      }),
-    ),
+    keepForAgents(resolved, agent => ({
+      kind: 'message',
+      parts: tellEvent('Goes on under another account', { url: resolved.movedTo ?? '', title: 'New account' }),
+      flags: ['moved'],
+      effects: takeBlockAlong(resolved, agent),
+    })),
 }
 
 function takeBlockAlong(

@@ -1,6 +1,6 @@
 import type { Json, KnownMessage, Relation } from '@postern/core'
 import { asObject, idOf, isReadablePost, textOf } from '../../format/document.ts'
-import { draftAct, findAddressed, readPost, tellEvent, toIntake } from '../../normalize.ts'
+import { findAddressed, keepForAgents, readPost, tellEvent } from '../../normalize.ts'
 import type { RemoteActor } from '../../peers/actor-document.ts'
 import { asPeersFault } from '../../peers/known-peers.ts'
 import type { ProvenActivity } from '../../proofs/proven-activity.ts'
@@ -69,14 +69,10 @@ function addressTo({ inbox = '', sharedInbox }: RemoteActor, target: Json): Json
 
 /** The operator sees it; the agent has nothing to do with it. */
 function tellReaddressed(resolved: ResolvedActivity, readdressed: readonly Readdressed[]) {
-  return resolved.agents.map(agent =>
-    toIntake(resolved, {
-      ...draftAct(resolved, agent),
-      kind: 'message',
-      parts: tellEvent('Is reached elsewhere from now on'),
-      disposition: 'keep',
-      flags: ['readdressed'],
-      effects: readdressed.filter(each => each.agent === agent).map(({ effect }) => effect),
-    }),
-  )
+  return keepForAgents(resolved, agent => ({
+    kind: 'message',
+    parts: tellEvent('Is reached elsewhere from now on'),
+    flags: ['readdressed'],
+    effects: readdressed.filter(each => each.agent === agent).map(({ effect }) => effect),
+  }))
 }

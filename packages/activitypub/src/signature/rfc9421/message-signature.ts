@@ -8,7 +8,9 @@ import {
   digestAlgorithms,
   hasContent,
   hostOf,
+  invalidSignature,
   isDigestOf,
+  readField,
   toMs,
 } from '../request-proof.ts'
 import type { InnerList, Parameters } from './structured-field.ts'
@@ -146,10 +148,6 @@ export function isMessageSignedBy(key: KeyObject, signature: MessageSignature, r
   return verify(algorithm.digest, base, key, signature.signature)
 }
 
-function invalidSignature(problem: string): Rejection {
-  return new Rejection('signature_invalid', `Cannot verify activity: signature is invalid, ${problem}`)
-}
-
 interface SignatureInput {
   /** Component names in signing order. */
   readonly covered: readonly string[]
@@ -184,12 +182,7 @@ function splitTarget(target: string): { readonly path: string; readonly query: s
 function componentOf(name: string, request: SignedRequest): string {
   const value = derived.get(name)?.(request) ?? readField(request.headers, name)
   if (value !== null) return value
-  const problem = `it covers ${name.slice(0, 64)}, which is not there`
-  throw new Rejection('signature_invalid', `Cannot verify activity: signature is invalid, ${problem}`)
-}
-
-function readField(headers: Headers, name: string): string | null {
-  return /^[a-z0-9-]+$/.test(name) ? headers.get(name) : null
+  throw invalidSignature(`it covers ${name.slice(0, 64)}, which is not there`)
 }
 
 /**

@@ -1,9 +1,10 @@
+import { parseDuration } from '@postern/core'
 import { answerChecks, defaultAnswerChecks } from '@postern/swarm'
 import type { RecordQuota } from '@postern/transcript'
 import { z } from 'zod'
 import { isAddress } from '../../a2a/kind.ts'
 import { toolPolicyShape } from '../../config/approval.ts'
-import { durationSchema, parseDeadline } from '../../config/duration.ts'
+import { durationSchema } from '../../config/duration.ts'
 import { commonAgentSchema } from '../../kind/agent-kind.ts'
 import { mcpShape } from '../../mcp/config.ts'
 import { modulePathPattern } from '../../modules/import-module.ts'
@@ -181,7 +182,7 @@ function findFaults(
   for (const [member, settings] of Object.entries(config.members)) {
     const path = ['members', member]
     if (!isModelMember(settings)) {
-      const isLate = parseDeadline(settings.timeout) >= parseDeadline(config.deadline)
+      const isLate = parseDuration(settings.timeout) >= parseDuration(config.deadline)
       if (isLate) faults.push({ path: [...path, 'timeout'], message: 'must be shorter than the deadline of the agent' })
       continue
     }

@@ -1,5 +1,5 @@
+import { parseDuration } from '@postern/core'
 import type { AgentSpec, ComputeSpec, SwarmPolicy, SwarmSpec, TurnState } from '@postern/swarm'
-import { parseDeadline } from '../../config/duration.ts'
 import type { HumanOperators } from '../../kind/agent-kind.ts'
 import type { Toolbox } from '../../tools/tools.ts'
 import type {
@@ -61,7 +61,7 @@ function describeMember(member: string, deps: SpecDeps, turn: SpecTurn): AgentSp
     prompt: '',
     model: { complete: async () => ({ content: '' }) },
     operator: { ask },
-    operatorTimeoutMs: parseDeadline(settings.timeout),
+    operatorTimeoutMs: parseDuration(settings.timeout),
   }
 }
 

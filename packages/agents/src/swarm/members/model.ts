@@ -1,5 +1,5 @@
 import type { AgentChunk, AgentContext, Json, NormalizedMessage } from '@postern/core'
-import { isJsonObject, parseJsonText } from '@postern/core'
+import { isJsonObject, parseIfJson } from '@postern/core'
 import type { ModelAnswer, SwarmModel, ToolDescription } from '@postern/swarm'
 import type { SwarmMessage, SwarmRole, SwarmToolCall } from '@postern/transcript'
 import { openCompletion } from '../../completion/completion.ts'
@@ -96,12 +96,8 @@ function readCall({ name, args }: Round['calls'][number], { nameCall, faults }: 
 
 function readArguments(text: string): { readonly [name: string]: Json } | undefined {
   if (text.trim() === '') return {}
-  try {
-    const value: unknown = parseJsonText(text)
-    return isJsonObject(value) ? (value as { readonly [name: string]: Json }) : undefined
-  } catch {
-    return undefined
-  }
+  const value = parseIfJson(text)
+  return isJsonObject(value) ? (value as { readonly [name: string]: Json }) : undefined
 }
 
 const maxWords = 100_000

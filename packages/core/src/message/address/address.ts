@@ -21,14 +21,18 @@ const labelPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
  * @throws Rejection `malformed`
  */
 export function parseAddress(text: string): Address {
+  const address = parseIfAddress(text)
+  if (!address) throw new Rejection('malformed', 'Cannot read address: expected "@name@domain.tld"')
+  return address
+}
+
+/** The address; undefined for a text that is none. */
+export function parseIfAddress(text: string): Address | undefined {
   const bare = text.replace(/^acct:/i, '').replace(/^@/, '')
   const at = bare.indexOf('@')
   const local = bare.slice(0, at)
   const domain = at > 0 ? toAsciiDomain(bare.slice(at + 1)) : undefined
-  if (!domain || !localPattern.test(local)) {
-    throw new Rejection('malformed', 'Cannot read address: expected "@name@domain.tld"')
-  }
-  return { local: local.toLowerCase(), domain }
+  return domain && localPattern.test(local) ? { local: local.toLowerCase(), domain } : undefined
 }
 
 /** The address as people and protocols write it, `@local@domain`. */
@@ -132,12 +136,8 @@ export function chooseMentions(mentions: readonly string[], { without, most }: M
 
 /** One spelling for each address. */
 function nameOf(text: string): string | undefined {
-  try {
-    const { local, domain } = parseAddress(text.trim())
-    return `${local}@${domain}`
-  } catch {
-    return undefined
-  }
+  const address = parseIfAddress(text.trim())
+  return address && `${address.local}@${address.domain}`
 }
 
 /** The URN of a channel's own method, such as `email-dkim` (Mentionable, ns/identity/v0.1). */

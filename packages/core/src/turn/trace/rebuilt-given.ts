@@ -6,7 +6,7 @@ import type { Given } from '../call-agent.ts'
 import { digestGiven, toGiven, viewPast } from '../call-agent.ts'
 
 /** A message as an agent was given it, built again. */
-export interface RebuiltGiven {
+interface RebuiltGiven {
   readonly message: Given
   /** It is what the agent was given, to the last letter. */
   readonly isExact: boolean

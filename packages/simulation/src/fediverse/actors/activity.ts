@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { Fault } from '../../fault.ts'
+import type { TextAnswer } from '../../net/loopback-fetch.ts'
 import type { SimActor } from './actor.ts'
 import { publicAddressee } from './note.ts'
 
@@ -22,13 +23,9 @@ export interface ActivityDelivery {
 
 export type SentActivity = Readonly<Record<string, unknown>> & { readonly id: string; readonly type: string }
 
-export interface ActivityReceipt {
+export interface ActivityReceipt extends TextAnswer {
   readonly activityId: string
   readonly activity: SentActivity
-  /** What the gateway answered. */
-  readonly status: number
-  readonly headers: Headers
-  readonly body: string
 }
 
 interface ActivityPlan {

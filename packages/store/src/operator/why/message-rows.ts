@@ -1,6 +1,6 @@
 import type { ChannelName, IntakeTrace, MessageState, TaskState, WhyRecord } from '@postern/core'
-import type { Database } from '../../engine/database.ts'
-import { parseJson, prepareQuery } from '../../engine/database.ts'
+import type { Sql } from '../../engine/database.ts'
+import { parseJson } from '../../engine/database.ts'
 import type { StoredEnvelope } from '../../messages/table.ts'
 import { readAttempts } from '../../turns/queue.ts'
 
@@ -54,8 +54,8 @@ const select = `SELECT m.seq AS number, m.native_id, m.agent, m.channel, m.task_
     LEFT JOIN duplicates d ON d.message = m.seq
   WHERE m.seq IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) AND m.kind = 'message'`
 
-export function createWhyMessageReader(db: Database): (numbers: string) => readonly WhyMessageRow[] {
-  const find = prepareQuery<MessageRow>(db, select)
+export function createWhyMessageReader(db: Sql): (numbers: string) => readonly WhyMessageRow[] {
+  const find = db.prepare<MessageRow>(select)
   return numbers =>
     find.all(numbers).map(row => ({ message: toMessage(row), turn: toTurn(row), answer: toAnswer(row) }))
 }

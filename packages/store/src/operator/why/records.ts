@@ -1,6 +1,6 @@
 import type { DeliveryRecord, RequirementStatus, WhyDelivery, WhyRecord, WhyStore } from '@postern/core'
-import type { Database } from '../../engine/database.ts'
-import { formatJson, prepareQuery } from '../../engine/database.ts'
+import type { Sql } from '../../engine/database.ts'
+import { formatJson } from '../../engine/database.ts'
 import type { StoreContext } from '../../engine/store-context.ts'
 import type { WhyMessageRow } from './message-rows.ts'
 import { createWhyMessageReader } from './message-rows.ts'
@@ -72,9 +72,8 @@ interface DeliveryRow extends OfMessage {
   readonly response_seq: number | null
 }
 
-function createDeliveryReader(db: Database) {
-  const find = prepareQuery<DeliveryRow>(
-    db,
+function createDeliveryReader(db: Sql) {
+  const find = db.prepare<DeliveryRow>(
     `SELECT number, message, destination, state, attempt, queued_at, due_at, lease_owner, ended_at, last_error, note, response_seq
      FROM deliveries WHERE message IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) AND broadcast IS NULL LIMIT 5000`,
   )
@@ -113,9 +112,8 @@ interface RequirementRow extends OfMessage {
   readonly resolved_at: number | null
 }
 
-function createRequirementReader(db: Database) {
-  const find = prepareQuery<RequirementRow>(
-    db,
+function createRequirementReader(db: Sql) {
+  const find = db.prepare<RequirementRow>(
     `SELECT id, message, kind, CASE WHEN status = 'open' AND expires_at <= ? THEN 'expired' ELSE status END AS status, subject, address,
        issued_at, expires_at, resolved_at
      FROM requirements WHERE message IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) LIMIT 5000`,

@@ -1,5 +1,4 @@
 import type { Downtime, WhyStore } from '@postern/core'
-import { prepareQuery } from '../../engine/database.ts'
 import type { StoreContext } from '../../engine/store-context.ts'
 
 /** Runs that are remembered. */
@@ -11,18 +10,14 @@ const slackMs = 90_000
 
 /** A gateway writes down when it begins, that it still runs, and when it ends. */
 export function createRunNotes({ db, writeLightly, now, isAlone }: StoreContext): Pick<WhyStore, 'noteGatewayRun'> {
-  const begin = prepareQuery(db, 'INSERT INTO gateway_runs (holder, began_at, seen_at) VALUES (?1, ?2, ?2)')
-  const prune = prepareQuery(db, 'DELETE FROM gateway_runs WHERE id <= (SELECT max(id) FROM gateway_runs) - ?')
-  const findNewest = prepareQuery<{ at: string }>(
-    db,
-    'SELECT at FROM messages WHERE seq = (SELECT max(seq) FROM messages)',
-  )
-  const extend = prepareQuery(
-    db,
+  const begin = db.prepare('INSERT INTO gateway_runs (holder, began_at, seen_at) VALUES (?1, ?2, ?2)')
+  const prune = db.prepare('DELETE FROM gateway_runs WHERE id <= (SELECT max(id) FROM gateway_runs) - ?')
+  const findNewest = db.prepare<{ at: string }>('SELECT at FROM messages WHERE seq = (SELECT max(seq) FROM messages)')
+  const extend = db.prepare(
     `UPDATE gateway_runs SET seen_at = max(seen_at, CAST(? AS INTEGER)) WHERE has_ended = 0 AND id = (SELECT max(id) FROM gateway_runs)`,
   )
-  const see = prepareQuery(db, 'UPDATE gateway_runs SET seen_at = ? WHERE holder = ?')
-  const end = prepareQuery(db, 'UPDATE gateway_runs SET seen_at = ?, has_ended = 1 WHERE holder = ?')
+  const see = db.prepare('UPDATE gateway_runs SET seen_at = ? WHERE holder = ?')
+  const end = db.prepare('UPDATE gateway_runs SET seen_at = ?, has_ended = 1 WHERE holder = ?')
   /** A gateway that was killed has run on until the last that it has stored. */
   const extendKilled = () => {
     const newest = Date.parse(findNewest.get()?.at ?? '')
@@ -51,7 +46,7 @@ interface RunRow {
 
 /** When no gateway ran, between the first run that is remembered and the last one; oldest first. */
 export function createDowntimes({ db, isAlone }: StoreContext): () => readonly Downtime[] {
-  const list = prepareQuery<RunRow>(db, 'SELECT began_at, seen_at, has_ended FROM gateway_runs')
+  const list = db.prepare<RunRow>('SELECT began_at, seen_at, has_ended FROM gateway_runs')
   return () => {
     const runs = list.all().toSorted((one, other) => one.began_at - other.began_at)
     return findGaps(runs, isAlone ? 0 : slackMs).slice(-mostDowntimes)

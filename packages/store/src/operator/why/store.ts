@@ -1,6 +1,6 @@
 import type { WhyStore, WhyWords } from '@postern/core'
-import type { Database } from '../../engine/database.ts'
-import { formatJson, prepareQuery, readAfterWait } from '../../engine/database.ts'
+import type { Sql } from '../../engine/database.ts'
+import { formatJson, readAfterWait } from '../../engine/database.ts'
 import type { StoreContext } from '../../engine/store-context.ts'
 import type { RefusalRow, Refusals } from '../refusals.ts'
 import { toRefusal } from '../refusals.ts'
@@ -26,15 +26,14 @@ const select = 'SELECT * FROM refusals WHERE'
 const newest = `ORDER BY id DESC LIMIT ${mostRead}`
 
 /** What was refused of an id or an address. The table is bounded, so it needs no index. */
-function createWhyRefusals(db: Database, { flush }: Pick<Refusals, 'flush'>): Pick<WhyStore, 'listWhyRefusals'> {
+function createWhyRefusals(db: Sql, { flush }: Pick<Refusals, 'flush'>): Pick<WhyStore, 'listWhyRefusals'> {
   const inList = 'IN (SELECT value FROM json_each(?1))'
-  const ofId = prepareQuery<RefusalRow>(db, `${select} peer_id ${inList} OR claimed_sender ${inList} ${newest}`)
-  const ofAgent = prepareQuery<RefusalRow>(db, `${select} agent = ? ${newest}`)
-  const ofSender = prepareQuery<RefusalRow>(
-    db,
+  const ofId = db.prepare<RefusalRow>(`${select} peer_id ${inList} OR claimed_sender ${inList} ${newest}`)
+  const ofAgent = db.prepare<RefusalRow>(`${select} agent = ? ${newest}`)
+  const ofSender = db.prepare<RefusalRow>(
     `${select} lower(claimed_sender) = ?1 OR substr(lower(claimed_sender), 1, length(?2)) = ?2 ${newest}`,
   )
-  const atPlace = prepareQuery<RefusalRow>(db, `${select} id = ?`)
+  const atPlace = db.prepare<RefusalRow>(`${select} id = ?`)
   const find = ({ ids, sender, agent, refusal }: WhyWords): readonly RefusalRow[] => {
     if (refusal !== undefined) return atPlace.all(refusal)
     const named = ids.length > 0 ? ofId.all(formatJson(ids)) : []

@@ -1,6 +1,5 @@
 import type { WhyStore, WhySubject, WhyWords } from '@postern/core'
-import type { Database } from '../../engine/database.ts'
-import { prepareQuery } from '../../engine/database.ts'
+import type { Sql } from '../../engine/database.ts'
 
 type FindNumbers = (words: WhyWords) => readonly number[]
 type FindByText = (text: string) => readonly number[]
@@ -10,7 +9,7 @@ const recent = 'm.seq > (SELECT max(seq) FROM messages) - 10000'
 const newest = 'ORDER BY m.seq DESC LIMIT 10'
 
 /** Which messages an operator means. A peer may number its messages, so its ids come before our numbers. */
-export function createWhySubjects(db: Database): Pick<WhyStore, 'findWhySubject'> {
+export function createWhySubjects(db: Sql): Pick<WhyStore, 'findWhySubject'> {
   const finders: readonly (readonly [WhySubject['by'], FindNumbers])[] = [
     ['id', byIds(createNameFinder(db))],
     ['id', byIds(createObjectFinder(db))],
@@ -42,13 +41,13 @@ function byIds(find: FindByText): FindNumbers {
   }
 }
 
-function prepareFinder(db: Database, sql: string): (...values: readonly (string | number)[]) => readonly number[] {
-  const query = prepareQuery<{ number: number }>(db, sql)
+function prepareFinder(db: Sql, sql: string): (...values: readonly (string | number)[]) => readonly number[] {
+  const query = db.prepare<{ number: number }>(sql)
   return (...values) => query.all(...values).map(({ number }) => number)
 }
 
 /** Ids of messages, and of our answers to them. A sender who is proven comes first, so that nobody can hide a message behind another one. */
-function createNameFinder(db: Database): FindByText {
+function createNameFinder(db: Sql): FindByText {
   return prepareFinder(
     db,
     `SELECT m.seq AS number FROM thread_aliases n JOIN messages m ON m.seq = n.message AND m.kind = 'message'
@@ -58,7 +57,7 @@ function createNameFinder(db: Database): FindByText {
 }
 
 /** The id of what a message is about, such as a post: it names the thread. */
-function createObjectFinder(db: Database): FindByText {
+function createObjectFinder(db: Sql): FindByText {
   return prepareFinder(
     db,
     `SELECT m.seq AS number FROM thread_aliases n JOIN messages m ON m.thread_id = n.thread_id AND m.object = n.name
@@ -66,12 +65,12 @@ function createObjectFinder(db: Database): FindByText {
   )
 }
 
-function createRequirementFinder(db: Database): FindByText {
+function createRequirementFinder(db: Sql): FindByText {
   return prepareFinder(db, 'SELECT message AS number FROM requirements WHERE id = ?')
 }
 
 /** The number of a message, or of the answer to it. */
-function createNumberFinder(db: Database): FindNumbers {
+function createNumberFinder(db: Sql): FindNumbers {
   const find = prepareFinder(
     db,
     "SELECT CASE kind WHEN 'response' THEN answers ELSE seq END AS number FROM messages WHERE seq = ? AND kind IN ('message', 'response')",
@@ -79,13 +78,13 @@ function createNumberFinder(db: Database): FindNumbers {
   return ({ message }) => (message === undefined ? [] : find(message))
 }
 
-function createDeliveryFinder(db: Database): FindNumbers {
+function createDeliveryFinder(db: Sql): FindNumbers {
   const find = prepareFinder(db, 'SELECT message AS number FROM deliveries WHERE number = ?')
   return ({ delivery }) => (delivery === undefined ? [] : find(delivery))
 }
 
 /** The newest to an agent, or from a sender. */
-function createAddressFinder(db: Database): FindNumbers {
+function createAddressFinder(db: Sql): FindNumbers {
   const select = `SELECT m.seq AS number FROM messages m WHERE ${recent} AND m.kind = 'message'`
   const ofAgent = prepareFinder(db, `${select} AND m.agent = ? ${newest}`)
   const ofSender = prepareFinder(db, `${select} AND lower(json_extract(m.author, '$.address')) = ? ${newest}`)
@@ -96,7 +95,7 @@ function createAddressFinder(db: Database): FindNumbers {
 }
 
 /** What is an id and has no index: what a message is about, our correlation id, a task. */
-function createRecentFinder(db: Database): FindByText {
+function createRecentFinder(db: Sql): FindByText {
   const find = prepareFinder(
     db,
     `SELECT m.seq AS number FROM messages m LEFT JOIN tasks k ON k.id = m.task_id

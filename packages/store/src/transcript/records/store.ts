@@ -1,8 +1,8 @@
 import type { Json, Page } from '@postern/core'
 import { Rejection } from '@postern/core'
 import type { RecordKey, RecordQuota, RecordStore, StoredRecord } from '@postern/transcript'
-import type { Database } from '../../engine/database.ts'
-import { formatJson, parseJson, prepareQuery, rowLocksOf } from '../../engine/database.ts'
+import type { Sql } from '../../engine/database.ts'
+import { formatJson, parseJson, rowLocksOf } from '../../engine/database.ts'
 import type { StoreContext } from '../../engine/store-context.ts'
 import { endZeroTotals } from '../../engine/totals/zero-totals.ts'
 
@@ -84,43 +84,37 @@ function listTouched({ kind, owner, key }: RecordKey, most?: RecordQuota): reado
   return [JSON.stringify(['record', kind, owner, key]), ...(most ? [JSON.stringify(['kept', owner])] : [])]
 }
 
-function prepareRecordQueries(db: Database) {
+function prepareRecordQueries(db: Sql) {
   const at = 'kind = ? AND owner = ? AND key = ?'
   const isThere = '(expires_at IS NULL OR expires_at > ?)'
   return {
-    find: prepareQuery<RecordRow>(db, `SELECT key, version, value FROM records WHERE ${at} AND ${isThere}`),
-    insert: prepareQuery(
-      db,
+    find: db.prepare<RecordRow>(`SELECT key, version, value FROM records WHERE ${at} AND ${isThere}`),
+    insert: db.prepare(
       `INSERT OR IGNORE INTO records (kind, owner, key, version, value, message, person, expires_at)
      SELECT ?1, ?2, ?3, 1, ?4, ?5, ?6, ?7 WHERE EXISTS (SELECT 1 FROM messages WHERE seq = ?5 AND kind = 'message') OR ?5 IS NULL`,
     ),
-    purge: prepareQuery(
-      db,
+    purge: db.prepare(
       `DELETE FROM records WHERE id IN
        (SELECT id FROM records WHERE expires_at <= ? ORDER BY expires_at LIMIT +${mostPurged} ${rowLocksOf(db).skipLocked})`,
     ),
-    endOver: prepareQuery(db, `DELETE FROM records WHERE ${at} AND expires_at <= ?`),
-    swap: prepareQuery(db, `UPDATE records SET version = version + 1, value = ? WHERE ${at} AND version = ?`),
-    tie: prepareQuery(
-      db,
+    endOver: db.prepare(`DELETE FROM records WHERE ${at} AND expires_at <= ?`),
+    swap: db.prepare(`UPDATE records SET version = version + 1, value = ? WHERE ${at} AND version = ?`),
+    tie: db.prepare(
       `UPDATE records SET message = ?4, person = ?5, expires_at = ?6 WHERE kind = ?1 AND owner = ?2 AND key = ?3`,
     ),
-    hasMessage: prepareQuery(db, "SELECT 1 FROM messages WHERE seq = ? AND kind = 'message'"),
-    put: prepareQuery(
-      db,
+    hasMessage: db.prepare("SELECT 1 FROM messages WHERE seq = ? AND kind = 'message'"),
+    put: db.prepare(
       `INSERT INTO records (kind, owner, key, version, value) VALUES (?, ?, ?, 1, ?)
      ON CONFLICT (kind, owner, key) DO UPDATE SET version = records.version + 1, value = excluded.value`,
     ),
-    remove: prepareQuery(db, `DELETE FROM records WHERE ${at}`),
-    removeOwner: prepareQuery(db, 'DELETE FROM records WHERE owner = ?'),
-    endKept: prepareQuery(db, endZeroTotals('kept_data', ['records', 'bytes'])),
-    list: prepareQuery<RecordRow>(
-      db,
+    remove: db.prepare(`DELETE FROM records WHERE ${at}`),
+    removeOwner: db.prepare('DELETE FROM records WHERE owner = ?'),
+    endKept: db.prepare(endZeroTotals('kept_data', ['records', 'bytes'])),
+    list: db.prepare<RecordRow>(
       `SELECT key, version, value FROM records WHERE kind = ? AND owner = ? AND ${isThere}
      ORDER BY id DESC LIMIT +? OFFSET +?`,
     ),
-    listPage: prepareQuery<RecordRow & { readonly id: number }>(
-      db,
+    listPage: db.prepare<RecordRow & { readonly id: number }>(
       `SELECT id, key, version, value FROM records INDEXED BY records_owner
      WHERE owner = ? AND kind = ? AND id < ? AND ${isThere} ORDER BY id DESC LIMIT +?`,
     ),
@@ -141,9 +135,8 @@ interface KeptDataTable {
 const nothing: RecordQuota = { records: 0, bytes: 0 }
 const kinds = ['records', 'bytes'] as const
 
-function createKeptDataTable(db: Database): KeptDataTable {
-  const find = prepareQuery<RecordQuota>(
-    db,
+function createKeptDataTable(db: Sql): KeptDataTable {
+  const find = db.prepare<RecordQuota>(
     'SELECT coalesce(sum(records), 0) AS records, coalesce(sum(bytes), 0) AS bytes FROM kept_data WHERE owner = ?',
   )
   const read = (owner: string): RecordQuota => ({ ...(find.get(owner) ?? nothing) })

@@ -2,7 +2,6 @@ import type { NormalizedMessage, NormalizedResponse } from '@postern/core'
 import { parseJsonText } from '@postern/core'
 import type { EntryBody, LosslessDiff } from '@postern/transcript'
 import { normalizedCodec } from '@postern/transcript'
-import { prepareQuery } from '../../engine/database.ts'
 import type { StoreContext } from '../../engine/store-context.ts'
 import type { ResponseTable } from '../../messages/responses.ts'
 import type { ReadMessage } from '../../messages/table.ts'
@@ -23,9 +22,8 @@ export function createDiffFinder(
   { db, channels }: Pick<StoreContext, 'db' | 'channels'>,
   { readMessage, responses }: DiffDeps,
 ): FindDiff {
-  const isMessage = prepareQuery(db, "SELECT 1 FROM messages WHERE seq = ? AND kind = 'message'")
-  const findVia = prepareQuery<{ channel: string }>(
-    db,
+  const isMessage = db.prepare("SELECT 1 FROM messages WHERE seq = ? AND kind = 'message'")
+  const findVia = db.prepare<{ channel: string }>(
     'SELECT t.channel FROM messages e JOIN threads t ON t.id = e.thread_id WHERE e.seq = ?',
   )
   const findHandled = (seq: number): Handled | undefined =>

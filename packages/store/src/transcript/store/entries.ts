@@ -3,10 +3,10 @@ import { formatTurnId, timeoutMethod } from '@postern/core'
 import type { EntryBody, EntryDecision, LosslessDiff } from '@postern/transcript'
 import { decisionOf, isChatVisible } from '@postern/transcript'
 import type { ChannelFacts } from '../../channels/facts.ts'
-import type { StoredEntryKind } from '../../conversations/entries.ts'
+import type { EntryRow } from '../../conversations/entries.ts'
 import { roleOf } from '../../conversations/entries.ts'
 import { isFromChat, isOwnMessage, saidInThread } from '../../conversations/person-words.ts'
-import { parseJson, prepareQuery } from '../../engine/database.ts'
+import { parseJson } from '../../engine/database.ts'
 import type { StoreContext } from '../../engine/store-context.ts'
 import type { FindDiff } from './diff.ts'
 import { createGatewayReplyFinder } from './gateway-replies.ts'
@@ -17,14 +17,8 @@ import { splitIntoPieces } from './split-parts.ts'
 
 type BehindMember = 'speaker' | 'trace' | 'status' | 'unfinished' | 'chat_metadata' | 'usage'
 
-interface SaidRow {
-  readonly seq: number
+interface SaidRow extends Omit<EntryRow, 'entry_id'> {
   readonly answers: number | null
-  readonly native_id: string | null
-  readonly kind: StoredEntryKind
-  readonly author: string
-  readonly content: string
-  readonly at: string
   readonly agent: string
   readonly channel: string
   readonly scope: string
@@ -69,28 +63,24 @@ export function createStoreEntries(
   const place = 'coalesce(answers, seq)'
   const notes = createStoreNotes(db)
   const listGatewayReplies = createGatewayReplyFinder(db)
-  const findSaid = prepareQuery<SaidRow>(db, selectSaid(channels))
+  const findSaid = db.prepare<SaidRow>(selectSaid(channels))
   // By place, so that the first of very many are read from an index alone.
   const isNew = (seq: string) =>
     `NOT EXISTS (SELECT 1 FROM transcript_entries x WHERE x.thread = ?3 AND x.store_seq = ${seq})`
-  const listNew = prepareQuery<SaidPlace>(
-    db,
+  const listNew = db.prepare<SaidPlace>(
     `SELECT seq, ${place} AS position FROM messages WHERE thread_id = ?1 AND scope = 'conversation' AND ${place} >= ?2
        AND ${isNew('messages.seq')} ORDER BY ${place}, seq LIMIT +?4`,
   )
-  const listOwn = prepareQuery<SaidPlace>(
-    db,
+  const listOwn = db.prepare<SaidPlace>(
     `SELECT e.seq, coalesce(e.answers, e.seq) AS position FROM ${saidInThread} WHERE e.thread_id = ?1 AND e.scope = 'conversation'
        AND coalesce(e.answers, e.seq) >= ?2 AND ${isNew('e.seq')} AND ${isOwnMessage('?5', channels)}
        AND e.kind <> 'context' ORDER BY coalesce(e.answers, e.seq), e.seq LIMIT +?4`,
   )
-  const findFirstOpen = prepareQuery<{ message: number | null }>(
-    db,
+  const findFirstOpen = db.prepare<{ message: number | null }>(
     'SELECT min(message) AS message FROM turns WHERE thread_id = ? AND ended_at IS NULL',
   )
   // What was said before a message is placed behind the message before it, and may come as long as its turn goes on.
-  const findPlaceBefore = prepareQuery<{ position: number | null }>(
-    db,
+  const findPlaceBefore = db.prepare<{ position: number | null }>(
     `SELECT max(${place}) AS position FROM messages WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`,
   )
   return {

@@ -1,5 +1,4 @@
-import type { Database } from '../../engine/database.ts'
-import { prepareQuery } from '../../engine/database.ts'
+import type { Sql } from '../../engine/database.ts'
 import type { SaidPlace, StoreBound } from './place.ts'
 
 /**
@@ -8,9 +7,8 @@ import type { SaidPlace, StoreBound } from './place.ts'
  */
 type ListGatewayReplies = (bound: StoreBound, most: number) => readonly SaidPlace[]
 
-export function createGatewayReplyFinder(db: Database): ListGatewayReplies {
-  const list = prepareQuery<SaidPlace>(
-    db,
+export function createGatewayReplyFinder(db: Sql): ListGatewayReplies {
+  const list = db.prepare<SaidPlace>(
     `SELECT seq, coalesce(answers, seq) AS position FROM messages WHERE scope = 'gateway_reply' AND thread_id = ?1
        AND coalesce(answers, seq) >= ?2 AND EXISTS (SELECT 1 FROM transcript_threads WHERE id = ?3 AND substr(owner, 1, 4) = 'web:')
        AND NOT EXISTS (SELECT 1 FROM transcript_entries x WHERE x.thread = ?3 AND x.store_seq = messages.seq)

@@ -1,7 +1,7 @@
 import { isoTime } from '@postern/core'
 import type { EntryBody } from '@postern/transcript'
-import type { Database } from '../../engine/database.ts'
-import { parseJson, prepareQuery } from '../../engine/database.ts'
+import type { Sql } from '../../engine/database.ts'
+import { parseJson } from '../../engine/database.ts'
 import type { SaidPlace } from './place.ts'
 
 interface NoteRow {
@@ -19,14 +19,12 @@ interface StoreNotes {
   listNew(connectionWorker: number, place: number, thread: number, most: number): readonly SaidPlace[]
 }
 
-export function createStoreNotes(db: Database): StoreNotes {
-  const find = prepareQuery<NoteRow>(
-    db,
+export function createStoreNotes(db: Sql): StoreNotes {
+  const find = db.prepare<NoteRow>(
     `SELECT e.seq, e.content, e.at, k.native_id AS run_id FROM messages e JOIN messages m ON m.seq = e.answers AND m.kind = 'message'
        LEFT JOIN tasks k ON k.id = m.task_id WHERE e.seq = ? AND e.scope = 'trace'`,
   )
-  const listNew = prepareQuery<SaidPlace>(
-    db,
+  const listNew = db.prepare<SaidPlace>(
     `SELECT seq, answers AS position FROM messages WHERE scope = 'trace' AND thread_id = ?1 AND answers >= ?2
        AND NOT EXISTS (SELECT 1 FROM transcript_entries x WHERE x.thread = ?3 AND x.store_seq = messages.seq)
      ORDER BY answers, seq LIMIT +?4`,
