@@ -53,7 +53,7 @@ export interface Sql extends Omit<Database, 'prepare'> {
   prepare<Row = unknown>(sql: string): Query<Row>
 }
 
-/** An engine gives rows of any shape. */
+/** The same database: an engine knows nothing of the shape of its rows. */
 export function sqlOf(db: Database): Sql {
   return db as unknown as Sql
 }
@@ -88,11 +88,6 @@ export function prepareCheck(db: Database, sql: string): (...values: SqlValue[])
   return db.prepareCheck?.(sql) ?? (() => {})
 }
 
-/** A statement of an engine. */
-export function prepareQuery<Row = unknown>(db: Database, sql: string): Query<Row> {
-  return sqlOf(db).prepare<Row>(sql)
-}
-
 /**
  * Prepares an INSERT of one row, which tells what `id` it has been given. SQLite knows its last one by itself: for RETURNING it makes a table of
  * its own at every run, which costs as much as the row.
@@ -102,7 +97,7 @@ export function prepareInsert(db: Database, sql: string, id = 'id'): (...values:
     const insert = db.prepare(sql)
     return (...values) => Number((insert.run(...values) as { readonly lastInsertRowid: number }).lastInsertRowid)
   }
-  const insert = prepareQuery<{ id: number }>(db, `${sql} RETURNING ${id} AS id`)
+  const insert = sqlOf(db).prepare<{ id: number }>(`${sql} RETURNING ${id} AS id`)
   return (...values) => {
     const row = insert.get(...values)
     if (!row) throw new Error('nothing was inserted')
