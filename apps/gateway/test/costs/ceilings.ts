@@ -69,7 +69,8 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'together',
     kind: 'kibibytes',
-    ceilings: { activitypub: 14, a2a: 18, email: 18, web: 20, delivery: 36 },
+    // Each commit writes its pages anew, so this goes with the ceilings of commits above.
+    ceilings: { activitypub: 14, a2a: 22, email: 18, web: 24, delivery: 36 },
     aims: forMessages(12),
     floor: timed,
   },

@@ -19,6 +19,10 @@ interface WaitingReading {
   reject(error: unknown): void
 }
 
+function toReading({ work }: WaitingReading): () => Promise<unknown> {
+  return async () => work()
+}
+
 /** Readings of one moment go together. */
 function createReading({ readEach }: Pick<PostgresDatabase, 'readEach'>): (work: Work) => Promise<unknown> {
   let readings: WaitingReading[] = []
@@ -27,13 +31,7 @@ function createReading({ readEach }: Pick<PostgresDatabase, 'readEach'>): (work:
     const asked = readings
     readings = []
     try {
-      const ends = await readEach(
-        asked.map(
-          ({ work }) =>
-            async () =>
-              work(),
-        ),
-      )
+      const ends = await readEach(asked.map(toReading))
       for (const [at, { resolve }] of asked.entries()) resolve(ends[at])
     } catch (error) {
       for (const { reject } of asked) reject(error)
