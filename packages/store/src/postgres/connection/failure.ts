@@ -18,9 +18,9 @@ export function isSqlState(code: string): boolean {
   return /^(?=.*\d)[0-9A-Z]{5}$/.test(code)
 }
 
-/** Whether no statement runs on its connection any more: it broke, or the server ends it (SQLSTATE 57P01 to 57P03). */
-export function endsConnection({ code = lineLost }: PostgresFailure): boolean {
-  return !isSqlState(code) || /^(08|57P0[123])/.test(code)
+/** Whether no statement runs on its connection any more: it broke, or the server ends it (SQLSTATE 57P01 to 57P03; 25P03: we were idle in a transaction). */
+export function endsConnection({ code = lineLost }: Pick<PostgresFailure, 'code'>): boolean {
+  return !isSqlState(code) || /^(08|57P0[123]|25P03)/.test(code)
 }
 
 /** The server has gone in the middle. */

@@ -26,19 +26,20 @@ const interferences: ReadonlySet<string> = new Set([interferenceCode, '40001', '
 
 /** Whether others were in the way of a transaction: it has left nothing, and may run again. */
 export function isInterference(error: unknown): boolean {
-  return hasCause(error, ({ code = '' }) => interferences.has(code))
+  return hasCode(error, code => interferences.has(code))
 }
 
-/** Whether a transaction has lost its connection; the server may have ended it (25P03). `isEnding`: it has asked for the commit, if the connection was there. */
+/** Whether a transaction has lost its connection and left nothing. `isEnding`: it asked for the commit if its connection was still there. */
 export function isLineLost(error: unknown, isEnding: boolean): boolean {
-  return hasCause(error, failure => {
-    const { code = '' } = failure
-    return code === lineAway || (!isEnding && code !== '' && (endsConnection(failure) || code === '25P03'))
-  })
+  return hasCode(error, code => code === lineAway || (!isEnding && endsConnection({ code })))
 }
 
-function hasCause(error: unknown, test: (failure: PostgresFailure) => boolean): boolean {
-  for (let each = error; each instanceof Error; each = each.cause) if (test(failureOf(each))) return true
+/** Of it or of one of its causes. */
+function hasCode(error: unknown, test: (code: string) => boolean): boolean {
+  for (let each = error; each instanceof Error; each = each.cause) {
+    const { code } = failureOf(each)
+    if (code !== undefined && test(code)) return true
+  }
   return false
 }
 
