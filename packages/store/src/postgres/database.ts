@@ -1,6 +1,8 @@
 import type { Database, SqlValue } from '../engine/database.ts'
 import type { Writer, WriterHooks } from '../engine/writer.ts'
+import type { AsyncEnd, UnendedOperation } from '../together/lockstep.ts'
 import { createLockstep, heardLater } from '../together/lockstep.ts'
+import { createLosses } from './connection/losses.ts'
 import type { NumberedInsert } from './connection/numbering.ts'
 import { readNumberedInsert, sequenceOf } from './connection/numbering.ts'
 import type { StepResult } from './connection/pipelined-run.ts'
@@ -14,9 +16,11 @@ import type { TransactionOptions } from './transaction.ts'
 import { createTransactions } from './transaction.ts'
 import { createPostgresWriter } from './writer.ts'
 
+type Reading<T> = () => Promise<T>
+
 export interface PostgresDatabase extends Database {
   /** Runs readings side by side, each asynchronous: what it reads before it waits for anything is read together. */
-  readEach<T>(readings: readonly (() => Promise<T>)[]): Promise<readonly Promise<T>[]>
+  readEach<T>(readings: readonly Reading<T>[]): Promise<readonly Promise<T>[]>
   openWriter(hooks: WriterHooks): Writer
   /** The clock, which stands still for an operation. */
   now(): number
@@ -25,8 +29,6 @@ export interface PostgresDatabase extends Database {
 interface DatabaseOptions extends TransactionOptions {
   readonly now: () => number
 }
-
-const idOfWrite = -3
 
 /**
  * The store's port on PostgreSQL. Transactions of this gateway and of others run at a time, unless they touch the same (decision 0023). What only
@@ -38,13 +40,24 @@ export function openPostgresDatabase(pool: Pick<LinePool, 'hold'>, options: Data
   const resultOf = (pending: PendingStatement): StepResult => pending.result ?? lockstep.suspend()
   const keys = createLockKeys(options.schema)
 
-  async function readOn<T>(run: (place: StatementPlace, answer: () => Promise<boolean>) => Promise<T>): Promise<T> {
+  async function readOnce<T>(readings: readonly Reading<T>[]): Promise<readonly AsyncEnd<T>[]> {
     const session = openStatementSession(pool, 'reading')
     try {
-      return await run({ session, nextNumber: refuseNumber }, session.flush)
+      const place = { session, nextNumber: refuseNumber }
+      return await lockstep.runEach(readings, { place, answer: session.flush })
     } finally {
       session.endUnchanged()
     }
+  }
+
+  /** `losses`: readings whose connection broke run once more. */
+  async function readEach<T>(readings: readonly Reading<T>[], losses = createLosses()): Promise<readonly Promise<T>[]> {
+    const ends = await readOnce(readings)
+    const failed = ends.find(isUnended)
+    if (!failed || !losses.mayTryAgain(failed.failure)) return ends.map(toPromise)
+    const left = readings.filter((_, at) => mayBegin(ends[at]))
+    const later = [...(await readEach(left, losses))]
+    return ends.map(end => (mayBegin(end) ? later.shift() : undefined) ?? toPromise(end))
   }
 
   const db: PostgresDatabase = {
@@ -62,15 +75,15 @@ export function openPostgresDatabase(pool: Pick<LinePool, 'hold'>, options: Data
     readTogether: lockstep.together,
     now: lockstep.now,
     async read<T>(reading: () => T): Promise<T> {
-      const [value] = await readOn((place, answer) => lockstep.run([{ operation: reading }], { place, answer }))
+      const [value] = await readEach([async () => reading()])
       return value as T
     },
-    readEach: readings => readOn((place, answer) => lockstep.runEach(readings, { place, answer })),
+    readEach: readings => readEach(readings),
     openWriter(hooks) {
       const write = createTransactions({ db, pool, lockstep, keys, sequences, resultOf }, { ...options, ...hooks })
       const writer = createPostgresWriter(write, hooks)
       // Whoever runs again until all is answered that they read before has written already.
-      const once = <T>(enqueue: () => Promise<T>) => lockstep.takeStep(idOfWrite, () => heardLater(enqueue()))
+      const once = <T>(enqueue: () => Promise<T>) => lockstep.act(() => heardLater(enqueue()))
       return {
         ...writer,
         write: (operation, terms) => once(() => writer.write(operation, terms)),
@@ -80,6 +93,18 @@ export function openPostgresDatabase(pool: Pick<LinePool, 'hold'>, options: Data
     },
   }
   return db
+}
+
+function isUnended<T>(end: AsyncEnd<T>): end is UnendedOperation {
+  return 'failure' in end
+}
+
+function mayBegin<T>(end: AsyncEnd<T> | undefined): boolean {
+  return end !== undefined && isUnended(end) && !end.hasActed
+}
+
+function toPromise<T>(end: AsyncEnd<T>): Promise<T> {
+  return isUnended(end) ? heardLater(Promise.reject(end.failure)) : end.value
 }
 
 function refuseNumber(): never {

@@ -5,11 +5,12 @@ import { OperationFailed } from '../engine/transactions.ts'
 import type { WriterHooks } from '../engine/writer.ts'
 import type { WaveMember } from '../together/waves.ts'
 import { planWaves } from '../together/waves.ts'
+import { createLosses } from './connection/losses.ts'
 import { createNumbering } from './connection/numbering.ts'
 import type { LinePool } from './connection/pool.ts'
 import type { StatementSession } from './connection/statement-session.ts'
 import { createNames, nameStatement, openStatementSession } from './connection/statement-session.ts'
-import { isInterference, isLineLost } from './connection/store-errors.ts'
+import { isInterference } from './connection/store-errors.ts'
 import { ownNoticesOf } from './hints.ts'
 import type { LockKeys } from './locks/lock-keys.ts'
 import { createNamedLocks } from './locks/named-locks.ts'
@@ -50,26 +51,16 @@ interface TransactionDeps extends DatabaseParts {
 /** The last of these tries keeps all others out. */
 const mostTries = 4
 
-/**
- * A connection that breaks before the commit has left nothing, and another one may be there: the server ends a transaction that waits for us for
- * seconds, as when an agent keeps this thread busy. What took longer than `longestTryMs` has met a server that is silent.
- */
-const [mostLost, longestTryMs] = [1, 30_000]
-
 function createTries() {
-  const begunAt = performance.now()
-  let [undone, lost] = [0, 0]
+  const losses = createLosses()
+  let undone = 0
   return {
     /** How often others were in the way. */
     countUndone: () => undone,
     mayTryAgain(error: unknown, { isEnding }: Pick<StatementSession, 'isEnding'>): boolean {
-      if (isInterference(error)) {
-        undone += 1
-        return undone <= mostTries
-      }
-      if (!isLineLost(error, isEnding())) return false
-      lost += 1
-      return lost <= mostLost && performance.now() - begunAt < longestTryMs
+      if (!isInterference(error)) return losses.mayTryAgain(error, isEnding())
+      undone += 1
+      return undone <= mostTries
     },
   }
 }

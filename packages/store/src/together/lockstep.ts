@@ -53,8 +53,20 @@ export interface Lockstep<Place> {
   standAlone(): void
   /** @throws what an operation or `answer` throws */
   run<T>(operations: readonly LockstepOperation<T>[], exchange: Exchange<Place>): Promise<readonly T[]>
-  /** As `run`, for asynchronous operations: what fails is told to those that have not come to their end. */
-  runEach<T>(operations: readonly (() => Promise<T>)[], exchange: Exchange<Place>): Promise<readonly Promise<T>[]>
+  /** Does what may not be done again with the operation, which is how a write begins. Outside an operation it is done. */
+  act<S>(make: () => S): S
+  /** As `run`, for asynchronous operations: each comes to its own end. */
+  runEach<T>(operations: readonly (() => Promise<T>)[], exchange: Exchange<Place>): Promise<readonly AsyncEnd<T>[]>
+}
+
+/** How an asynchronous operation has ended. */
+export type AsyncEnd<T> = { readonly value: Promise<T> } | UnendedOperation
+
+/** It got no answer. */
+export interface UnendedOperation {
+  readonly failure: unknown
+  /** It may not begin again. */
+  readonly hasActed: boolean
 }
 
 // Thrown through code that knows nothing of it, often: an error each time would cost its stack.
@@ -87,6 +99,7 @@ export function createLockstep<Place>(clock: () => number): Lockstep<Place> {
     now: () => state.current?.begunAt ?? clock(),
     takeStep: (id, make) => (state.current ? takeStepOf(state.current, id, make) : make()),
     suspend: () => breakOff(requireCurrent()),
+    act: make => (state.current ? takeStepOf(state.current, idOfAct, make) : make()),
     together: readings => readAll(requireCurrent(), state, readings),
     reserve(name) {
       const current = requireCurrent()
@@ -108,17 +121,17 @@ export function createLockstep<Place>(clock: () => number): Lockstep<Place> {
       }
       return results
     },
-    async runEach<T>(
-      operations: readonly (() => Promise<T>)[],
-      exchange: Exchange<Place>,
-    ): Promise<readonly Promise<T>[]> {
+    async runEach<T>(operations: readonly (() => Promise<T>)[], exchange: Exchange<Place>) {
       const each = operations.map(operation => ({ operation }))
       const trials = beginAll(each, exchange.place)
       let failure: unknown
       await runAll(trials, state, exchange).catch(error => {
         failure = error
       })
-      return trials.map(({ outcome }) => endOf(outcome) ?? heardLater(Promise.reject(failure)))
+      return trials.map(({ outcome, steps }) => {
+        if (outcome && 'value' in outcome) return outcome
+        return { failure, hasActed: steps.some(({ id }) => id === idOfAct) }
+      })
     },
   }
 }
@@ -130,10 +143,6 @@ function beginTrial<Place, T>(
   { run, begunAt, isAlone }: TrialTerms<Place>,
 ): Trial<Place, T> {
   return { operation, names, run, begunAt, isAlone, steps: [], at: 0, isBrokenOff: false, outcome: undefined }
-}
-
-function endOf<T>(outcome: Trial<unknown, T>['outcome']): T | undefined {
-  return outcome && 'value' in outcome ? outcome.value : undefined
 }
 
 /** A promise may fail before anybody waits for it, or where nobody will: that must end nothing else. */
@@ -176,7 +185,7 @@ function attempt<Place>(trial: Trial<Place>, state: LockstepState<Place>): boole
   return trial.outcome !== undefined
 }
 
-const idOfReadings = -1
+const [idOfReadings, idOfAct] = [-1, -2]
 
 /** Each reading is an attempt of its own, so that one that waits does not keep the next from asking. */
 function readAll<Place, T>(

@@ -222,3 +222,20 @@ test('a write that the server has ended, for this thread was busy too long, runs
   expect(new Set(await Promise.all(taken))).toEqual(new Set([true]))
   await store.close()
 })
+
+test('a reading whose connection the server ends before it answers runs again', async () => {
+  const url = makeDatabase()
+  const store = await open(url)
+  const ours = `FROM pg_stat_activity WHERE application_name = 'postern ${schemaOf(url)}' AND wait_event_type = 'Lock'`
+  await askServer(`BEGIN; LOCK TABLE "${schemaOf(url)}".tasks IN ACCESS EXCLUSIVE MODE`)
+  try {
+    const listed = store.listTasks({ owner: 'peer', limit: 3 })
+    await expect.poll(async () => (await askServer(`SELECT 1 ${ours}`)).length, { timeout: 5_000 }).toBe(1)
+    await askServer(`SELECT pg_terminate_backend(pid) ${ours}`)
+    await askServer('ROLLBACK')
+    expect(await listed).toEqual({ tasks: [], total: 0 })
+  } finally {
+    await askServer('ROLLBACK')
+    await store.close()
+  }
+})

@@ -27,7 +27,7 @@ interface RunningOperation {
   readonly numbers: PendingStatement[]
 }
 
-const idOfReserving = -2
+const idOfReserving = -3
 
 export function createReserving({ locks, lockstep, resultOf, numbering }: ReservingDeps): Reserving {
   let running: RunningOperation | undefined
