@@ -6,43 +6,17 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Notes how many readings come at a time. */
+/** Notes of which kind calls are. */
 function openCalls(methods: Readonly<Record<string, (...args: never[]) => unknown>>) {
-  const counts: number[] = []
+  const asked: string[] = []
   const calls = createStoreCalls({
-    async readEach(readings) {
-      counts.push(readings.length)
-      return readings.map(reading => reading())
+    async read(reading, kind = 'of no kind') {
+      asked.push(kind)
+      return reading()
     },
   })
-  return { calls, counts, store: calls.wrap(methods) }
+  return { calls, asked, store: calls.wrap(methods) }
 }
-
-test('readings of one moment go together, and a write goes at once by itself', async () => {
-  const { store, counts } = openCalls({ findOne: (id: number) => id, listAll: () => 'all', commit: () => 'done' })
-  const answers = await Promise.all([store.findOne?.(1), store.commit?.(), store.listAll?.(), store.findOne?.(2)])
-  expect(answers).toEqual([1, 'done', 'all', 2])
-  expect(counts).toEqual([1, 3])
-})
-
-test('a reading that fails tells only whoever asked', async () => {
-  const { store } = openCalls({
-    findOne: () => 1,
-    findBad: () => {
-      throw new Error('no such row')
-    },
-  })
-  await expect(Promise.allSettled([store.findOne?.(), store.findBad?.()])).resolves.toMatchObject([
-    { value: 1 },
-    { reason: { message: 'no such row' } },
-  ])
-})
-
-test('all readings of a moment fail when nothing can ask them', async () => {
-  const calls = createStoreCalls({ readEach: () => Promise.reject(new Error('no place to ask')) })
-  const { findOne } = calls.wrap({ findOne: () => 1 })
-  await expect(findOne?.()).rejects.toThrow('no place to ask')
-})
 
 test('an answer has read its members before anybody looks at them', async () => {
   let reads = 0
@@ -52,9 +26,9 @@ test('an answer has read its members before anybody looks at them', async () => 
       return ['said']
     },
   }
-  const { store, counts } = openCalls({ findTask: () => task })
+  const { store, asked } = openCalls({ findTask: () => task })
   await store.findTask?.()
-  expect([reads, counts]).toEqual([1, [1, 1]])
+  expect([reads, asked]).toEqual([1, ['findTask', 'member of findTask']])
 })
 
 test('whoever asks for an endpoint hears after ten seconds that nothing answers; whoever works waits', async () => {

@@ -1,6 +1,6 @@
 import { listUnreadMembers } from '../together/read-members.ts'
 import { noAnswer } from './connection/store-errors.ts'
-import type { PostgresDatabase } from './database.ts'
+import type { Readings } from './transactions/readings.ts'
 
 /** Calls of the store's methods. */
 interface StoreCalls {
@@ -13,55 +13,17 @@ interface StoreCalls {
 
 type Work = () => unknown
 
-interface WaitingReading {
-  readonly work: Work
-  resolve(value: unknown): void
-  reject(error: unknown): void
-}
-
-function toReading({ work }: WaitingReading): () => Promise<unknown> {
-  return async () => work()
-}
-
-/** Readings of one moment go together. */
-function createReading({ readEach }: Pick<PostgresDatabase, 'readEach'>): (work: Work) => Promise<unknown> {
-  let readings: WaitingReading[] = []
-
-  async function readAll(): Promise<void> {
-    const asked = readings
-    readings = []
-    try {
-      const ends = await readEach(asked.map(toReading))
-      for (const [at, { resolve }] of asked.entries()) resolve(ends[at])
-    } catch (error) {
-      for (const { reject } of asked) reject(error)
-    }
-  }
-
-  return work =>
-    new Promise((resolve, reject) => {
-      readings.push({ work, resolve, reject })
-      if (readings.length === 1) setImmediate(() => void readAll())
-    })
-}
-
-export function createStoreCalls(db: Pick<PostgresDatabase, 'readEach'>): StoreCalls {
+export function createStoreCalls({ read }: Readings): StoreCalls {
   const life = createProcessHold()
-  const read = createReading(db)
   let hasEnded = false
-
-  async function runAlone(work: Work): Promise<unknown> {
-    const [end] = await db.readEach([async () => work()])
-    return end
-  }
 
   async function call(name: string, work: Work): Promise<unknown> {
     if (hasEnded) throw new Error('the store is closed')
     life.hold()
     try {
-      const value = await (isReading(name) ? read(work) : runAlone(work))
+      const value = await read(work, name)
       // Members that are read when somebody looks at them are read now: then nobody can wait for the server.
-      await Promise.all(listUnreadMembers(value).map(read))
+      await Promise.all(listUnreadMembers(value).map(readMember => read(readMember, `member of ${name}`)))
       return value
     } finally {
       life.release()
@@ -90,11 +52,6 @@ export function createStoreCalls(db: Pick<PostgresDatabase, 'readEach'>): StoreC
     },
     hasEnded: () => hasEnded,
   }
-}
-
-/** By its name: it waits for nothing but answers. */
-function isReading(name: string): boolean {
-  return /^(?:find|has|list|next|read)/.test(name)
 }
 
 /** What an endpoint asks. Whoever works needs to know what became of it, however long that takes. */

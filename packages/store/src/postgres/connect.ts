@@ -6,6 +6,7 @@ import type { Writer, WriterHooks } from '../engine/writer.ts'
 import { migrations } from '../schema/migrate.ts'
 import { openHintLine } from './connection/hint-line.ts'
 import { openLinePool } from './connection/pool.ts'
+import { lookSetUp } from './connection/statement-session.ts'
 import { formatPresence } from './connection/upkeep/heartbeat.ts'
 import type { PostgresDatabase } from './database.ts'
 import { openPostgresDatabase } from './database.ts'
@@ -46,7 +47,7 @@ export function connectPostgres({ url, now, log, holder, onUnusable }: ConnectOp
   const place = formatSetUp(schema)
   const setUp = [place, ...(holder === undefined ? [] : [formatPresence(schema, holder)])].join('; ')
   const standing = createStanding({ log, notices })
-  const pool = openLinePool({ client, setUp: `${setUp}; ${formatShard(schema)}`, ...standing })
+  const pool = openLinePool({ client, setUp: `${setUp}; ${formatShard(schema)}; ${lookSetUp}`, ...standing })
   const tellOnce = once(() => onUnusable?.(new ConfigError('store', outdatedProblem, outdatedFix)))
   const db = openPostgresDatabase(pool, {
     schema,

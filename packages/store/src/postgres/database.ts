@@ -1,26 +1,22 @@
 import type { Database, SqlValue } from '../engine/database.ts'
 import type { Writer, WriterHooks } from '../engine/writer.ts'
-import type { AsyncEnd, UnendedOperation } from '../together/lockstep.ts'
 import { createLockstep, heardLater } from '../together/lockstep.ts'
-import { createLosses } from './connection/losses.ts'
 import type { NumberedInsert } from './connection/numbering.ts'
 import { readNumberedInsert, sequenceOf } from './connection/numbering.ts'
 import type { StepResult } from './connection/pipelined-run.ts'
 import type { LinePool } from './connection/pool.ts'
 import type { PendingStatement, PlainStatement } from './connection/statement-session.ts'
-import { createNames, nameStatement, openStatementSession } from './connection/statement-session.ts'
+import { createNames, nameStatement } from './connection/statement-session.ts'
 import { createLockKeys } from './locks/lock-keys.ts'
 import type { DatabaseParts, StatementPlace } from './place.ts'
 import { translateQuery } from './sql/translate-query.ts'
-import type { TransactionOptions } from './transaction.ts'
-import { createTransactions } from './transaction.ts'
-import { createPostgresWriter } from './writer.ts'
+import type { Readings } from './transactions/readings.ts'
+import { createReadings } from './transactions/readings.ts'
+import type { TransactionOptions } from './transactions/transaction.ts'
+import { createTransactions } from './transactions/transaction.ts'
+import { createPostgresWriter } from './transactions/writer.ts'
 
-type Reading<T> = () => Promise<T>
-
-export interface PostgresDatabase extends Database {
-  /** Runs readings side by side, each asynchronous: what it reads before it waits for anything is read together. */
-  readEach<T>(readings: readonly Reading<T>[]): Promise<readonly Promise<T>[]>
+export interface PostgresDatabase extends Omit<Database, 'read'>, Readings {
   openWriter(hooks: WriterHooks): Writer
   /** The clock, which stands still for an operation. */
   now(): number
@@ -40,26 +36,7 @@ export function openPostgresDatabase(pool: Pick<LinePool, 'hold'>, options: Data
   const resultOf = (pending: PendingStatement): StepResult => pending.result ?? lockstep.suspend()
   const keys = createLockKeys(options.schema)
 
-  async function readOnce<T>(readings: readonly Reading<T>[]): Promise<readonly AsyncEnd<T>[]> {
-    const session = openStatementSession(pool, 'reading')
-    try {
-      const place = { session, nextNumber: refuseNumber }
-      return await lockstep.runEach(readings, { place, answer: session.flush })
-    } finally {
-      session.endUnchanged()
-    }
-  }
-
-  /** `losses`: readings whose connection broke run once more. */
-  async function readEach<T>(readings: readonly Reading<T>[], losses = createLosses()): Promise<readonly Promise<T>[]> {
-    const ends = await readOnce(readings)
-    const failed = ends.find(isUnended)
-    if (!failed || !losses.mayTryAgain(failed.failure)) return ends.map(toPromise)
-    const left = readings.filter((_, at) => mayBegin(ends[at]))
-    const later = [...(await readEach(left, losses))]
-    return ends.map(end => (mayBegin(end) ? later.shift() : undefined) ?? toPromise(end))
-  }
-
+  const readings = createReadings(pool, { lockstep })
   const db: PostgresDatabase = {
     prepare: createPreparation({ lockstep, sequences, resultOf }),
     prepareCheck(sql) {
@@ -74,11 +51,7 @@ export function openPostgresDatabase(pool: Pick<LinePool, 'hold'>, options: Data
     },
     readTogether: lockstep.together,
     now: lockstep.now,
-    async read<T>(reading: () => T): Promise<T> {
-      const [value] = await readEach([async () => reading()])
-      return value as T
-    },
-    readEach: readings => readEach(readings),
+    ...readings,
     openWriter(hooks) {
       const write = createTransactions({ db, pool, lockstep, keys, sequences, resultOf }, { ...options, ...hooks })
       const writer = createPostgresWriter(write, hooks)
@@ -93,22 +66,6 @@ export function openPostgresDatabase(pool: Pick<LinePool, 'hold'>, options: Data
     },
   }
   return db
-}
-
-function isUnended<T>(end: AsyncEnd<T>): end is UnendedOperation {
-  return 'failure' in end
-}
-
-function mayBegin<T>(end: AsyncEnd<T> | undefined): boolean {
-  return end !== undefined && isUnended(end) && !end.hasActed
-}
-
-function toPromise<T>(end: AsyncEnd<T>): Promise<T> {
-  return isUnended(end) ? heardLater(Promise.reject(end.failure)) : end.value
-}
-
-function refuseNumber(): never {
-  throw new Error('a row is inserted where only reading is meant')
 }
 
 interface PreparationDeps extends DatabaseParts {

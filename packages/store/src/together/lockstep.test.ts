@@ -74,29 +74,40 @@ test('an operation that has to stand alone runs behind those that need not', asy
   expect(order).toEqual(['other', 'alone'])
 })
 
-test('runEach() asks together what asynchronous operations ask before they wait, and tells each its own end', async () => {
+test('asynchronous operations begin at once, ask together, and come each to its own end', async () => {
   const { lockstep, ask, exchange, rounds } = openServer()
   const failing = async () => {
     ask('c')
     await undefined
     throw new Error('it cannot')
   }
-  const ended = await lockstep.runEach([async () => ask('a'), async () => ask('b'), failing], exchange)
-  const values = ended.map(end => ('value' in end ? end.value : expect.fail('it got no answer')))
-  expect(await Promise.allSettled(values)).toMatchObject([{ value: 'a!' }, { value: 'b!' }, { status: 'rejected' }])
+  const begun = [async () => 'done', async () => ask('a'), async () => ask('b'), failing].map(operation =>
+    lockstep.begin(operation, exchange.place),
+  )
+  expect(begun.map(({ end }) => end())).toEqual([Promise.resolve('done'), undefined, undefined, undefined])
+  await lockstep.runEach(begun, exchange.answer)
+  expect(await Promise.allSettled(begun.map(({ end }) => end()))).toMatchObject([
+    { value: 'done' },
+    { value: 'a!' },
+    { value: 'b!' },
+    { status: 'rejected' },
+  ])
   expect(rounds).toEqual([['a', 'b', 'c']])
 })
 
-test('runEach() tells which operations got no answer, and which of those have begun a write', async () => {
-  const { lockstep, ask } = openServer()
-  const failure = new Error('the server is not there')
+test('an operation that gets no answer has no end, and tells whether it has begun a write', async () => {
+  const { lockstep, ask, exchange } = openServer()
   const writing = async () => {
     lockstep.act(() => 'a write')
     return ask('b')
   }
-  const exchange = { place: 'here', answer: () => Promise.reject(failure) }
-  const ended = await lockstep.runEach([async () => 'done', async () => ask('a'), writing], exchange)
-  expect(ended).toEqual([{ value: Promise.resolve('done') }, { failure, hasActed: false }, { failure, hasActed: true }])
+  const begun = [async () => ask('a'), writing].map(operation => lockstep.begin(operation, exchange.place))
+  const answer = () => Promise.reject(new Error('the server is not there'))
+  await expect(lockstep.runEach(begun, answer)).rejects.toThrow('the server is not there')
+  expect(begun.map(({ end, hasActed }) => [end(), hasActed()])).toEqual([
+    [undefined, false],
+    [undefined, true],
+  ])
 })
 
 test('runs go on at a time, each asks at its own place, and the clock stands still for an operation', async () => {

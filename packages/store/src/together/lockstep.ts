@@ -55,18 +55,20 @@ export interface Lockstep<Place> {
   run<T>(operations: readonly LockstepOperation<T>[], exchange: Exchange<Place>): Promise<readonly T[]>
   /** Does what may not be done again with the operation, which is how a write begins. Outside an operation it is done. */
   act<S>(make: () => S): S
-  /** As `run`, for asynchronous operations: each comes to its own end. */
-  runEach<T>(operations: readonly (() => Promise<T>)[], exchange: Exchange<Place>): Promise<readonly AsyncEnd<T>[]>
+  /** Begins an asynchronous operation, which runs until it needs an answer. */
+  begin<T>(operation: () => Promise<T>, place: Place): BegunOperation<T>
+  /** Runs what has begun at one place: each comes to its own end, unless there is no answer. @throws what `answer` throws */
+  runEach(operations: readonly BegunOperation<unknown>[], answer: Exchange<Place>['answer']): Promise<void>
 }
 
-/** How an asynchronous operation has ended. */
-export type AsyncEnd<T> = { readonly value: Promise<T> } | UnendedOperation
-
-/** It got no answer. */
-export interface UnendedOperation {
-  readonly failure: unknown
-  /** It may not begin again. */
-  readonly hasActed: boolean
+/** An asynchronous operation. */
+export interface BegunOperation<T> {
+  /** Undefined as long as it needs an answer. */
+  end(): Promise<T> | undefined
+  /** Whether it may not begin again. */
+  hasActed(): boolean
+  /** Runs it on with the answers that are there now. */
+  runOn(): void
 }
 
 // Thrown through code that knows nothing of it, often: an error each time would cost its stack.
@@ -121,18 +123,28 @@ export function createLockstep<Place>(clock: () => number): Lockstep<Place> {
       }
       return results
     },
-    async runEach<T>(operations: readonly (() => Promise<T>)[], exchange: Exchange<Place>) {
-      const each = operations.map(operation => ({ operation }))
-      const trials = beginAll(each, exchange.place)
-      let failure: unknown
-      await runAll(trials, state, exchange).catch(error => {
-        failure = error
-      })
-      return trials.map(({ outcome, steps }) => {
-        if (outcome && 'value' in outcome) return outcome
-        return { failure, hasActed: steps.some(({ id }) => id === idOfAct) }
-      })
+    begin(operation, place) {
+      const run: Run<Place> = { place, holders: new Map() }
+      return beginOperation(beginTrial({ operation }, { run, begunAt: clock(), isAlone: false }), state)
     },
+    async runEach(operations, answer) {
+      for (let open = operations; ; ) {
+        open = open.filter(operation => !operation.end())
+        if (open.length === 0) return
+        if (!(await answer())) throw new Error('an operation waits for nothing')
+        for (const operation of open) operation.runOn()
+      }
+    },
+  }
+}
+
+function beginOperation<Place, T>(trial: Trial<Place, Promise<T>>, state: LockstepState<Place>): BegunOperation<T> {
+  const runOn = () => void attempt(trial, state)
+  runOn()
+  return {
+    end: () => (trial.outcome && 'value' in trial.outcome ? trial.outcome.value : undefined),
+    hasActed: () => trial.steps.some(({ id }) => id === idOfAct),
+    runOn,
   }
 }
 

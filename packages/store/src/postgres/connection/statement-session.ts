@@ -40,11 +40,18 @@ export interface StatementSession {
   isEnding(): boolean
 }
 
-/** What is read in a transaction that writes nothing is as it was at one moment, whoever writes meanwhile. */
-type Kind = 'reading' | 'writing'
+/**
+ * What is read in a transaction that writes nothing is as it was at one moment, whoever writes meanwhile. A `look` asks once, and needs no
+ * transaction of its own: the server makes one of what comes together.
+ */
+type Kind = 'look' | 'reading' | 'writing'
 
-export function openStatementSession(pool: Pick<LinePool, 'hold'>, kind: Kind): StatementSession {
-  const { add, flush, end, release } = openSending(pool, kind)
+/** What a look gets that asks a second time. */
+export const asksAgain = new Error('a look asks again')
+
+/** `kindOf`: asked when it sends for the first time. */
+export function openStatementSession(pool: Pick<LinePool, 'hold'>, kindOf: () => Kind): StatementSession {
+  const { add, flush, end, release } = openSending(pool, kindOf)
   let hasChanged = false
   let isEnding = false
 
@@ -87,15 +94,27 @@ interface Sending extends Pick<StatementSession, 'add' | 'flush'> {
   release(): void
 }
 
-function openSending(pool: Pick<LinePool, 'hold'>, kind: Kind): Sending {
+function openSending(pool: Pick<LinePool, 'hold'>, kindOf: () => Kind): Sending {
   let pending: PendingStatement[] = []
   let held: HeldLine | undefined
+  let hasLooked = false
 
   async function ask(asked: readonly PendingStatement[]): Promise<readonly StepResult[]> {
     if (held) return held.run(asked, false)
     held = await pool.hold()
-    const results = await held.run([own[kind], ...asked], true)
+    const kind = kindOf()
+    if (kind === 'look') return look(held, asked)
+    const results = await held.run([begins[kind], ...asked], true)
     return results.slice(1)
+  }
+
+  async function look(line: HeldLine, asked: readonly PendingStatement[]): Promise<readonly StepResult[]> {
+    hasLooked = true
+    try {
+      return await line.run(asked, true)
+    } finally {
+      release()
+    }
   }
 
   function release(): void {
@@ -114,6 +133,7 @@ function openSending(pool: Pick<LinePool, 'hold'>, kind: Kind): Sending {
       const sent = pending
       pending = []
       if (sent.length === 0) return false
+      if (hasLooked) throw asksAgain
       const results = await ask(sent).catch(failure => {
         throw toStatementError(failureOf(failure))
       })
@@ -146,9 +166,15 @@ export function createNames(): (text: string) => PlainStatement {
 
 const step = (text: string) => ({ statement: nameStatement(text), values: [] })
 
-const own = {
-  writing: step('BEGIN ISOLATION LEVEL READ COMMITTED'),
+const begins = {
   reading: step('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'),
+  writing: step('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'),
+}
+
+/** For a connection: what a look reads is as it was at one moment. */
+export const lookSetUp = 'SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY'
+
+const own = {
   commit: nameStatement('COMMIT'),
   rollback: nameStatement('ROLLBACK'),
 }

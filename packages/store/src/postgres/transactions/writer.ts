@@ -1,8 +1,8 @@
-import { mostAtOnce } from '../engine/database.ts'
-import { OperationFailed } from '../engine/transactions.ts'
-import type { Operation, Writer, WriterHooks, WriteTerms } from '../engine/writer.ts'
-import { batchSize } from '../engine/writer.ts'
-import { mostNames } from './locks/named-locks.ts'
+import { mostAtOnce } from '../../engine/database.ts'
+import { OperationFailed } from '../../engine/transactions.ts'
+import type { Operation, Writer, WriterHooks, WriteTerms } from '../../engine/writer.ts'
+import { batchSize } from '../../engine/writer.ts'
+import { mostNames } from '../locks/named-locks.ts'
 import type { Share, WriteTogether } from './transaction.ts'
 
 interface Job extends Share {

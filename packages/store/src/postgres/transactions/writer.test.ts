@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import type { Batch } from '../engine/database.ts'
-import { createBatch } from '../engine/database.ts'
-import { OperationFailed } from '../engine/transactions.ts'
+import type { Batch } from '../../engine/database.ts'
+import { createBatch } from '../../engine/database.ts'
+import { OperationFailed } from '../../engine/transactions.ts'
 import type { WriteTogether } from './transaction.ts'
 import { createPostgresWriter } from './writer.ts'
 

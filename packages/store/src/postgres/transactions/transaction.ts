@@ -1,23 +1,23 @@
-import { createBooking } from '../engine/booking.ts'
-import type { Batch, Database } from '../engine/database.ts'
-import { createBatch, mergeBatch, readTogether } from '../engine/database.ts'
-import { OperationFailed } from '../engine/transactions.ts'
-import type { WriterHooks } from '../engine/writer.ts'
-import type { WaveMember } from '../together/waves.ts'
-import { planWaves } from '../together/waves.ts'
-import { createLosses } from './connection/losses.ts'
-import { createNumbering } from './connection/numbering.ts'
-import type { LinePool } from './connection/pool.ts'
-import type { StatementSession } from './connection/statement-session.ts'
-import { createNames, nameStatement, openStatementSession } from './connection/statement-session.ts'
-import { isInterference } from './connection/store-errors.ts'
-import { ownNoticesOf } from './hints.ts'
-import type { LockKeys } from './locks/lock-keys.ts'
-import { createNamedLocks } from './locks/named-locks.ts'
-import type { Reserving } from './locks/reserving.ts'
-import { createReserving } from './locks/reserving.ts'
-import { Outdated } from './outdated.ts'
-import type { DatabaseParts, StatementPlace } from './place.ts'
+import { createBooking } from '../../engine/booking.ts'
+import type { Batch, Database } from '../../engine/database.ts'
+import { createBatch, mergeBatch, readTogether } from '../../engine/database.ts'
+import { OperationFailed } from '../../engine/transactions.ts'
+import type { WriterHooks } from '../../engine/writer.ts'
+import type { WaveMember } from '../../together/waves.ts'
+import { planWaves } from '../../together/waves.ts'
+import { createLosses } from '../connection/losses.ts'
+import { createNumbering } from '../connection/numbering.ts'
+import type { LinePool } from '../connection/pool.ts'
+import type { StatementSession } from '../connection/statement-session.ts'
+import { createNames, nameStatement, openStatementSession } from '../connection/statement-session.ts'
+import { isInterference } from '../connection/store-errors.ts'
+import { ownNoticesOf } from '../hints.ts'
+import type { LockKeys } from '../locks/lock-keys.ts'
+import { createNamedLocks } from '../locks/named-locks.ts'
+import type { Reserving } from '../locks/reserving.ts'
+import { createReserving } from '../locks/reserving.ts'
+import { Outdated } from '../outdated.ts'
+import type { DatabaseParts, StatementPlace } from '../place.ts'
 
 export interface TransactionOptions {
   /** Where the tables lie. */
@@ -97,7 +97,7 @@ interface WritingPlace extends StatementPlace {
 
 /** `wanted`: what the tries before have asked for while they ran. */
 function openPlace({ pool, lockstep, keys, sequences, resultOf }: TransactionDeps, wanted: Set<string>): WritingPlace {
-  const session = openStatementSession(pool, 'writing')
+  const session = openStatementSession(pool, () => 'writing')
   const { add } = session
   const numbering = createNumbering(sequences, { add: (text, values) => add(nameOnce(text), values), resultOf })
   const reserving = createReserving({ locks: createNamedLocks(keys, add, wanted), lockstep, resultOf, numbering })

@@ -1,0 +1,97 @@
+import { Unavailable } from '@postern/core'
+import { expect, test } from 'vitest'
+import { createLockstep } from '../../together/lockstep.ts'
+import { loseLine } from '../connection/failure.ts'
+import type { StepResult } from '../connection/pipelined-run.ts'
+import { nameStatement } from '../connection/statement-session.ts'
+import type { StatementPlace } from '../place.ts'
+import { createReadings } from './readings.ts'
+
+/** A server that answers each question with itself, and connections of which `failures` break as they are asked. */
+function openServer(failures = 0) {
+  const lockstep = createLockstep<StatementPlace>(Date.now)
+  const sent: string[] = []
+  let left = failures
+  const run = async (steps: readonly { readonly statement: { readonly text: string } }[]) => {
+    sent.push(steps.map(({ statement }) => statement.text.split(' ')[0]).join(' '))
+    await new Promise(setImmediate)
+    left -= 1
+    if (left >= 0) throw loseLine('it broke')
+    return steps.map(({ statement }): StepResult => ({ rows: [{ said: statement.text }], changes: 0, tag: '' }))
+  }
+  const pool = { hold: async () => ({ run, release() {} }) }
+  const statements = new Map<string, ReturnType<typeof nameStatement>>()
+  function ask(text: string): string {
+    const statement = statements.get(text) ?? nameStatement(text)
+    statements.set(text, statement)
+    const pending = lockstep.takeStep(statement.id, () => lockstep.place().session.run(statement, []))
+    return String((pending.result ?? lockstep.suspend()).rows[0]?.said)
+  }
+  function write(text: string): string {
+    lockstep.act(() => sent.push(`write ${text}`))
+    return text
+  }
+  return { ...createReadings(pool, { lockstep }), ask, write, sent }
+}
+
+test('readings of one moment go together, and those that come while two groups run share the next connection', async () => {
+  const { read, ask, sent } = openServer()
+  const put = (text: string) => read(() => ask(text), 'find')
+  const all = [put('a'), put('b')]
+  await new Promise(setImmediate)
+  all.push(put('c'))
+  await Promise.resolve()
+  all.push(put('d'))
+  expect(await Promise.all(all)).toEqual(['a', 'b', 'c', 'd'])
+  expect(sent).toEqual(['a b', 'c d'])
+})
+
+test('a reading that asks once needs no transaction; one that asks again begins anew in one, and its kind does from then on', async () => {
+  const { read, ask, sent } = openServer()
+  const steps = () => `${ask('a')} ${ask('b')}`
+  expect(await Promise.all([read(steps, 'list'), read(() => ask('c'), 'find')])).toEqual(['a b', 'c'])
+  expect(await read(steps, 'list')).toBe('a b')
+  expect(await read(() => ask('c'), 'find')).toBe('c')
+  expect(sent).toEqual(['a c', 'BEGIN a', 'b', 'COMMIT', 'BEGIN a', 'b', 'COMMIT', 'c'])
+})
+
+test('a reading of no kind has a transaction from the beginning', async () => {
+  const { read, ask, sent } = openServer()
+  await read(() => ask('a'))
+  expect(sent).toEqual(['BEGIN a', 'COMMIT'])
+})
+
+test('what asks nothing ends at once, and so does its write', async () => {
+  const { read, ask, write, sent } = openServer()
+  const all = [read(() => ask('a'), 'find'), read(() => write('b'), 'commit')]
+  expect(sent).toEqual(['write b'])
+  expect(await Promise.all(all)).toEqual(['a', 'b'])
+})
+
+test('what has begun a write does not begin again, though its connection breaks', async () => {
+  const { read, ask, write, sent } = openServer(1)
+  const work = () => {
+    write('a')
+    return ask('b')
+  }
+  await expect(read(work, 'commit')).rejects.toThrow(Unavailable)
+  expect(sent).toEqual(['write a', 'b'])
+})
+
+test('a reading that fails tells only whoever asked', async () => {
+  const { read, ask } = openServer()
+  const fail = () => {
+    throw new Error(`no row ${ask('a')}`)
+  }
+  await expect(Promise.allSettled([read(fail, 'find'), read(() => ask('b'), 'find')])).resolves.toMatchObject([
+    { reason: { message: 'no row a' } },
+    { value: 'b' },
+  ])
+})
+
+test('readings whose connection breaks run once more, and hear of it when it breaks again', async () => {
+  const once = openServer(1)
+  expect(await once.read(() => once.ask('a'), 'find')).toBe('a')
+  const twice = openServer(2)
+  await expect(twice.read(() => twice.ask('a'), 'find')).rejects.toThrow(Unavailable)
+})

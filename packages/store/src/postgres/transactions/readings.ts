@@ -1,0 +1,127 @@
+import { mostAtOnce } from '../../engine/database.ts'
+import type { BegunOperation } from '../../together/lockstep.ts'
+import { createLosses } from '../connection/losses.ts'
+import type { LinePool } from '../connection/pool.ts'
+import type { StatementSession } from '../connection/statement-session.ts'
+import { asksAgain, openStatementSession } from '../connection/statement-session.ts'
+import type { DatabaseParts } from '../place.ts'
+
+/** What is read beside the transactions that write. */
+export interface Readings {
+  /**
+   * Begins `work` at once. What it asks before it waits for anything it sees as it was at one moment; all who wait for a connection share it.
+   * `kind`: works of one kind ask in as many steps.
+   */
+  read<T>(work: () => T, kind?: string): Promise<T>
+}
+
+/** What waits for answers. */
+interface Reading {
+  readonly work: () => Promise<unknown>
+  readonly kind: string | undefined
+  readonly losses: ReturnType<typeof createLosses>
+  resolve(value: unknown): void
+  reject(error: unknown): void
+}
+
+/** Readings that have begun, and ask together. */
+interface Group {
+  readonly session: StatementSession
+  readonly members: { readonly reading: Reading; readonly operation: BegunOperation<unknown> }[]
+}
+
+/** At a time, on connections that no transaction needs which writes. More of them share less. */
+const mostGroups = 2
+
+export function createReadings(pool: Pick<LinePool, 'hold'>, { lockstep }: Pick<DatabaseParts, 'lockstep'>): Readings {
+  const { ofSteps, openGroup, takeGroup, isWaiting } = createGroups(pool)
+  let running = 0
+  let isScheduled = false
+
+  function begin(work: Reading['work']) {
+    const group = openGroup()
+    return { group, operation: lockstep.begin(work, { session: group.session, nextNumber: refuseNumber }) }
+  }
+
+  function join({ group, operation }: ReturnType<typeof begin>, reading: Reading): void {
+    group.members.push({ reading, operation })
+    schedule()
+  }
+
+  function schedule(): void {
+    if (isScheduled || running >= mostGroups || !isWaiting()) return
+    isScheduled = true
+    setImmediate(() => {
+      isScheduled = false
+      const group = takeGroup()
+      if (!group) return
+      running += 1
+      void run(group).finally(() => {
+        running -= 1
+        schedule()
+      })
+    })
+  }
+
+  async function run({ members, session }: Group): Promise<void> {
+    const operations = members.map(({ operation }) => operation)
+    const failure = await lockstep.runEach(operations, session.flush).catch((error: unknown) => error)
+    session.endUnchanged()
+    for (const { reading, operation } of members) {
+      const end = operation.end()
+      if (end) reading.resolve(end)
+      else if (!operation.hasActed() && mayBeginAgain(reading, failure)) join(begin(reading.work), reading)
+      else reading.reject(failure)
+    }
+  }
+
+  function mayBeginAgain({ kind, losses }: Reading, failure: unknown): boolean {
+    if (failure !== asksAgain) return losses.mayTryAgain(failure)
+    ofSteps.add(kind)
+    return true
+  }
+
+  return {
+    read<T>(work: () => T, kind?: string): Promise<T> {
+      const reading = async () => work()
+      const begun = begin(reading)
+      // What only writes asks nothing here.
+      const end = begun.operation.end()
+      if (end) return end as Promise<T>
+      return new Promise((resolve, reject) => {
+        const told = { resolve: resolve as Reading['resolve'], reject }
+        join(begun, { work: reading, kind, losses: createLosses(), ...told })
+      })
+    },
+  }
+}
+
+/** Groups that have not been sent. */
+function createGroups(pool: Pick<LinePool, 'hold'>) {
+  const waiting: Group[] = []
+  /** Kinds that ask again once they have an answer: these need a transaction, so that they see one moment. */
+  const ofSteps = new Set<string | undefined>([undefined])
+
+  function openNew(): Group {
+    const members: Group['members'] = []
+    const isInSteps = () => members.some(({ reading }) => ofSteps.has(reading.kind))
+    const group = { members, session: openStatementSession(pool, () => (isInSteps() ? 'reading' : 'look')) }
+    waiting.push(group)
+    return group
+  }
+
+  return {
+    ofSteps,
+    isWaiting: () => waiting.length > 0,
+    /** The one that may be joined. */
+    openGroup(): Group {
+      const last = waiting.at(-1)
+      return last && last.members.length < mostAtOnce ? last : openNew()
+    },
+    takeGroup: () => waiting.shift(),
+  }
+}
+
+function refuseNumber(): never {
+  throw new Error('a row is inserted where only reading is meant')
+}
