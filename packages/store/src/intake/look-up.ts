@@ -92,10 +92,10 @@ export function createExcessFinder(db: Sql, { budgets: counted, quotas }: Excess
   return (intake: Intake, { thread, key }: PlacedThread, now: number): string | undefined => {
     const { quota, budgets = [], message, task, authorship } = intake
     if (task) return undefined
-    const place = { via: message.received_via, thread, now }
+    const begins = key !== undefined
+    const place = { via: message.received_via, thread, begins, now }
     const exceeded = counted.findExceeded(budgets, place)
     if (exceeded) return exceeded.flag
-    const begins = key !== undefined
     if (goesRound(intake, { thread, begins }, now)) return loopFlag
     if (
       quota !== undefined &&
@@ -107,10 +107,11 @@ export function createExcessFinder(db: Sql, { budgets: counted, quotas }: Excess
   }
 }
 
-/** Where a budget is asked for. */
+/** Where a budget is asked for. `begins`: the thread is new. */
 interface BudgetPlace {
   readonly via: ChannelName
   readonly thread: number
+  readonly begins: boolean
   readonly now: number
 }
 
@@ -135,9 +136,11 @@ export function createBudgetTable(db: Sql): BudgetTable {
   )
   return {
     findExceeded(budgets, place) {
+      const findUsed = (budget: TurnBudget) => find.get(keyOf(budget, place), place.now)?.used ?? 0
+      const isUnused = ({ isPerThread }: TurnBudget) => isPerThread === true && place.begins
       const used = readTogether(
         db,
-        budgets.map(budget => () => find.get(keyOf(budget, place), place.now)?.used ?? 0),
+        budgets.map(budget => () => (isUnused(budget) ? 0 : findUsed(budget))),
       )
       return budgets.find((budget, at) => (used[at] ?? 0) >= budget.turns)
     },

@@ -11,7 +11,7 @@ import type {
 } from '@postern/transcript'
 import { nameEntry, splitMessages } from '@postern/transcript'
 import type { Batch } from '../engine/database.ts'
-import { readAfterWait } from '../engine/database.ts'
+import { readAfterWait, readTogether } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import { createTaskBytes } from '../engine/task-bytes.ts'
 import { touchedThread } from '../together/touched.ts'
@@ -60,7 +60,7 @@ export function createSqliteTranscript(
   const table = createTranscriptTable(db, said)
   const bindings = createStoreBindings(db, said)
   const usage = createUsageTable(db)
-  const writes = createThreadWrites({ threads, table, bindings, usage })
+  const writes = createThreadWrites({ db, threads, table, bindings, usage })
   const taskBytes = createTaskBytes(db)
   /** What needs room: what came to the owner's tasks in the same transaction takes of it, too. */
   const writeInto = <T>(operation: (batch: Batch) => T, touched: readonly string[]) =>
@@ -78,28 +78,29 @@ export function createSqliteTranscript(
     async openThread(owner, alias, most) {
       const known = threads.findByAlias(owner, alias)
       return known === undefined
-        ? writeInto(() => writes.open(owner, alias, most), [touchedAlias(owner, alias), touchedQuota(owner)])
+        ? write(batch => writes.open(batch, { owner, alias, most }), { touches: () => [touchedAlias(owner, alias)] })
         : { owner, thread_id: known }
     },
     ...createThreadNaming(threads, write),
     ...createThreadReading({ db, write, threads, table, bindings, writes }),
     append: (key, entries, request) =>
-      writeInto(batch => writes.append(key, entries, { batch, request, now: now() }), listWritten(key)),
+      writeInto(batch => writes.append(key, entries, { batch, request, now: now() }), listWritten(key, request)),
     replace: (key, entries, request) =>
-      writeInto(batch => writes.replace(key, entries, { batch, request, now: now() }), listWritten(key)),
+      writeInto(batch => writes.replace(key, entries, { batch, request, now: now() }), listWritten(key, request)),
     forget: (key, request) => write(batch => writes.forget(key, { batch, request, now: now() })),
     hasConversation: async conversation => bindings.findStoreThread(conversation) !== undefined,
     bindStore: (key, conversation, reader) =>
       write(
         () => {
-          threads.require(key)
-          const connectionWorker =
-            typeof conversation === 'number' ? conversation : bindings.findStoreThread(conversation)
+          const [thread, connectionWorker] = readTogether(db, [
+            () => threads.require(key),
+            () => (typeof conversation === 'number' ? conversation : bindings.findStoreThread(conversation)),
+          ])
           if (connectionWorker !== undefined)
-            writes.bind(key, connectionWorker, reader && JSON.stringify(reader.toSorted()))
+            writes.bind(key, thread, connectionWorker, reader && JSON.stringify(reader.toSorted()))
           return connectionWorker !== undefined
         },
-        { touches: () => listWritten(key) },
+        { touches: () => [touchedTranscript(key)] },
       ),
     async forgetOwner(owner) {
       const forgotten = await write(() => writes.forgetOwner(owner))
@@ -113,9 +114,12 @@ export function createSqliteTranscript(
 const touchedTranscript = ({ owner, thread_id }: ThreadKey) => JSON.stringify(['transcript', owner, thread_id])
 const touchedAlias = (owner: string, { transport, key }: ThreadAlias) =>
   JSON.stringify(['transcript alias', owner, transport, key])
-/** What an owner has is compared with what they may have. */
-const touchedQuota = (owner: string) => JSON.stringify(['quota', owner])
-const listWritten = (key: ThreadKey): readonly string[] => [touchedTranscript(key), touchedQuota(key.owner)]
+/** What an owner has, where it is compared with what they may have. */
+const listQuota = (owner: string, most: OwnerQuota | undefined) => (most ? [JSON.stringify(['quota', owner])] : [])
+const listWritten = (key: ThreadKey, request: WriteRequest | undefined) => [
+  touchedTranscript(key),
+  ...listQuota(key.owner, request?.most),
+]
 
 function createThreadNaming(
   threads: TranscriptThreads,
@@ -222,15 +226,21 @@ function createThreadLocks(
 
 /** What writes to threads, and books how much their owner has then; `most`: what they may have. Synchronous: each inside a write. */
 interface ThreadWrites {
-  open(owner: string, alias: ThreadAlias, most?: OwnerQuota): ThreadKey
+  open(batch: Batch, thread: NewThread): ThreadKey
   /** What was said at the store since somebody last looked gets its places: the first of it, when it is much. */
   takeNews(batch: Batch, key: ThreadKey): TranscriptThread | undefined
   append(key: ThreadKey, entries: readonly EntryBody[], how: WriteHow): readonly TranscriptEntry[]
   replace(key: ThreadKey, entries: readonly EntryBody[], how: WriteHow): readonly TranscriptEntry[]
-  bind(key: ThreadKey, connectionWorker: number, reader: string | undefined): void
+  bind(key: ThreadKey, thread: TranscriptThread, connectionWorker: number, reader: string | undefined): void
   forget(key: ThreadKey, how: WriteHow): void
   /** @returns how many threads there were */
   forgetOwner(owner: string): number
+}
+
+interface NewThread {
+  readonly owner: string
+  readonly alias: ThreadAlias
+  readonly most: OwnerQuota | undefined
 }
 
 interface WriteHow {
@@ -239,7 +249,7 @@ interface WriteHow {
   readonly now: number
 }
 
-interface WriteDeps {
+interface WriteDeps extends Pick<StoreContext, 'db'> {
   readonly threads: TranscriptThreads
   readonly table: TranscriptTable
   readonly bindings: StoreBindings
@@ -248,7 +258,7 @@ interface WriteDeps {
 
 const empty: ThreadExtent = { last_seq: 0, last_chat_seq: 0, entries: 0, bytes: 0 }
 
-function createThreadWrites({ threads, table, bindings, usage }: WriteDeps): ThreadWrites {
+function createThreadWrites({ db, threads, table, bindings, usage }: WriteDeps): ThreadWrites {
   const { takeNews, takeAllNews } = createNewsTaking({ threads, table, bindings })
 
   function settle(owner: string, before: TranscriptThread, extent: ThreadExtent, most?: OwnerQuota): void {
@@ -264,11 +274,12 @@ function createThreadWrites({ threads, table, bindings, usage }: WriteDeps): Thr
   }
 
   return {
-    open(owner, alias, most) {
-      const known = threads.findByAlias(owner, alias)
+    open(batch, { owner, alias, most }) {
+      const [known, used] = readTogether(db, [() => threads.findByAlias(owner, alias), () => most && usage.read(owner)])
       if (known !== undefined) return { owner, thread_id: known }
+      if (most && used) usage.requireThread(batch, owner, { most: most.threads, used: used.threads })
       const key = { owner, thread_id: randomBytes(16).toString('hex') }
-      usage.add(owner, { threads: 1, entries: 0, bytes: 0 }, most)
+      usage.add(owner, { threads: 1, entries: 0, bytes: 0 })
       threads.addAlias(owner, alias, threads.create(key))
       return key
     },
@@ -289,8 +300,7 @@ function createThreadWrites({ threads, table, bindings, usage }: WriteDeps): Thr
       return asked
     },
     // For other eyes than before it is told anew, from the beginning.
-    bind(key, connectionWorker, reader) {
-      const thread = threads.require(key)
+    bind(key, thread, connectionWorker, reader) {
       if (bindings.bind(thread.id, connectionWorker, reader)) return
       table.clear(thread.id)
       bindings.remove(thread.id)
@@ -309,7 +319,7 @@ function createThreadWrites({ threads, table, bindings, usage }: WriteDeps): Thr
 }
 
 /** Gives what was said at the store its places in a thread. */
-function createNewsTaking({ threads, table, bindings }: Omit<WriteDeps, 'usage'>) {
+function createNewsTaking({ threads, table, bindings }: Omit<WriteDeps, 'db' | 'usage'>) {
   function takeNews(batch: Batch, key: ThreadKey): TranscriptThread | undefined {
     const thread = threads.find(key)
     if (!thread) return undefined

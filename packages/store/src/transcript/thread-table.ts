@@ -1,7 +1,7 @@
 import { Rejection, Unavailable } from '@postern/core'
 import type { EntryBody, OwnerQuota, ThreadAlias, ThreadKey, WriteRequest } from '@postern/transcript'
-import type { Sql } from '../engine/database.ts'
-import { prepareInsert } from '../engine/database.ts'
+import type { Batch, Sql } from '../engine/database.ts'
+import { mostAtOnce, prepareCheck, prepareInsert } from '../engine/database.ts'
 import { endZeroTotals } from '../engine/totals/zero-totals.ts'
 import type { StoreEntries } from './store/entries.ts'
 import type { StoreBound } from './store/place.ts'
@@ -121,6 +121,8 @@ export interface UsageTable {
   read(owner: string): OwnerQuota
   /** @throws Rejection too_large when the owner has no room for so much more */
   check(owner: string, by: OwnerQuota, most: OwnerQuota): void
+  /** Others of the owner may begin threads now. @throws Rejection too_large when there is no room for one more */
+  requireThread(batch: Batch, owner: string, room: { readonly used: number; readonly most: number }): void
 }
 
 const nothing: OwnerQuota = { threads: 0, entries: 0, bytes: 0 }
@@ -140,15 +142,16 @@ export function createUsageTable(db: Sql): UsageTable {
        UNION ALL SELECT 0, 0, 0)`,
   )
 
+  const checkThreads = prepareCheck(
+    db,
+    'SELECT coalesce(sum(threads), 0) <= ?2 AS is_so FROM transcript_usage WHERE owner = ?1',
+  )
+
   const read = (owner: string) => find.get(owner) ?? nothing
 
   function check(owner: string, by: OwnerQuota, most: OwnerQuota): void {
     const used = read(owner)
-    for (const name of kinds) {
-      if (by[name] > 0 && used[name] + by[name] > most[name]) {
-        throw new Rejection('too_large', `Cannot store: with it you would have more than ${most[name]} ${name}`)
-      }
-    }
+    for (const name of kinds) if (by[name] > 0 && used[name] + by[name] > most[name]) refuse(name, most[name])
   }
 
   return {
@@ -160,7 +163,16 @@ export function createUsageTable(db: Sql): UsageTable {
     },
     read,
     check,
+    requireThread(batch, owner, { used, most }) {
+      if (most - used <= mostAtOnce) batch.standAlone()
+      if (used >= most) refuse('threads', most)
+      if (batch.hasCompany) batch.checks.set(`threads of ${owner}`, () => checkThreads(owner, most))
+    },
   }
+}
+
+function refuse(kind: keyof OwnerQuota, most: number): never {
+  throw new Rejection('too_large', `Cannot store: with it you would have more than ${most} ${kind}`)
 }
 
 const kinds = ['threads', 'entries', 'bytes'] as const

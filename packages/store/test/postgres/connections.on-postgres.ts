@@ -212,6 +212,21 @@ test('a connection that comes back serves whoever waits, though nobody gives one
   await pool.close()
 })
 
+test('while the only connection so far breaks, whoever asks waits for one that is still to come', async () => {
+  const client = toClientConfig(readPostgresUrl(testServer.url).server)
+  // The first one is there at once.
+  const setUp = 'SELECT pg_sleep(CASE WHEN pg_try_advisory_lock(77002) THEN 0 ELSE 3 END)'
+  const isThere = Promise.withResolvers<void>()
+  const pool = openLinePool({ client, setUp, onOpen: isThere.resolve })
+  await isThere.promise
+  const first = await pool.hold()
+  await askServer(`SELECT pg_terminate_backend(${await pidOf(first)})`)
+  await expect(pidOf(first)).rejects.toBeDefined()
+  first.release()
+  expect(await pidOf(await pool.hold())).toBeGreaterThan(0)
+  await pool.close()
+})
+
 test('a write that the server has ended, for this thread was busy too long, runs again', async () => {
   const store = await open(makeDatabase())
   const taken = Array.from({ length: 20 }, (_, at) => store.consumeOnce(`key ${at}`, Date.now() + 60_000))

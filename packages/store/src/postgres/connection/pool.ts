@@ -27,11 +27,14 @@ export function openLinePool({ onOpen, ...options }: LineOptions): LinePool {
   const free = [...lines]
   const waiting: ((line: PostgresLine) => void)[] = []
 
-  /** The one that was used last knows most statements. One whose connection is gone serves nobody as long as another is there. */
+  /**
+   * The one that was used last knows most statements. One whose connection is gone serves nobody as long as another is there, or has yet to come
+   * for the first time: that one nobody has used.
+   */
   function takeFree(): PostgresLine | undefined {
     const at = free.findLastIndex(line => line.isThere())
     if (at >= 0) return free.splice(at, 1)[0]
-    return lines.some(line => line.isThere()) ? undefined : free.pop()
+    return lines.some(line => line.isThere()) ? undefined : free.shift()
   }
 
   function serve(): void {

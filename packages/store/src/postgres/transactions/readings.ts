@@ -34,7 +34,7 @@ interface Group {
 const mostGroups = 2
 
 export function createReadings(pool: Pick<LinePool, 'hold'>, { lockstep }: Pick<DatabaseParts, 'lockstep'>): Readings {
-  const { ofSteps, openGroup, takeGroup, isWaiting } = createGroups(pool)
+  const { mayBeginAgain, openGroup, takeGroup, isWaiting } = createGroups(pool)
   let running = 0
   let isScheduled = false
 
@@ -75,12 +75,6 @@ export function createReadings(pool: Pick<LinePool, 'hold'>, { lockstep }: Pick<
     }
   }
 
-  function mayBeginAgain({ kind, losses }: Reading, failure: unknown): boolean {
-    if (failure !== asksAgain) return losses.mayTryAgain(failure)
-    ofSteps.add(kind)
-    return true
-  }
-
   return {
     read<T>(work: () => T, kind?: string): Promise<T> {
       const reading = async () => work()
@@ -111,7 +105,11 @@ function createGroups(pool: Pick<LinePool, 'hold'>) {
   }
 
   return {
-    ofSteps,
+    mayBeginAgain({ kind, losses }: Reading, failure: unknown): boolean {
+      if (failure !== asksAgain) return losses.mayTryAgain(failure)
+      ofSteps.add(kind)
+      return true
+    },
     isWaiting: () => waiting.length > 0,
     /** The one that may be joined. */
     openGroup(): Group {
