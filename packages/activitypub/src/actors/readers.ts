@@ -1,6 +1,7 @@
 import type { RelationStore } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
 import type { RemoteActor } from '../peers/actor-document.ts'
+import { unless } from '../peers/look-ups.ts'
 import type { FoundPost } from '../posts/posts.ts'
 import type { VerifyFetchDeps } from '../proofs/carried-activity.ts'
 import { identifySigner } from '../proofs/carried-activity.ts'
@@ -28,14 +29,7 @@ export function createReaders(isSignedOnly: boolean, parts: VerifyFetchDeps): Re
         throw new Rejection('unsigned', 'Cannot show document: sign the request')
       }
     },
-    async identify(request) {
-      try {
-        return await verifySignedFetch(request, parts)
-      } catch (error) {
-        if (error instanceof Rejection || error instanceof Unavailable) return undefined
-        throw error
-      }
-    },
+    identify: request => unless([Rejection, Unavailable], () => verifySignedFetch(request, parts)),
   }
 }
 

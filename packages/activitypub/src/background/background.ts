@@ -1,17 +1,17 @@
 import type { BackgroundEntry, Part, Platform, RelationStore, Store, Turn } from '@postern/core'
 import { isoTime, Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { createExpiringMap } from '@postern/limits'
-import type { Iri } from '../format/document.ts'
-import { findHost, parseIri, readReferences } from '../format/document.ts'
+import { findHost, findIri, readReferences } from '../format/document.ts'
 import type { ReplyTarget } from '../format/post-data.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
 import type { RemoteActors } from '../peers/known-peers.ts'
-import type { RemotePost, RemotePosts } from './remote-posts.ts'
+import { unless } from '../peers/look-ups.ts'
+import type { FindRemotePost, RemotePost } from './remote-posts.ts'
 
 interface BackgroundDeps extends EntryDeps {
   readonly platform: Pick<Platform, 'sleep'>
   readonly store: Pick<Store, 'knows' | 'findRelation'>
-  readonly posts: RemotePosts
+  readonly findRemotePost: FindRemotePost
   /** Our own. */
   readonly origin: string
 }
@@ -81,26 +81,16 @@ async function fetchParents(first: string | undefined, walk: Walk, most: number)
 
 /** The post behind a name, if there is one that is new here; `seen` holds those of this walk. */
 async function findNext(name: string, { turn, parts, time }: Walk, seen: Set<string>): Promise<RemotePost | undefined> {
-  const iri = readIri(name)
+  const iri = findIri(name)
   if (!iri || iri.origin === parts.origin || seen.has(iri.href) || time.isOver()) return undefined
   seen.add(iri.href)
   if (await parts.store.knows(turn, iri.href)) return undefined
-  const post = await time.within(parts.posts.find(iri))
+  const post = await time.within(parts.findRemotePost(iri))
   if (!post || post.id === iri.href) return post
   // Found under another name.
   const isNew = !seen.has(post.id) && !(await parts.store.knows(turn, post.id))
   seen.add(post.id)
   return isNew ? post : undefined
-}
-
-/** A text that is no https IRI leads nowhere. */
-function readIri(name: string): Iri | undefined {
-  try {
-    return parseIri(name, 'a post')
-  } catch (error) {
-    if (error instanceof Rejection) return undefined
-    throw error
-  }
 }
 
 function sizeOf({ parts }: RemotePost): number {
@@ -129,7 +119,10 @@ async function toBackgroundEntry(
   { actors, store, now }: EntryDeps,
 ): Promise<BackgroundEntry | undefined> {
   const key = { via: 'activitypub', agent, relation: 'blocked_by', peer: post.author.href } as const
-  const actor = (await store.findRelation(key)) ? undefined : await findAuthor(post.author, actors)
+  const isBlocked = (await store.findRelation(key)) !== undefined
+  const actor = isBlocked
+    ? undefined
+    : await unless([Unavailable, Undeliverable, Rejection], () => actors.find(post.author))
   if (!actor) return undefined
   const address = actor.id === sender.actor && sender.address ? sender.address : nameAuthor(actor)
   return {
@@ -147,15 +140,6 @@ function markQuoted(entry: BackgroundEntry): BackgroundEntry {
   const mark = (part: Part): Part =>
     part.kind === 'text' ? { ...part, content: `${heading}\n\n${part.content}` } : part
   return { ...entry, parts: entry.parts.map(mark), isQuoted: true }
-}
-
-async function findAuthor(iri: Iri, actors: EntryDeps['actors']): Promise<RemoteActor | undefined> {
-  try {
-    return await actors.find(iri)
-  } catch (error) {
-    if (error instanceof Unavailable || error instanceof Undeliverable || error instanceof Rejection) return undefined
-    throw error
-  }
 }
 
 function nameAuthor({ username, host }: RemoteActor): string {
@@ -178,21 +162,15 @@ interface TimeBudget {
 /** Over after `ms`, or when `signal` aborts. */
 function startTimeBudget({ sleep }: Pick<Platform, 'sleep'>, ms: number, signal: AbortSignal): TimeBudget {
   const controller = new AbortController()
-  const stop = () => controller.abort()
-  signal.addEventListener('abort', stop, { once: true })
-  if (signal.aborted) stop()
   let isOver = false
-  const over = sleep(ms, controller.signal).then(() => {
+  const over = sleep(ms, AbortSignal.any([signal, controller.signal])).then(() => {
     isOver = true
     return undefined
   })
   return {
     isOver: () => isOver,
     within: work => Promise.race([work, over]),
-    end() {
-      signal.removeEventListener('abort', stop)
-      stop()
-    },
+    end: () => controller.abort(),
   }
 }
 

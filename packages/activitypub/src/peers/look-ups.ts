@@ -1,3 +1,4 @@
+import type { Rejection } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
 import { createRateLimit } from '@postern/limits'
 import type { Iri } from '../format/document.ts'
@@ -53,6 +54,21 @@ export function limitLookUps({ perHost, inAll, atOnce = inAll }: LookUpCeilings,
   return (host: string): void => {
     ofHost.take(host)
     ofAll.take('')
+  }
+}
+
+type PeerFault = typeof Unavailable | typeof Undeliverable | typeof Rejection
+
+/** What `look` finds; undefined when it ends in one of these faults, which are a peer's. */
+export async function unless<Found>(
+  faults: readonly PeerFault[],
+  look: () => Promise<Found>,
+): Promise<Found | undefined> {
+  try {
+    return await look()
+  } catch (error) {
+    if (faults.some(Fault => error instanceof Fault)) return undefined
+    throw error
   }
 }
 
