@@ -15,13 +15,7 @@ interface ServedCard {
   readonly etag: string
 }
 
-/** The signed cards of this gateway's agents. */
-export interface Cards {
-  /** The card of an agent, or of the default agent at the host. `isMixed` adds the members of 0.3. @throws A2aRejection `notFound` */
-  find(name: string | undefined, options?: { readonly isMixed?: boolean }): Promise<ServedCard>
-  /** The extended card, for callers that identify themselves (A2A §3.1.11). */
-  renderExtended(agent: AgentProfile): Promise<object>
-}
+export type Cards = ReturnType<typeof createCards>
 
 interface CardDeps {
   readonly config: A2aConfig
@@ -35,8 +29,11 @@ interface KnownCard {
   readonly card: Promise<ServedCard>
 }
 
-/** Signs a card once for each key, profile and form: ES256 signatures differ each time, but a card should stay the same. */
-export function createCards({ config, gateway, keys }: CardDeps): Cards {
+/**
+ * The signed cards of this gateway's agents. It signs a card once for each key, profile and form: ES256 signatures differ each time, but a card
+ * should stay the same.
+ */
+export function createCards({ config, gateway, keys }: CardDeps) {
   const { origin } = gateway.agents
   const jku = origin + ownKeySetPath
   const known = new Map<string, KnownCard>()
@@ -61,7 +58,8 @@ export function createCards({ config, gateway, keys }: CardDeps): Cards {
   }
 
   return {
-    async find(name, { isMixed = false } = {}) {
+    /** The card of an agent, or of the default agent at the host. `isMixed` adds the members of 0.3. @throws A2aRejection `notFound` */
+    async find(name: string | undefined, { isMixed = false } = {}): Promise<ServedCard> {
       const agent = findAddressee(name, gateway)
       const source =
         name === undefined ? { agent, endpoint: `${origin}/a2a`, grpcAddress, extensions } : sourceOf(agent)
@@ -73,7 +71,8 @@ export function createCards({ config, gateway, keys }: CardDeps): Cards {
       known.set(place, { agent, kid: key.kid, card })
       return card
     },
-    async renderExtended(agent) {
+    /** The extended card, for callers that identify themselves (A2A §3.1.11). */
+    async renderExtended(agent: AgentProfile): Promise<object> {
       const card = renderExtendedCard(sourceOf(agent), config)
       return { ...card, signatures: [await signCard(card, await keys.current(), jku)] }
     },
