@@ -263,14 +263,6 @@ function describeProblem(named: readonly (string | undefined)[]): string {
   return named.length > 1 && named[0] !== named[1] ? 'two A2A versions named' : 'A2A-Version is not supported'
 }
 
-/** The caller used a method of 1.0 but named no version, which means 0.3. */
-export function refuseNewMethod(): A2aRejection {
-  return new A2aRejection(
-    'versionNotSupported',
-    'Cannot take request: A2A-Version is absent or 0.3, which has no such method; name 1.0',
-  )
-}
-
 /** JSON with sorted members: one text for one value, whatever the writer. */
 export function toCanonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(toCanonicalJson).join(',')}]`
