@@ -8,28 +8,24 @@ import { identifySigner } from '../proofs/carried-activity.ts'
 import { toSignedRequest } from '../signature/request-proof.ts'
 import { isSigned, readRequestProof } from '../verify.ts'
 
-/** The readers of our documents. */
-export interface Readers {
-  /** Whether documents are shown to signed requests only. */
-  readonly isSignedOnly: boolean
-  /** Lets in everyone, or only those who sign. @throws Rejection, Unavailable */
-  admit(request: Request): Promise<void>
-  /**
-   * The actor that asks. A reader without proof is a stranger, whatever the reason; documents for others do not exist
-   * for strangers.
-   */
-  identify(request: Request): Promise<RemoteActor | undefined>
-}
+export type Readers = ReturnType<typeof createReaders>
 
-export function createReaders(isSignedOnly: boolean, parts: VerifyFetchDeps): Readers {
+/** The readers of our documents. */
+export function createReaders(isSignedOnly: boolean, parts: VerifyFetchDeps) {
   return {
+    /** Whether documents are shown to signed requests only. */
     isSignedOnly,
-    async admit(request) {
+    /** Lets in everyone, or only those who sign. @throws Rejection, Unavailable */
+    async admit(request: Request): Promise<void> {
       if (isSignedOnly && !(await verifySignedFetch(request, parts))) {
         throw new Rejection('unsigned', 'Cannot show document: sign the request')
       }
     },
-    identify: request => unless([Rejection, Unavailable], () => verifySignedFetch(request, parts)),
+    /**
+     * The actor that asks. A reader without proof is a stranger, whatever the reason; documents for others do not exist
+     * for strangers.
+     */
+    identify: (request: Request) => unless([Rejection, Unavailable], () => verifySignedFetch(request, parts)),
   }
 }
 

@@ -151,16 +151,10 @@ function saneTime(published: number | undefined, now: number): number {
   return published !== undefined && published > 0 && published <= now ? published : now
 }
 
-interface TimeBudget {
-  isOver(): boolean
-  /** The result of `work`, or undefined when the time is over first; the work itself continues. */
-  within<Result>(work: Promise<Result>): Promise<Result | undefined>
-  /** Stops the timer. */
-  end(): void
-}
+type TimeBudget = ReturnType<typeof startTimeBudget>
 
 /** Over after `ms`, or when `signal` aborts. */
-function startTimeBudget({ sleep }: Pick<Platform, 'sleep'>, ms: number, signal: AbortSignal): TimeBudget {
+function startTimeBudget({ sleep }: Pick<Platform, 'sleep'>, ms: number, signal: AbortSignal) {
   const controller = new AbortController()
   let isOver = false
   const over = sleep(ms, AbortSignal.any([signal, controller.signal])).then(() => {
@@ -169,25 +163,22 @@ function startTimeBudget({ sleep }: Pick<Platform, 'sleep'>, ms: number, signal:
   })
   return {
     isOver: () => isOver,
-    within: work => Promise.race([work, over]),
+    /** The result of `work`, or undefined when the time is over first; the work itself continues. */
+    within: <Result>(work: Promise<Result>): Promise<Result | undefined> => Promise.race([work, over]),
+    /** Stops the timer. */
     end: () => controller.abort(),
   }
 }
-
-/** To be called once, when a walk is over; `isStalled`: it took all the time there is. */
-type EndWalk = (isStalled: boolean) => void
-
-/** Starts a walk for a sender (an actor's IRI); undefined when the sender may not start another one. */
-type BeginWalk = (sender: string) => EndWalk | undefined
 
 const stalledMs = 60_000
 const maxSenders = 2_000
 
 /**
  * A walk makes a turn wait, and its thread with it. A sender who names hosts that hang must not block all turns, nor
- * the threads of others for long.
+ * the threads of others for long. What it returns starts a walk for a sender (an actor's IRI), and gives what is to be called once when the walk is
+ * over; undefined when the sender may not start another one.
  */
-function createWalkLimit(now: () => number): BeginWalk {
+function createWalkLimit(now: () => number) {
   const walking = new Map<string, number>()
   const stalls = createExpiringMap<number>(maxSenders, now)
   let total = 0
@@ -204,11 +195,12 @@ function createWalkLimit(now: () => number): BeginWalk {
     else walking.delete(host)
   }
 
-  return sender => {
+  return (sender: string) => {
     const host = findHost(sender) ?? ''
     if (!isOpen(sender, host)) return undefined
     count(host, 1)
-    return isStalled => {
+    /** `isStalled`: it took all the time there is. */
+    return (isStalled: boolean): void => {
       count(host, -1)
       if (!isStalled) return
       for (const name of [sender, host]) stalls.set(name, (stalls.get(name) ?? 0) + 1, stalledMs)

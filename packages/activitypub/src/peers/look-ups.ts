@@ -40,10 +40,10 @@ export interface LookUpDeps {
 }
 
 /** The result of a look-up. It remembers errors too, so that a bad name costs one fetch in a while. */
-export type FoundActor = { readonly actor: RemoteActor } | Refused
+export type FoundActor = { readonly actor: RemoteActor; readonly state?: undefined } | Refused
 export type Refused =
   | { readonly actor?: undefined; readonly state: 'gone' | 'missing' }
-  | { readonly actor?: undefined; readonly error: Unavailable | Undeliverable }
+  | { readonly actor?: undefined; readonly state?: undefined; readonly error: Unavailable | Undeliverable }
 
 type LookUpCeilings = Readonly<Record<'perHost' | 'inAll', number>> & { readonly atOnce?: number }
 
