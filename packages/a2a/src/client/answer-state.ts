@@ -201,13 +201,9 @@ function joinParts(before: Part[], next: Part): Part[] {
 }
 
 /** Identifies a status of a task, so that a repetition is recognized (A2A §4.1.2). */
-export interface StatusName {
-  readonly state: unknown
-  readonly timestamp: unknown
-  readonly messageId: unknown
-}
+export type StatusName = ReturnType<typeof nameStatus>
 
-function nameStatus({ state, timestamp, message }: Readonly<Record<string, unknown>>): StatusName {
+function nameStatus({ state, timestamp, message }: Readonly<Record<string, unknown>>) {
   return { state, timestamp, messageId: isJsonObject(message) ? message.messageId : undefined }
 }
 

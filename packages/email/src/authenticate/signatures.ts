@@ -108,12 +108,7 @@ export type Coverage = readonly string[] | 'all'
 /** The header without the fields that others may have added or changed under the proof. */
 export function keepCovered(header: HeaderBlock, coverage: Coverage): HeaderBlock {
   if (coverage === 'all') return header
-  const left = countNames(coverage)
-  const isCovered = (name: string) => {
-    const count = left.get(name) ?? 0
-    left.set(name, count - 1)
-    return count > 0
-  }
+  const isCovered = takeFrom(coverage)
   const fields = header.fields.toReversed().filter(({ name }) => isCovered(name))
   return { ...header, fields: fields.toReversed() }
 }
@@ -176,7 +171,7 @@ export function readSharedCoverage(
   const lists = [...listCandidates(header, authorDomain), ...seals].map(field =>
     readTag(field, 'h').toLowerCase().split(':'),
   )
-  return lists.length === 0 ? undefined : lists.reduce<readonly string[]>(intersect, lists[0] ?? [])
+  return lists.length === 0 ? undefined : lists.reduce((left, right) => left.filter(takeFrom(right)))
 }
 
 /** Whether one of these signatures leaves the end of the body open (`l=`): others may have added to it. */
@@ -188,19 +183,15 @@ function listCandidates({ fields }: HeaderBlock, authorDomain: string): readonly
   return fields.filter(field => field.name === 'dkim-signature' && couldSignFor(field, authorDomain))
 }
 
-function intersect(left: readonly string[], right: readonly string[]): readonly string[] {
-  const counts = countNames(right)
-  return left.filter(name => {
-    const count = counts.get(name) ?? 0
-    counts.set(name, count - 1)
+/** Whether a name is left among `names`: each is taken as often as it is there. */
+function takeFrom(names: readonly string[]): (name: string) => boolean {
+  const left = new Map<string, number>()
+  for (const name of names) left.set(name, (left.get(name) ?? 0) + 1)
+  return name => {
+    const count = left.get(name) ?? 0
+    left.set(name, count - 1)
     return count > 0
-  })
-}
-
-function countNames(names: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>()
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
-  return counts
+  }
 }
 
 /** Whether a signature might speak for the author, by its `d=`. */
