@@ -79,20 +79,14 @@ export function createCards({ config, gateway, keys }: CardDeps) {
   }
 }
 
-/** A signature of a card: a JWS without its payload (A2A §4.4.7). */
-export interface CardSignature {
-  readonly protected: string
-  readonly signature: string
-}
-
 /** The signed text: the RFC 8785 form of the card without its signatures (A2A §8.4.1). */
 export function toSignedBytes(card: object): Uint8Array {
   const { signatures: _, ...rest } = card as { readonly signatures?: unknown }
   return new TextEncoder().encode(toCanonicalJson(rest))
 }
 
-/** Signs a card (A2A §8.4.2, RFC 7515 App. F); the key is published at `jku`. */
-async function signCard(card: object, { privateKey, kid }: OwnKey, jku: string): Promise<CardSignature> {
+/** A JWS of a card without its payload (A2A §4.4.7, §8.4.2, RFC 7515 App. F); the key is published at `jku`. */
+async function signCard(card: object, { privateKey, kid }: OwnKey, jku: string) {
   const { FlattenedSign } = await loadJose()
   const signed = await new FlattenedSign(toSignedBytes(card))
     .setProtectedHeader({ alg: 'ES256', kid, typ: 'JOSE', jku })

@@ -52,12 +52,6 @@ export async function askForActor(address: Address, lookup: NameLookup): Promise
   }
 }
 
-/** The answer of WebFinger about a name (RFC 7033): its canonical form, and its actor. */
-interface Descriptor {
-  readonly subject: string | undefined
-  readonly actor: string | undefined
-}
-
 type NameLookup = ReturnType<typeof createNameLookup>
 
 interface NameLookupDeps extends Pick<Platform, 'fetch' | 'now'> {
@@ -101,7 +95,7 @@ export function createNameLookup({ fetch, now, isBlockedAddress }: NameLookupDep
   }
 
   /** @throws Unavailable, Undeliverable, Rejection `rate_limited`, `malformed`, `too_large` */
-  async function find(address: Address): Promise<Descriptor> {
+  async function find(address: Address) {
     const name = `acct:${address.local}@${address.domain}`
     const url = `https://${address.domain}/.well-known/webfinger?resource=${encodeURIComponent(name)}`
     const answer = await ask(url)
@@ -116,7 +110,8 @@ export function createNameLookup({ fetch, now, isBlockedAddress }: NameLookupDep
   return { find, countElsewhere }
 }
 
-function readDescriptor(document: unknown): Descriptor {
+/** The answer of WebFinger about a name (RFC 7033): its canonical form, and its actor. */
+function readDescriptor(document: unknown) {
   const json = asObject(document)
   const link = listOf(json?.links)
     .slice(0, 50)

@@ -113,36 +113,26 @@ export function keepCovered(header: HeaderBlock, coverage: Coverage): HeaderBloc
   return { ...header, fields: fields.toReversed() }
 }
 
-/**
- * The header fields that nobody can have added or changed under the proof of the author; all of it where the author is
- * not proven.
- */
-interface CoveredMail {
-  readonly covered: HeaderBlock
-  /** The people whom the mail names there. */
-  readonly named: Pick<MailAddresses, 'to' | 'cc'>
-  /** `unsigned_to` and the like: fields that are there and are not covered. */
-  readonly flags: readonly string[]
-}
-
 /** Fields that say where a mail belongs, what it is about and how it is read. */
 const coverable = [
   ...['to', 'cc', 'subject', 'date', 'message-id', 'reply-to', 'in-reply-to', 'references'],
   ...['content-type', 'content-transfer-encoding'],
 ]
 
-/** A signed mail stays signed when a field is added that the signature does not name: such fields must decide nothing. */
-export function readCovered(
-  header: HeaderBlock,
-  { to, cc }: Pick<MailAddresses, 'to' | 'cc'>,
-  coverage: Coverage,
-): CoveredMail {
+/**
+ * The header fields that nobody can have added or changed under the proof of the author; all of it where the author is
+ * not proven. A signed mail stays signed when a field is added that the signature does not name: such fields must decide
+ * nothing.
+ */
+export function readCovered(header: HeaderBlock, { to, cc }: Pick<MailAddresses, 'to' | 'cc'>, coverage: Coverage) {
   const covered = keepCovered(header, coverage)
   const has = (name: string) => findField(covered, name) !== undefined
   const uncovered = coverable.filter(name => fieldValues(covered, name).length < fieldValues(header, name).length)
   return {
     covered,
+    /** The people whom the mail names there. */
     named: { to: has('to') ? to : [], cc: has('cc') ? cc : [] },
+    /** `unsigned_to` and the like: fields that are there and are not covered. */
     flags: uncovered.map(name => `unsigned_${name.replaceAll('-', '_')}`),
   }
 }
@@ -152,7 +142,7 @@ export const dayMs = 86_400_000
 const [oldestMs, aheadMs] = [5 * dayMs, 3_600_000]
 
 /** Whether it was written just now, by a `Date` that is covered. `now` in ms. */
-export function isRecent({ covered }: Pick<CoveredMail, 'covered'>, now: number): boolean {
+export function isRecent({ covered }: { readonly covered: HeaderBlock }, now: number): boolean {
   const age = now - Date.parse(findField(covered, 'date') ?? '')
   return age < oldestMs && age > -aheadMs
 }
@@ -215,13 +205,6 @@ function lastLabels(domain: string): string {
   return domain.split('.').slice(-2).join('.')
 }
 
-/** The signatures of a message that are verified, and their keys. */
-interface SignaturePlan {
-  readonly keyNames: readonly string[]
-  readonly ignored: readonly (readonly [start: number, end: number])[]
-  readonly flags: readonly string[]
-}
-
 /** A 4096-bit signature over every known field needs half of it; white space beyond that only costs time. */
 const maxSignatureOctets = 4096
 
@@ -229,15 +212,15 @@ const maxSignatureOctets = 4096
 const maxNameChars = 253
 
 /**
- * Chooses before any crypto and any question: a few signatures are all judged; of many only the first that could speak
- * for the author.
+ * The signatures of a message that are verified, and their keys. Chosen before any crypto and any question: a few
+ * signatures are all judged; of many only the first that could speak for the author.
  * @throws Rejection when there are absurdly many
  */
 export function planSignatures(
   header: HeaderBlock,
   authorDomain: string,
   { limits, chain }: { readonly limits: MailLimits; readonly chain: ChainPlan },
-): SignaturePlan {
+) {
   const fields = header.fields.filter(({ name }) => name === 'dkim-signature')
   if (fields.length > limits.refused_signatures) {
     throw new Rejection('malformed', `Cannot verify mail: more than ${limits.refused_signatures} signatures`)
@@ -251,7 +234,7 @@ export function planSignatures(
   const keyNames = new Set([...judged].flatMap(listKeyName))
   return {
     keyNames: [...keyNames, ...chain.keyNames.filter(name => !keyNames.has(name))],
-    ignored: header.fields.filter(isIgnored).map(({ start, end }) => [start, end]),
+    ignored: header.fields.filter(isIgnored).map(({ start, end }) => [start, end] as const),
     flags: isCrowded ? ['too_many_signatures'] : [],
   }
 }
@@ -265,7 +248,7 @@ function listKeyName(field: HeaderField): string[] {
 
 /** Looks up every key of the plan. An error is an answer too. */
 export async function fetchKeys(
-  { keyNames }: SignaturePlan,
+  { keyNames }: Pick<ChainPlan, 'keyNames'>,
   { resolve }: { readonly resolve: DnsResolver },
 ): Promise<Readonly<Record<string, TxtAnswer>>> {
   const answers = await Promise.all(keyNames.map(async name => [name, await askKey(name, resolve)] as const))

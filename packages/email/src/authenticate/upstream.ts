@@ -81,12 +81,6 @@ interface MethodResult {
   readonly properties: ReadonlyMap<string, string>
 }
 
-interface ResultsField {
-  /** As it is written. */
-  readonly authservId: string
-  readonly results: readonly MethodResult[]
-}
-
 const quoted = String.raw`"(?:[^"\\]|\\.)*"`
 const idPattern = /^\s*([^\s;="()]+)(?:\s+1)?\s*;/
 const methodPattern = /^\s*([a-z][\w-]*)(?:\s*\/\s*1)?\s*=\s*([a-z]+)(?=\s|$)/i
@@ -102,7 +96,7 @@ const maxField = 16 * 1024
  * Reads a field by RFC 8601 §2.2, version 1; undefined for any other form. The identifier is taken literally. In quotes
  * or with comments, the named server might not recognize it as its own and leave it in a mail.
  */
-export function readResultsField(value: string): ResultsField | undefined {
+export function readResultsField(value: string) {
   if (value.length > maxField) return undefined
   const id = idPattern.exec(value)?.[1]
   const bare = withoutComments(value)

@@ -27,14 +27,7 @@ export interface Mailbox {
   readonly name?: string | undefined
 }
 
-/** One address field, read. */
-interface AddressList {
-  readonly mailboxes: readonly Mailbox[]
-  /** Something in the field is a group, no address we can read, or could be read in two ways. */
-  readonly isDoubtful: boolean
-}
-
-export type AddressReader = (value: string) => AddressList
+export type AddressReader = (value: string) => ReturnType<typeof readAddressList>
 
 /** dot-atom (RFC 5322 §3.2.3) with the letters of RFC 6531; quoted local parts are only ever used to deceive. */
 const localPattern = /^[\p{L}\p{N}\p{M}!#$%&'*+/=?^_`{|}~.-]{1,64}$/u
@@ -106,10 +99,11 @@ function hasOneReading(value: string): boolean {
   return /^[^<>"()]*(?:<[^<>"()]*>[\s,]*)?$/.test(bare)
 }
 
-function readAddressList(parse: typeof ParseAddresses, value: string): AddressList {
+/** `isDoubtful`: something in the field is a group, no address we can read, or could be read in two ways. */
+function readAddressList(parse: typeof ParseAddresses, value: string) {
   const entries = parse(value)
   const flat = entries.flatMap(entry => ('address' in entry ? [entry] : entry.group))
-  const mailboxes = flat.flatMap(({ address, name }) => {
+  const mailboxes = flat.flatMap(({ address, name }): Mailbox[] => {
     const mailbox = parseMailbox(address ?? '')
     const readable = decodeHeaderText(name ?? '').slice(0, 200)
     return mailbox ? [{ ...mailbox, ...(readable && { name: readable }) }] : []

@@ -43,10 +43,6 @@ interface TextPlace extends StyledPlace {
 /** Deeper ones look the same. */
 const maxQuotes = 8
 
-interface TextWriter extends HtmlReader {
-  end(): HtmlText
-}
-
 interface WriterState {
   readonly html: string
   readonly options: HtmlTextOptions
@@ -63,7 +59,7 @@ interface WriterState {
 }
 
 /** Writes the tokens of a document as text. */
-function createHtmlTextWriter(html: string, options: HtmlTextOptions): TextWriter {
+function createHtmlTextWriter(html: string, options: HtmlTextOptions): HtmlReader & { end(): HtmlText } {
   const sheet = createTextSheet()
   const hasSheets = styleElement.test(html)
   const styles = hasSheets ? createStyleReader(html, options) : undefined
