@@ -68,7 +68,7 @@ async function fetchParents(first: string | undefined, walk: Walk, most: number)
   let next = first
   while (next && entries.length < most) {
     const post = await findNext(next, walk, seen)
-    sizeLeft -= post ? sizeOf(post) : 0
+    sizeLeft -= post ? JSON.stringify(post.parts).length : 0
     if (!post || sizeLeft < 0) break
     const entry = walk.time.within(toBackgroundEntry(post, walk.reader, walk.parts))
     // Awaited below, when the walk is over.
@@ -91,10 +91,6 @@ async function findNext(name: string, { turn, parts, time }: Walk, seen: Set<str
   const isNew = !seen.has(post.id) && !(await parts.store.knows(turn, post.id))
   seen.add(post.id)
   return isNew ? post : undefined
-}
-
-function sizeOf({ parts }: RemotePost): number {
-  return JSON.stringify(parts).length
 }
 
 interface EntryDeps {

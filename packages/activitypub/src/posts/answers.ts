@@ -106,7 +106,8 @@ export interface Place {
 
 /** The places of an answer: its author's inbox, and those it mentions. */
 export function replyPlaces(reply: ReplyTarget, called: Called, isForAll: boolean): readonly Place[] {
-  const inbox = inboxFor(reply, isForAll)
+  // The shared inbox is for posts that everyone on that server may see.
+  const inbox = (isForAll ? reply.sharedInbox : undefined) ?? reply.inbox
   const author: Place[] = inbox ? [{ to: inbox, peer: reply.actor, target: { inbox, peer: reply.actor } }] : []
   return [...author, ...mentionPlaces(called)]
 }
@@ -138,11 +139,6 @@ export function addressPieces(
 export function aliasesOf(post: string, pieces: number): readonly string[] {
   const posts = Array.from({ length: pieces }, (_, piece) => pieceId(post, piece))
   return posts.flatMap(iri => [iri, activityIri(iri)])
-}
-
-/** The shared inbox is for posts that everyone on that server may see. */
-function inboxFor({ inbox, sharedInbox }: ReplyTarget, isForAll: boolean): string | undefined {
-  return (isForAll ? sharedInbox : undefined) ?? inbox
 }
 
 /** The parts of one piece; undefined when there is none (any more): other words may be fewer. */

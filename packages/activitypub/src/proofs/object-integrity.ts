@@ -97,7 +97,7 @@ async function findFault(
 
 function findMalformation(proof: JsonObject): string | undefined {
   if (Object.keys(proof).some(name => !knownMembers.has(name))) return 'it has options that are not known'
-  return isForAssertion(proof) ? undefined : 'it was not made to assert something'
+  return proof.proofPurpose === proofSuite.proofPurpose ? undefined : 'it was not made to assert something'
 }
 
 function findTimeFault({ created, expires }: JsonObject, now: number, notBefore = 0): string | undefined {
@@ -150,10 +150,6 @@ const signatureLength = 64
 /** Whether this is a proof of the one known kind, whoever made it. */
 export function isKnownProof({ type, cryptosuite }: JsonObject): boolean {
   return type === proofSuite.type && cryptosuite === proofSuite.cryptosuite
-}
-
-function isForAssertion({ proofPurpose }: JsonObject): boolean {
-  return proofPurpose === proofSuite.proofPurpose
 }
 
 /**

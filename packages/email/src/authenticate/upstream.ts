@@ -101,7 +101,7 @@ export function readResultsField(value: string) {
   const id = idPattern.exec(value)?.[1]
   const bare = withoutComments(value)
   if (id === undefined || bare === undefined) return undefined
-  const [, ...rest] = splitAtSemicolons(bare)
+  const [, ...rest] = bare.match(piecePattern) ?? []
   const written = rest.filter(text => text.trim() !== '' && text.trim().toLowerCase() !== 'none')
   const results = written.flatMap(text => readMethod(text) ?? [])
   if (results.length < written.length) return undefined
@@ -141,10 +141,6 @@ function withoutComments(value: string): string | undefined {
     if (depth === 0) kept += piece === ')' ? ' ' : piece
   }
   return depth === 0 ? kept : undefined
-}
-
-function splitAtSemicolons(text: string): readonly string[] {
-  return text.match(piecePattern) ?? []
 }
 
 /** A pass that does not count says why. */

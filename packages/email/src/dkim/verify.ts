@@ -151,7 +151,7 @@ function readLine(octets: Buffer, { start, end }: HeaderField): string {
 export function parseSignature(field: Pick<HeaderField, 'value'>): DkimSignature {
   const { tags, isValid } = parseTagList(field.value)
   const read = readTags(tags)
-  const fault = isValid ? findFault(tags, read) : 'signature syntax error'
+  const fault = isValid ? rules.find(({ isBroken }) => isBroken(tags, read))?.fault : 'signature syntax error'
   return fault ? { ...read, fault } : read
 }
 
@@ -222,10 +222,6 @@ const rules: readonly Rule[] = [
   },
   { fault: 'From field not signed', isBroken: (_, { fields }) => !fields.includes('from') },
 ]
-
-function findFault(tags: Tags, read: DkimSignature): DkimFault | undefined {
-  return rules.find(({ isBroken }) => isBroken(tags, read))?.fault
-}
 
 const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
 const domainName = new RegExp(`^${label}(?:\\.${label})+$`)
