@@ -3,6 +3,10 @@ import { issuerRuleShape, tokenAlgorithms, tokenRuleShape } from '@postern/http/
 import { z } from 'zod'
 import { operationNames, protocolVersions } from './format/wire.ts'
 
+/** A whole number above zero. */
+const count = z.number().int().positive()
+const headerName = z.string().regex(/^[a-z0-9-]{1,64}$/i, 'must be the name of a header')
+
 const issuerSchema = z.strictObject({
   /** The exact `iss` of its tokens; callers' addresses are at its host. */
   issuer: z.url({ protocol: /^https?$/, error: 'must be an https URL' }).regex(/^\S+$/, 'must not hold blanks'),
@@ -44,7 +48,7 @@ const peerSchema = z.strictObject({
   api_key: z
     .strictObject({
       /** Header that carries the key. */
-      header: z.string().regex(/^[a-z0-9-]{1,64}$/i, 'must be the name of a header'),
+      header: headerName,
       /** The key itself. */
       key: z.string().min(1),
     })
@@ -76,7 +80,7 @@ const grpcSchema = z
     /** A proxy in front of the socket ends TLS. */
     behind_proxy: z.boolean().default(false),
     /** Calls a minute of one network address; default: 6000, and no limit behind a proxy. */
-    per_address: z.number().int().positive().optional(),
+    per_address: count.optional(),
   })
   .refine(({ host, tls, behind_proxy }) => tls || behind_proxy || loopback.has(host), {
     path: ['tls'],
@@ -121,9 +125,7 @@ export const a2aConfigSchema = z.strictObject({
         .refine(list => new Set(list.map(({ name }) => name)).size === list.length, 'must not name a key twice')
         .default([]),
       /** Header that callers send their API key in. */
-      api_key_header: z
-        .string()
-        .regex(/^[a-z0-9-]{1,64}$/i, 'must be the name of a header')
+      api_key_header: headerName
         .refine(name => name.toLowerCase() !== 'authorization', 'must be another header than Authorization')
         .default('X-API-Key'),
       /** The scope that each operation asks for, if it is not the default one. */
@@ -134,31 +136,23 @@ export const a2aConfigSchema = z.strictObject({
   limits: z
     .strictObject({
       /** Bytes of one request. */
-      body_bytes: z
-        .number()
-        .int()
-        .positive()
-        .default(4 * 1024 * 1024),
+      body_bytes: count.default(4 * 1024 * 1024),
       /** How long a blocking SendMessage waits before it answers with the task as it is. */
       wait_seconds: z.number().positive().max(600).default(60),
       /** Tasks that one caller may have open. */
-      open_tasks_per_caller: z.number().int().positive().default(1_000),
+      open_tasks_per_caller: count.default(1_000),
       /** Tasks of one caller; beyond that the gateway deletes the oldest ended ones. */
-      tasks_per_caller: z.number().int().positive().default(100_000),
+      tasks_per_caller: count.default(100_000),
       /** Bytes of all tasks of one caller, with attachments; beyond that the gateway deletes the oldest ended ones. */
-      bytes_per_caller: z
-        .number()
-        .int()
-        .positive()
-        .default(1024 ** 3),
+      bytes_per_caller: count.default(1024 ** 3),
       /** Streams that one caller may have open. */
-      streams_per_caller: z.number().int().positive().default(100),
+      streams_per_caller: count.default(100),
       /** Seconds without an event, after which a stream ends. */
       stream_idle_seconds: z.number().positive().max(86_400).default(900),
       /** Seconds that a receiver of push notifications has to answer, and to say what it says. */
       push_seconds: z.number().positive().max(60).default(15),
       /** Ceiling for `agent_chain.max_hops`. */
-      max_hops: z.number().int().positive().default(5),
+      max_hops: count.default(5),
     })
     .prefault({}),
   /** How long a task stays after its last change; `"0"` keeps it for ever. */
@@ -197,11 +191,7 @@ export const a2aConfigSchema = z.strictObject({
       /** Longest time for one call, with the task that it begins. */
       call_seconds: z.number().positive().max(900).default(120),
       /** Bytes of one answer. */
-      answer_bytes: z
-        .number()
-        .int()
-        .positive()
-        .default(8 * 1024 * 1024),
+      answer_bytes: count.default(8 * 1024 * 1024),
     })
     .prefault({}),
   /** Media types that agents take; the card says them, and the gateway refuses others. */

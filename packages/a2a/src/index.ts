@@ -5,7 +5,7 @@ import { joinTokenRules } from '@postern/http/tokens'
 import type { Hono } from 'hono'
 import { describeForCallers, renderCallInvitation } from './cards/card.ts'
 import { createCards } from './cards/signed-cards.ts'
-import { createA2aClient } from './client/agent-client.ts'
+import { createAgentCaller } from './client/agent-client.ts'
 import { rehearseCall } from './client/rehearse-call.ts'
 import type { A2aConfig } from './config.ts'
 import { a2aConfigSchema } from './config.ts'
@@ -30,8 +30,7 @@ import { createExpiry, createTaskWaiter } from './tasks/lifetime.ts'
 import { createCursors } from './tasks/own-tasks.ts'
 import { createVerifyCaller, openChallenger, readScopeTable } from './verify.ts'
 
-export type { A2aClient } from './client/agent-client.ts'
-export { createA2aClient } from './client/agent-client.ts'
+export { createAgentCaller } from './client/agent-client.ts'
 export type { FinishedAnswer } from './client/answer-state.ts'
 export type { FoundCard } from './client/cards/find.ts'
 export { findCard, readInterface } from './client/cards/find.ts'
@@ -82,7 +81,7 @@ export function openA2a(whole: A2aConfig, gateway: ChannelContext): Channel<Hono
       }),
     }),
     renderInvitation: agent => renderCallInvitation(agent, agents.origin),
-    callAgent: createA2aClient(client).call,
+    callAgent: createAgentCaller(client),
     rehearse: (agent, fetch) => rehearseCall(`@${agent}@${agents.domain}`, fetch, client),
     ...(grpc && { listen: async former => (await loadGrpc()).openGrpcListener(atPortOf(grpc, former), endpoint.deps) }),
     links: () => [],

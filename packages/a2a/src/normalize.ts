@@ -3,7 +3,7 @@ import type { Blob, Intake, Json, LinkPart, Part, TextPart } from '@postern/core
 import { isJsonObject, isoTime } from '@postern/core'
 import type { Call } from './endpoint/call.ts'
 import { toCanonicalJson } from './endpoint/call.ts'
-import type { ProtocolVersion, SendMessageParams, WireMessage, WirePart } from './format/wire.ts'
+import type { ProtocolVersion, WireMessage, WirePart } from './format/wire.ts'
 import type { SenderEvidence } from './message/mentionable.ts'
 import type { PartNote } from './parts/parts.ts'
 import { fileReaders } from './parts/parts.ts'
@@ -37,7 +37,8 @@ export function normalizeMessage(proven: ResolvedMessage, domain: string): Intak
       ...phase,
     },
     duplicateKey: duplicateKeyOf(proven),
-    fingerprint: fingerprintOf(params),
+    // Without the client's wishes for the answer, so that a repetition is recognized.
+    fingerprint: hash('sha256', toCanonicalJson(stripMessage(params.message, evidence))),
     thread: { scope: caller.owner, references: [] },
     aliases: [],
     proofs: [caller.proof, ...senderEvidence.proofs],
@@ -60,11 +61,6 @@ function duplicateKeyOf({ call, params, task }: ResolvedMessage): string {
   const { messageId, taskId, contextId } = params.message
   const place = isAnonymous ? [taskId || contextId || task.id] : []
   return JSON.stringify([owner, ...place, messageId])
-}
-
-/** The content without the client's wishes for the answer, so that a repetition is recognized. */
-function fingerprintOf({ message }: SendMessageParams): string {
-  return hash('sha256', toCanonicalJson(stripMessage(message, evidence)))
 }
 
 /** Of JSON-RPC the parameters are a member; else they are the whole request. Without credentials its bytes stay unchanged. */

@@ -27,12 +27,13 @@ export function createA2aRoutes(deps: A2aRouteDeps): Hono {
   }
   if (deps.config.versions.includes('0.3')) {
     const answerLegacyCard = createLegacyCardAnswer(deps)
-    for (const path of legacyCardPaths) routes.get(path, answerLegacyCard)
+    for (const path of legacyCardPaths)
+      routes.get(path, c => answerLegacyCard(c).catch(error => answerStatus(c, error, deps.gateway)))
   }
   const answerRest = createRestAnswer(deps)
   for (const path of ['/a2a/rest/*', '/agents/:agent/a2a/rest/*']) routes.all(path, answerRest)
   for (const path of ['/.well-known/agent-card.json', '/agents/:agent/.well-known/agent-card.json']) {
-    routes.get(path, answerCard)
+    routes.get(path, c => answerCard(c).catch(error => answerStatus(c, error, deps.gateway)))
     routes.all(path, c => answerStatus(c, new MethodNotAllowed(['GET', 'HEAD']), deps.gateway))
   }
   return routes
@@ -41,31 +42,23 @@ export function createA2aRoutes(deps: A2aRouteDeps): Hono {
 /** Where clients before 1.0 look for a card. */
 const legacyCardPaths = ['/.well-known/agent.json', '/agents/:agent/.well-known/agent.json']
 
-function createLegacyCardAnswer({ cards, gateway }: A2aRouteDeps) {
+function createLegacyCardAnswer({ cards }: A2aRouteDeps) {
   return async (c: Context): Promise<Response> => {
-    try {
-      const { text } = await cards.find(c.req.param('agent'))
-      const headers = { 'cache-control': `public, max-age=${cardSeconds}`, 'content-type': 'application/json' }
-      return c.body(JSON.stringify(renderLegacyCard(parseJsonText(text) as object)), 200, headers)
-    } catch (error) {
-      return answerStatus(c, error, gateway)
-    }
+    const { text } = await cards.find(c.req.param('agent'))
+    const headers = { 'cache-control': `public, max-age=${cardSeconds}`, 'content-type': 'application/json' }
+    return c.body(JSON.stringify(renderLegacyCard(parseJsonText(text) as object)), 200, headers)
   }
 }
 
 /** Clients of 0.3 name no version and use the same path. So all clients that name none get a card for both (A2A §3.6.2). */
-function createCardAnswer({ cards, gateway, config }: A2aRouteDeps) {
+function createCardAnswer({ cards, config }: A2aRouteDeps) {
   const isLegacySpoken = config.versions.includes('0.3')
   return async (c: Context): Promise<Response> => {
-    try {
-      const named = c.req.header('a2a-version') || c.req.query('A2A-Version') || '0.3'
-      const isMixed = isLegacySpoken && /^0\.3(\.|$)/.test(named)
-      const { text, etag } = await cards.find(c.req.param('agent'), { isMixed })
-      const headers = { etag, 'cache-control': `public, max-age=${cardSeconds}`, vary: 'A2A-Version' }
-      if (matchesEtag(c.req.header('if-none-match'), etag)) return c.body(null, 304, headers)
-      return c.body(text, 200, { ...headers, 'content-type': 'application/json' })
-    } catch (error) {
-      return answerStatus(c, error, gateway)
-    }
+    const named = c.req.header('a2a-version') || c.req.query('A2A-Version') || '0.3'
+    const isMixed = isLegacySpoken && /^0\.3(\.|$)/.test(named)
+    const { text, etag } = await cards.find(c.req.param('agent'), { isMixed })
+    const headers = { etag, 'cache-control': `public, max-age=${cardSeconds}`, vary: 'A2A-Version' }
+    if (matchesEtag(c.req.header('if-none-match'), etag)) return c.body(null, 304, headers)
+    return c.body(text, 200, { ...headers, 'content-type': 'application/json' })
   }
 }

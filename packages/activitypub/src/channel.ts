@@ -23,7 +23,7 @@ import type { Context, Hono } from 'hono'
 import { createKeyRing } from './actors/actor.ts'
 import { createKeyIntroductions } from './actors/key-introductions.ts'
 import { createBackground } from './background/background.ts'
-import { createRemotePosts } from './background/remote-posts.ts'
+import { createPostFinder } from './background/remote-posts.ts'
 import type { ActivityPubConfig } from './config.ts'
 import { createDoubleKnock, createFindBytes, createOutgoingProof, deliverActivity } from './deliver.ts'
 import { findHost, instanceActorIri, readDeliveryTarget, readReferences, toJson } from './format/document.ts'
@@ -42,7 +42,7 @@ import {
   isAboutBlocked,
 } from './peers/known-peers.ts'
 import { createSignerDocuments } from './peers/signer-documents.ts'
-import { createDeletedActors, createUnreachableInboxes } from './peers/unreachable-inboxes.ts'
+import { createDeletedCheck, createUnreachableInboxes } from './peers/unreachable-inboxes.ts'
 import { addressAction, expandToFollowers } from './posts/address-action.ts'
 import { addressAnswer, createDeliveryRenderer, describeOutgoing } from './posts/answers.ts'
 import type { Facts, NamedActivity, ProvenActivity, VerifiedDelivery } from './proofs/proven-activity.ts'
@@ -246,13 +246,13 @@ export function createOutbound(
   const { platform, store, agents, origin, now, send, fetchDocument, foreignInboxes } = deps
   const limits = createPeerLimits({ fetch: platform.fetch, now })
   const addressing = { origin, postLimitOf: createPostLimits(config.split_posts, limits), showRequirement, maxMentions }
-  const deletedActors = createDeletedActors({ fetchDocument, store, platform })
+  const checkDeleted = createDeletedCheck({ fetchDocument, store, platform })
   const delivering = {
     ...deps,
     limits,
     introductions: createKeyIntroductions({ agents, platform, send, gateway: { origin, follows: config.follows } }),
     findBytes: createFindBytes(deps),
-    onGone: createUnreachableInboxes({ store, deletedActors, platform }),
+    onGone: createUnreachableInboxes({ store, checkDeleted, platform }),
   }
   const sender = createSender({
     descriptor: activityPubDescriptor,
@@ -290,7 +290,7 @@ function createPostLimits(isSplit: boolean, limits: PeerLimits): (inbox: string 
 
 /** Looks up what was said before a message. Most messages answer and quote nothing. */
 export function createBackgroundFetch(deps: ChannelDeps): NonNullable<Channel['fetchBackground']> {
-  const fetchBackground = createBackground({ ...deps, posts: createRemotePosts(deps) })
+  const fetchBackground = createBackground({ ...deps, findRemotePost: createPostFinder(deps) })
   return async function fetchIfReferred(turn, signal) {
     const { parent, quote } = readReferences(turn)
     return parent || quote ? fetchBackground(turn, signal) : []

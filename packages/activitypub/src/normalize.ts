@@ -289,9 +289,10 @@ function inThreadWith({ named: { actor } }: ResolvedActivity) {
 
 /** The verified actor as the sender of a message to `recipient`. `language` (BCP 47) is what the message is written in. */
 function toSender(named: NamedActivity, recipient: string, language: string | undefined): Sender {
-  const { actor, keyId, objectKeyId = '' } = named
+  const { actor, address, keyId, objectKeyId = '' } = named
   return {
-    address: addressOf(named),
+    // A host that does not confirm the name gets this one, which no confirmed name can be; the actor's IRI is in the evidence.
+    address: address ?? `@~unconfirmed@${actor.host}`,
     ...(actor.name && { display_name: actor.name }),
     profile: toProfile(named, language),
     auth_method: keyId ? 'ap-http-signature' : 'ap-object-integrity-proof',
@@ -299,11 +300,6 @@ function toSender(named: NamedActivity, recipient: string, language: string | un
     key_id: keyId ?? objectKeyId,
     identities: toEvidence(named, recipient),
   }
-}
-
-/** A host that does not confirm the name gets this one, which no confirmed name can be; the actor's IRI is in the evidence. */
-function addressOf({ address, actor }: NamedActivity): string {
-  return address ?? `@~unconfirmed@${actor.host}`
 }
 
 /** A piece for the request, unless another server signed it, and one for the document when it carries a proof of its own. */

@@ -132,7 +132,9 @@ function addCollections(app: Hono, { agents, collections, readers }: RouteDeps):
 }
 
 function addNodeInfo(app: Hono, { agents }: RouteDeps): void {
-  app.get('/.well-known/nodeinfo', context => context.json(renderNodeInfoLinks(agents.origin) as object))
+  // Where the description is (NodeInfo 2.1, discovery).
+  const links = [{ rel: schema, href: `${agents.origin}/nodeinfo/2.1` }]
+  app.get('/.well-known/nodeinfo', context => context.json({ links }))
   app.get('/nodeinfo/2.1', context =>
     context.body(JSON.stringify(renderNodeInfo(agents.list().length)), 200, { 'content-type': nodeInfoType }),
   )
@@ -178,11 +180,6 @@ export function createFormerAgents(
 const schema = 'http://nodeinfo.diaspora.software/ns/schema/2.1'
 
 const nodeInfoType = `application/json; profile="${schema}#"`
-
-/** Where the description is (NodeInfo 2.1, discovery). */
-function renderNodeInfoLinks(origin: string): Json {
-  return { links: [{ rel: schema, href: `${origin}/nodeinfo/2.1` }] }
-}
 
 /** A description of this program. Agents are its users. */
 function renderNodeInfo(agentCount: number): Json {

@@ -7,7 +7,7 @@ import {
   checkCaps,
   checkContext,
   checkPost,
-  findHost,
+  findIri,
   idOf,
   idsOf,
   isActivityMediaType,
@@ -174,10 +174,8 @@ export function isSigned(headers: Headers): boolean {
  */
 function findCarriedKey(document: unknown, keyId: string): string | undefined {
   const json: JsonObject = asObject(document) ?? {}
-  const actor = idOf(onlyOf(json.actor))
-  if (!actor || findHost(actor) === undefined) return undefined
-  const { origin } = parseIri(actor, 'its actor')
-  if (isOnOrigin(keyId, origin)) return undefined
+  const origin = findIri(idOf(onlyOf(json.actor)) ?? '')?.origin
+  if (origin === undefined || isOnOrigin(keyId, origin)) return undefined
   const proofs = listOf(json.proof).slice(0, maxProofs).map(asObject)
   const methods = proofs.map(proof => proof && isKnownProof(proof) && idOf(proof.verificationMethod))
   return methods.find(method => typeof method === 'string' && isOnOrigin(method, origin)) || undefined

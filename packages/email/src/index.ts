@@ -30,7 +30,6 @@ import { sendProbe } from './out/probe.ts'
 import { liftMailSuppression } from './out/suppression.ts'
 import { createMailBackground, previewMailTarget, retargetToAuthor, scopeOfMailbox } from './out/target.ts'
 import { createUnsubscribeRoutes } from './out/unsubscribe-routes.ts'
-import type { ProviderPlatform } from './providers/provider.ts'
 import { createMailIntakeRoutes } from './routes.ts'
 import { loadSmtpServer, openSmtpListener } from './smtp/listener.ts'
 import { emailDescriptor } from './speaker.ts'
@@ -43,7 +42,7 @@ interface EmailDeps {
 
 /** The mail channel: HTTP intake and SMTP or LMTP listener in, signed mail over one smarthost out. */
 export function openEmail(config: EmailConfig, gateway: ChannelContext, deps: EmailDeps = {}): Channel<Hono> {
-  const { platform, agents } = gateway
+  const { platform, store, agents } = gateway
   const { limits, listen } = config
   const pool = deps.pool ?? createMimePool({ limits, platform })
   const closing = new AbortController()
@@ -53,10 +52,11 @@ export function openEmail(config: EmailConfig, gateway: ChannelContext, deps: Em
   return {
     ...openMailOutbound(config, gateway, openTokens),
     replay: createMailReplay(moment => openInbound(config, { ...gateway, ...moment }, pool, openTokens)),
-    routes: createMailIntakeRoutes({ config, intake, platform: openProviderPlatform(gateway) }).route(
-      '/',
-      createUnsubscribeRoutes({ gateway, openTokens }),
-    ),
+    routes: createMailIntakeRoutes({
+      config,
+      intake,
+      platform: { ...platform, consumeOnce: (key, until) => store.consumeOnce(key, until) },
+    }).route('/', createUnsubscribeRoutes({ gateway, openTokens })),
     ...(takesMail(config) && { isAnnounced: true }),
     describeContact: agent => ({ email: `${agent}@${agents.domain}` }),
     renderInvitation: agent => renderInvitation(agent, agents.domain),
@@ -84,15 +84,6 @@ export function openEmail(config: EmailConfig, gateway: ChannelContext, deps: Em
 /** For a channel without a gateway around it. */
 const unboundedBodies: ByteBudget = { hold: () => ({ add() {}, release() {} }) }
 
-function openProviderPlatform({ platform, store }: ChannelContext): ProviderPlatform {
-  return {
-    fetch: platform.fetch,
-    log: platform.log,
-    now: () => platform.now(),
-    consumeOnce: (key, until) => store.consumeOnce(key, until),
-  }
-}
-
 function openInbound(
   config: EmailConfig,
   gateway: ChannelContext,
@@ -110,9 +101,9 @@ function openInbound(
     dns: createMailDns(platform, limits),
     readSimple: createSimpleReader({ limits, readKey: createKeyReader(parseKeyRecord) }),
     pool,
-    deferrals: createDeferrals(store, platform, limits.deferral_ms),
-    replays: createSignatureReplays(platform),
-    correspondents: createCorrespondents({ store, platform }),
+    mayDefer: createDeferrals(store, platform, limits.deferral_ms),
+    noteSignature: createSignatureReplays(platform),
+    meetCorrespondent: createCorrespondents({ store, platform }),
     openAddresses: lazy(openAddressReader),
     openTokens,
     maxHops: gateway.maxHops ?? defaultMaxHops,

@@ -149,22 +149,19 @@ function attachedFiles(parts: readonly Part[]): MailAttachment[] {
   })
 }
 
+const blockWriters: { readonly [Kind in Part['kind']]: (part: Extract<Part, { kind: Kind }>) => Block | undefined } = {
+  text: blockOfText,
+  link: ({ title, url, description }) => linkBlock(title ?? url, url, description),
+  policy: policyBlock,
+  tool_call: part => plainBlock(describeToolCall(part)),
+  file: fileBlock,
+  artifact: fileBlock,
+}
+
+/** Undefined for a kind that is not known here, too. */
 function blockOf(part: Part): Block | undefined {
-  switch (part.kind) {
-    case 'text':
-      return blockOfText(part)
-    case 'link':
-      return linkBlock(part.title ?? part.url, part.url, part.description)
-    case 'policy':
-      return policyBlock(part)
-    case 'tool_call':
-      return plainBlock(describeToolCall(part))
-    case 'file':
-    case 'artifact':
-      return fileBlock(part)
-    default:
-      return undefined
-  }
+  if (!Object.hasOwn(blockWriters, part.kind)) return undefined
+  return (blockWriters[part.kind] as (part: Part) => Block | undefined)(part)
 }
 
 function blockOfText({ mime, content }: Extract<Part, { kind: 'text' }>): Block {

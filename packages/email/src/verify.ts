@@ -2,7 +2,7 @@ import type { Inbound, IntakeSteps, Platform, Proof, UsedKey } from '@postern/co
 import { Rejection, toProofKey } from '@postern/core'
 import { createExpiringMap } from '@postern/limits'
 import { noChain, planChain } from './authenticate/arc-chain.ts'
-import type { Deferrals } from './authenticate/deferrals.ts'
+import type { MayDefer } from './authenticate/deferrals.ts'
 import type { ProvenMail } from './authenticate/proven-mail.ts'
 import {
   classifySignature,
@@ -21,7 +21,7 @@ import type { Authentication, BelievedVerdict, MailDns, MailEvidence } from './a
 import { checkDmarc, checkSpf, judgeMail, unjudgedMail } from './authenticate/verdict.ts'
 import type { MailBody } from './body/mail-body.ts'
 import type { MailTrust } from './config/trust.ts'
-import type { Correspondents, SenderHistory } from './correspondents/correspondents.ts'
+import type { MeetCorrespondent, SenderHistory } from './correspondents/correspondents.ts'
 import { findLookAlikes } from './correspondents/correspondents.ts'
 import type { TxtAnswer } from './dkim/report.ts'
 import type { MailReading, UnprovenMail } from './intake/intake.ts'
@@ -53,9 +53,9 @@ interface MailVerifying extends MailReading {
   readonly dns: MailDns
   readonly readSimple: SimpleReader
   readonly pool: MimePool
-  readonly deferrals: Deferrals
-  readonly replays: SignatureReplays
-  readonly correspondents: Correspondents
+  readonly mayDefer: MayDefer
+  readonly noteSignature: NoteSignature
+  readonly meetCorrespondent: MeetCorrespondent
 }
 
 interface MailInbound extends Omit<MailVerifying, 'tokens' | 'steps'>, Pick<MailNormalizing, 'config' | 'maxHops'> {
@@ -148,12 +148,12 @@ async function verifyMail(raw: RawMail, verifying: MailVerifying): Promise<Prove
 async function meetAuthor(
   { recipients, addresses: { author }, isReport }: UnprovenMail,
   { isVerified }: Authentication,
-  { correspondents }: MailVerifying,
+  { meetCorrespondent }: MailVerifying,
 ): Promise<ReadonlyMap<string, SenderHistory>> {
   const meeting = isReport ? [] : recipients
   return new Map(
     await Promise.all(
-      meeting.map(async ({ agent }) => [agent, await correspondents.meet(agent, author, isVerified)] as const),
+      meeting.map(async ({ agent }) => [agent, await meetCorrespondent(agent, author, isVerified)] as const),
     ),
   )
 }
@@ -182,11 +182,11 @@ async function noteReuse({ header, recipients }: UnprovenMail, { gateway }: Mail
 function noteReplay(
   { named: { to, cc }, recipients }: Pick<ProvenMail, 'named' | 'recipients'>,
   { signature }: Authentication,
-  { replays, gateway }: MailVerifying,
+  { noteSignature, gateway }: MailVerifying,
 ): string[] {
   if (!signature) return []
   const agents = new Set(findRecipients([...to, ...cc].map(formatMailbox), gateway.agents).map(({ agent }) => agent))
-  return replays.note(
+  return noteSignature(
     signature.id,
     recipients.map(({ agent }) => ({ agent, isNamed: agents.has(agent) })),
   )
@@ -209,14 +209,14 @@ async function judge(
   mail: UnprovenMail,
   found: Omit<MailEvidence, 'authorDomain' | 'dmarc'>,
   { body }: MimeResult,
-  { deferrals, dns, trust }: MailVerifying,
+  { mayDefer, dns, trust }: MailVerifying,
 ): Promise<Authentication> {
   // Its own questions: whoever makes us look for many keys must not keep us from the policy.
   const budget = dns.openBudget()
   const authorDomain = mail.addresses.author.domain
   const dmarc = await checkDmarc({ authorDomain, ...found }, budget)
   const mayWait = mail.raw.known === undefined
-  const canDefer = async () => mayWait && !budget.isExhausted() && (await deferrals.canDefer(body.digest))
+  const canDefer = async () => mayWait && !budget.isExhausted() && (await mayDefer(body.digest))
   return judgeMail(
     { ...found, authorDomain, dmarc },
     { canDefer, isReport: mail.isReport, spfOnly: trust.spf_only, onReject: trust.dmarc_reject },
@@ -330,14 +330,12 @@ function findKey(
   return { from, ...(record && { key: toProofKey('dkim', record.join('')) }) }
 }
 
-/** Remembers to whom a signature has come. A hint: a restart forgets it, and another gateway does not know of it. */
-interface SignatureReplays {
-  /**
-   * Flags for a signature that now comes to these agents: `replayed_signature` when it was here before and its header names
-   * none of those who are new; `signature_flood` when that has happened too often in a day.
-   */
-  note(id: string, recipients: readonly ReplayRecipient[]): string[]
-}
+/**
+ * Flags for a signature that now comes to these agents: `replayed_signature` when it was here before and its header names
+ * none of those who are new; `signature_flood` when that has happened too often in a day. It remembers to whom the signature has come: a hint,
+ * which a restart forgets, and another gateway does not know of.
+ */
+type NoteSignature = (id: string, recipients: readonly ReplayRecipient[]) => string[]
 
 interface ReplayRecipient {
   readonly agent: string
@@ -353,7 +351,7 @@ interface Seen {
 const [maxSignatures, maxUnnamed] = [50_000, 20]
 
 /** One valid mail that others send on to many keeps its valid signature (DKIM replay). */
-export function createSignatureReplays({ now }: Pick<Platform, 'now'>): SignatureReplays {
+export function createSignatureReplays({ now }: Pick<Platform, 'now'>): NoteSignature {
   const known = createExpiringMap<Seen>(maxSignatures, now)
 
   function find(id: string): Seen {
@@ -364,17 +362,15 @@ export function createSignatureReplays({ now }: Pick<Platform, 'now'>): Signatur
     return fresh
   }
 
-  return {
-    note(id, recipients) {
-      const seen = find(id)
-      const wasHere = seen.agents.size > 0
-      const strangers = recipients.filter(({ agent, isNamed }) => !isNamed && !seen.agents.has(agent))
-      for (const { agent } of recipients) seen.agents.add(agent)
-      seen.unnamed += strangers.length
-      return [
-        ...(wasHere && strangers.length > 0 ? ['replayed_signature'] : []),
-        ...(seen.unnamed > maxUnnamed ? ['signature_flood'] : []),
-      ]
-    },
+  return (id, recipients) => {
+    const seen = find(id)
+    const wasHere = seen.agents.size > 0
+    const strangers = recipients.filter(({ agent, isNamed }) => !isNamed && !seen.agents.has(agent))
+    for (const { agent } of recipients) seen.agents.add(agent)
+    seen.unnamed += strangers.length
+    return [
+      ...(wasHere && strangers.length > 0 ? ['replayed_signature'] : []),
+      ...(seen.unnamed > maxUnnamed ? ['signature_flood'] : []),
+    ]
   }
 }

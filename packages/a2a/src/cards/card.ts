@@ -89,23 +89,14 @@ function renderSecurity(config: A2aConfig): object {
 }
 
 const schemeRenderers: Readonly<Record<'Bearer' | 'DPoP' | 'ApiKey', (config: A2aConfig) => Schemes>> = {
-  Bearer: ({ auth }) => ({
-    bearer: renderHttpScheme(
-      'Bearer',
-      auth.issuers.filter(({ require_dpop }) => !require_dpop),
-    ),
-  }),
-  DPoP: ({ auth }) => ({
-    dpop: renderHttpScheme(
-      'DPoP',
-      auth.issuers.filter(({ require_dpop }) => require_dpop),
-    ),
-  }),
+  Bearer: ({ auth }) => ({ bearer: renderHttpScheme('Bearer', auth) }),
+  DPoP: ({ auth }) => ({ dpop: renderHttpScheme('DPoP', auth) }),
   ApiKey: ({ auth }) => ({ apiKey: { apiKeySecurityScheme: { location: 'header', name: auth.api_key_header } } }),
 }
 
-function renderHttpScheme(scheme: 'Bearer' | 'DPoP', issuers: A2aConfig['auth']['issuers']): object {
-  const named = issuers.map(({ issuer, audience }) => `${issuer} for audience ${toLine(audience)}`)
+function renderHttpScheme(scheme: 'Bearer' | 'DPoP', { issuers }: A2aConfig['auth']): object {
+  const meant = issuers.filter(({ require_dpop }) => require_dpop === (scheme === 'DPoP'))
+  const named = meant.map(({ issuer, audience }) => `${issuer} for audience ${toLine(audience)}`)
   const kind = scheme === 'DPoP' ? 'Sender-constrained JWT access token' : 'JWT access token'
   const description = named.length > 0 ? `${kind} from ${named.join(' or ')}` : kind
   return { httpAuthSecurityScheme: { scheme, bearerFormat: 'JWT', description: toLine(description) } }
@@ -132,13 +123,6 @@ function toLine(text: string): string {
     .trim()
 }
 
-interface WireInterface {
-  readonly url: string
-  readonly protocolBinding: string
-  readonly protocolVersion: string
-  readonly tenant?: string
-}
-
 type Bindings = Readonly<Record<ProtocolVersion, readonly (readonly [binding: string, path: string])[]>>
 
 const bindings: Bindings = {
@@ -162,7 +146,7 @@ interface Endpoints {
 function renderInterfaces(
   { endpoint, grpcAddress, tenant }: Endpoints,
   versions: readonly ProtocolVersion[],
-): readonly WireInterface[] {
+): readonly object[] {
   const rows = versions.flatMap(protocolVersion =>
     bindings[protocolVersion].map(([protocolBinding, path]) => ({
       url: endpoint + path,

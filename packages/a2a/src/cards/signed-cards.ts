@@ -15,13 +15,7 @@ interface ServedCard {
   readonly etag: string
 }
 
-/** The signed cards of this gateway's agents. */
-export interface Cards {
-  /** The card of an agent, or of the default agent at the host. `isMixed` adds the members of 0.3. @throws A2aRejection `notFound` */
-  find(name: string | undefined, options?: { readonly isMixed?: boolean }): Promise<ServedCard>
-  /** The extended card, for callers that identify themselves (A2A §3.1.11). */
-  renderExtended(agent: AgentProfile): Promise<object>
-}
+export type Cards = ReturnType<typeof createCards>
 
 interface CardDeps {
   readonly config: A2aConfig
@@ -35,8 +29,11 @@ interface KnownCard {
   readonly card: Promise<ServedCard>
 }
 
-/** Signs a card once for each key, profile and form: ES256 signatures differ each time, but a card should stay the same. */
-export function createCards({ config, gateway, keys }: CardDeps): Cards {
+/**
+ * The signed cards of this gateway's agents. It signs a card once for each key, profile and form: ES256 signatures differ each time, but a card
+ * should stay the same.
+ */
+export function createCards({ config, gateway, keys }: CardDeps) {
   const { origin } = gateway.agents
   const jku = origin + ownKeySetPath
   const known = new Map<string, KnownCard>()
@@ -61,7 +58,8 @@ export function createCards({ config, gateway, keys }: CardDeps): Cards {
   }
 
   return {
-    async find(name, { isMixed = false } = {}) {
+    /** The card of an agent, or of the default agent at the host. `isMixed` adds the members of 0.3. @throws A2aRejection `notFound` */
+    async find(name: string | undefined, { isMixed = false } = {}): Promise<ServedCard> {
       const agent = findAddressee(name, gateway)
       const source =
         name === undefined ? { agent, endpoint: `${origin}/a2a`, grpcAddress, extensions } : sourceOf(agent)
@@ -73,17 +71,12 @@ export function createCards({ config, gateway, keys }: CardDeps): Cards {
       known.set(place, { agent, kid: key.kid, card })
       return card
     },
-    async renderExtended(agent) {
+    /** The extended card, for callers that identify themselves (A2A §3.1.11). */
+    async renderExtended(agent: AgentProfile): Promise<object> {
       const card = renderExtendedCard(sourceOf(agent), config)
       return { ...card, signatures: [await signCard(card, await keys.current(), jku)] }
     },
   }
-}
-
-/** A signature of a card: a JWS without its payload (A2A §4.4.7). */
-export interface CardSignature {
-  readonly protected: string
-  readonly signature: string
 }
 
 /** The signed text: the RFC 8785 form of the card without its signatures (A2A §8.4.1). */
@@ -92,8 +85,8 @@ export function toSignedBytes(card: object): Uint8Array {
   return new TextEncoder().encode(toCanonicalJson(rest))
 }
 
-/** Signs a card (A2A §8.4.2, RFC 7515 App. F); the key is published at `jku`. */
-async function signCard(card: object, { privateKey, kid }: OwnKey, jku: string): Promise<CardSignature> {
+/** A JWS of a card without its payload (A2A §4.4.7, §8.4.2, RFC 7515 App. F); the key is published at `jku`. */
+async function signCard(card: object, { privateKey, kid }: OwnKey, jku: string) {
   const { FlattenedSign } = await loadJose()
   const signed = await new FlattenedSign(toSignedBytes(card))
     .setProtectedHeader({ alg: 'ES256', kid, typ: 'JOSE', jku })

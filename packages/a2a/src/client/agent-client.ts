@@ -19,19 +19,15 @@ import { CallerRefused } from './exchange/exchange.ts'
 import { openCallDeadline } from './exchange/fetch-document.ts'
 import type { FollowTaskDeps } from './follow-task.ts'
 import { followTask } from './follow-task.ts'
-import { createOwnTokens, createPeerCredentials } from './peer-credentials.ts'
-
-export interface A2aClient {
-  readonly call: CallAgent
-}
+import { createPeerCredentials, createTokenSigner } from './peer-credentials.ts'
 
 /** Lets our agents call other agents: find and verify the card, authenticate, send, and follow the task to its end. */
-export function createA2aClient(options: A2aClientDeps): A2aClient {
+export function createAgentCaller(options: A2aClientDeps): CallAgent {
   const { platform } = options
   const { client, limits } = options.config
   const findAgent = createCardCache(options)
-  const tokens = createOwnTokens(createOwnKeyRing(options), options, platform)
-  const credentialsFor = createPeerCredentials(client.peers, tokens)
+  const signToken = createTokenSigner(createOwnKeyRing(options), options, platform)
+  const credentialsFor = createPeerCredentials(client.peers, signToken)
   const timeoutMs = client.call_seconds * 1000
 
   async function callWithin(address: string, parts: readonly Part[], options: CallWithin): Promise<AgentCallAnswer> {
@@ -56,16 +52,14 @@ export function createA2aClient(options: A2aClientDeps): A2aClient {
     return { ...answer, source: { address, card, ...(signedBy && { signedBy }) } }
   }
 
-  return {
-    async call(address, parts, options) {
-      const chain = nextHop(options.chain, limits.max_hops)
-      const { signal, clear } = openCallDeadline(timeoutMs, options.signal, platform)
-      try {
-        return await callWithin(address, parts, { ...options, chain, signal })
-      } finally {
-        clear()
-      }
-    },
+  return async (address, parts, options) => {
+    const chain = nextHop(options.chain, limits.max_hops)
+    const { signal, clear } = openCallDeadline(timeoutMs, options.signal, platform)
+    try {
+      return await callWithin(address, parts, { ...options, chain, signal })
+    } finally {
+      clear()
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Part, ResponseStatus } from '@postern/core'
 import { isJsonObject } from '@postern/core'
-import type { WireMessage, WirePart } from '../format/wire.ts'
+import type { WireArtifact, WireMessage, WirePart } from '../format/wire.ts'
 import { readParts } from '../normalize.ts'
 import { readToolEvent } from '../parts/parts.ts'
 import type { ValueCheck } from '../validate/params.ts'
@@ -40,20 +40,7 @@ const checks: Readonly<Record<string, ValueCheck>> = {
 }
 
 /** The answer so far. */
-export interface AnswerState {
-  /** Reads one result or event of a stream. @throws Undeliverable when it is invalid, or names another task than the one before */
-  take(event: unknown): void
-  /** The task, for later requests. */
-  taskId(): string | undefined
-  /** The parts that count so far. */
-  soFar(): readonly Part[]
-  /** Undefined while the agent works. */
-  finished(): FinishedAnswer | undefined
-  /** The name of the latest status; undefined before the first. */
-  status(): StatusName | undefined
-  /** Accepts the status from before the message as the answer, because no other came. */
-  acceptRepeated(): void
-}
+export type AnswerState = ReturnType<typeof createAnswerState>
 
 export interface ExpectedAnswer {
   /** The task that the message continues. */
@@ -79,7 +66,7 @@ interface Heard {
 }
 
 /** Reads the answer to one call in each of its forms: a message, a task, or a task and its updates. */
-export function createAnswerState(expected: ExpectedAnswer): AnswerState {
+export function createAnswerState(expected: ExpectedAnswer) {
   const nothing = { task: undefined, status: undefined, statusName: undefined, context: undefined }
   let heard: Heard = { ...nothing, said: [], artifacts: new Map() }
   let { before: repeated } = expected
@@ -89,7 +76,8 @@ export function createAnswerState(expected: ExpectedAnswer): AnswerState {
     repeated && statusName && isSameStatus(statusName, repeated) ? undefined : status
 
   return {
-    take(event) {
+    /** Reads one result or event of a stream. @throws Undeliverable when it is invalid, or names another task than the one before */
+    take(event: unknown): void {
       const [name, value] = readEvent(event)
       const before = heard.task?.id ?? expected.taskId
       const about = name === 'message' ? undefined : String(value.id ?? value.taskId)
@@ -98,9 +86,12 @@ export function createAnswerState(expected: ExpectedAnswer): AnswerState {
       heard = readers[name](value, nameTask(value, name, heard))
       if (countParts(heard) > most.parts) throw refuseAnswer('it has too many parts')
     },
+    /** The task, for later requests. */
     taskId: () => heard.task?.id,
+    /** The parts that count so far. */
     soFar: () => inlineParts([...heard.artifacts.values()].flat()),
-    finished() {
+    /** Undefined while the agent works. */
+    finished(): FinishedAnswer | undefined {
       const status = endOf(heard)
       if (status === undefined) return undefined
       const artifacts = [...heard.artifacts.values()].flat()
@@ -112,8 +103,10 @@ export function createAnswerState(expected: ExpectedAnswer): AnswerState {
         taskId: heard.task?.id,
       }
     },
+    /** The name of the latest status; undefined before the first. */
     status: () => heard.statusName,
-    acceptRepeated() {
+    /** Accepts the status from before the message as the answer, because no other came. */
+    acceptRepeated(): void {
       repeated = undefined
     },
   }
@@ -165,11 +158,6 @@ const readers: Readonly<Record<EventName, (value: Member, heard: Heard) => Heard
   },
 }
 
-interface WireArtifact {
-  readonly artifactId: string
-  readonly parts: readonly WirePart[]
-}
-
 function readStatus(status: Member, heard: Heard): Heard {
   const { state, message: said } = status
   const words = isJsonObject(said) ? (said as unknown as WireMessage).parts : []
@@ -213,13 +201,9 @@ function joinParts(before: Part[], next: Part): Part[] {
 }
 
 /** Identifies a status of a task, so that a repetition is recognized (A2A §4.1.2). */
-export interface StatusName {
-  readonly state: unknown
-  readonly timestamp: unknown
-  readonly messageId: unknown
-}
+export type StatusName = ReturnType<typeof nameStatus>
 
-function nameStatus({ state, timestamp, message }: Readonly<Record<string, unknown>>): StatusName {
+function nameStatus({ state, timestamp, message }: Readonly<Record<string, unknown>>) {
   return { state, timestamp, messageId: isJsonObject(message) ? message.messageId : undefined }
 }
 

@@ -12,7 +12,7 @@ const none: CredentialSource = async () => ({})
  * How our agents authenticate to a peer. Only the called address and our configuration decide, never the peer's request, so that a token
  * reaches only its audience.
  */
-export function createPeerCredentials(peers: A2aConfig['client']['peers'], tokens: OwnTokens) {
+export function createPeerCredentials(peers: A2aConfig['client']['peers'], signToken: SignToken) {
   const known = new Map(peers.map(peer => [peer.origin, peer]))
   /** Credentials of our agent for one interface: the first choice, and the second if the first is refused. */
   return (to: AgentInterface, agent: string) => {
@@ -21,15 +21,10 @@ export function createPeerCredentials(peers: A2aConfig['client']['peers'], token
     const full: CredentialSource = async () => {
       if (peer?.api_key) return { [peer.api_key.header]: peer.api_key.key }
       const audience = peer?.audience ?? [origin, to.url]
-      return { authorization: `Bearer ${peer?.token ?? (await tokens.sign({ agent, audience }))}` }
+      return { authorization: `Bearer ${peer?.token ?? (await signToken({ agent, audience }))}` }
     }
     return { full, initial: to.needsCredential || peer ? full : none }
   }
-}
-
-interface OwnTokens {
-  /** A short-lived token for one audience. `agent` is the local name of our calling agent. */
-  sign(claims: { readonly agent: string; readonly audience: string | readonly string[] }): Promise<string>
 }
 
 /** Long enough for differing clocks, too short to be worth stealing. */
@@ -37,29 +32,30 @@ const lifeSeconds = 120
 const { SendMessage, SendStreamingMessage, GetTask, CancelTask } = defaultScopes
 const scope = [SendMessage, SendStreamingMessage, GetTask, CancelTask].join(' ')
 
+/** Makes a short-lived token for one audience. `agent` is the local name of our calling agent. */
+type SignToken = (claims: { readonly agent: string; readonly audience: string | readonly string[] }) => Promise<string>
+
 /** The gateway issues its agents' credentials (RFC 7519). Peers trust its origin and its published keys. */
-export function createOwnTokens(
+export function createTokenSigner(
   keys: OwnKeyRing,
   { origin }: { readonly origin: string },
   platform: Pick<Platform, 'now' | 'randomBytes'>,
-): OwnTokens {
+): SignToken {
   // At the issuer's host, which a peer can verify. `handle_host` may be another.
   const host = new URL(origin).hostname
-  return {
-    async sign({ agent, audience }) {
-      const { SignJWT } = await loadJose()
-      const { privateKey, kid } = await keys.current()
-      const seconds = Math.floor(platform.now() / 1000)
-      return new SignJWT({ scope })
-        .setProtectedHeader({ alg: 'ES256', kid, typ: 'JWT' })
-        .setIssuer(origin)
-        .setSubject(`${agent}@${host}`)
-        .setAudience(typeof audience === 'string' ? audience : [...audience])
-        .setIssuedAt(seconds)
-        .setNotBefore(seconds)
-        .setExpirationTime(seconds + lifeSeconds)
-        .setJti(randomHex(platform, 16))
-        .sign(privateKey)
-    },
+  return async ({ agent, audience }) => {
+    const { SignJWT } = await loadJose()
+    const { privateKey, kid } = await keys.current()
+    const seconds = Math.floor(platform.now() / 1000)
+    return new SignJWT({ scope })
+      .setProtectedHeader({ alg: 'ES256', kid, typ: 'JWT' })
+      .setIssuer(origin)
+      .setSubject(`${agent}@${host}`)
+      .setAudience(typeof audience === 'string' ? audience : [...audience])
+      .setIssuedAt(seconds)
+      .setNotBefore(seconds)
+      .setExpirationTime(seconds + lifeSeconds)
+      .setJti(randomHex(platform, 16))
+      .sign(privateKey)
   }
 }

@@ -5,7 +5,7 @@ import type { A2aClientDeps } from './agent-client.ts'
 import { findCard, readInterface } from './cards/find.ts'
 import { CallerRefused, exchangeUnary } from './exchange/exchange.ts'
 import { isTaskNotFound } from './follow-task.ts'
-import { createOwnTokens } from './peer-credentials.ts'
+import { createTokenSigner } from './peer-credentials.ts'
 
 const timeoutMs = 8_000
 
@@ -20,8 +20,8 @@ export async function rehearseCall(address: string, fetch: GuardedFetch, deps: A
   try {
     const to = readInterface(await findCard(address, platform), () => false)
     endpoint = to.url
-    const tokens = createOwnTokens(createOwnKeyRing({ ...deps, platform }), deps, platform)
-    const token = await tokens.sign({ agent, audience: [new URL(to.url).origin, to.url] })
+    const signToken = createTokenSigner(createOwnKeyRing({ ...deps, platform }), deps, platform)
+    const token = await signToken({ agent, audience: [new URL(to.url).origin, to.url] })
     const ask = (bearer: string) => {
       const credentials = async () => ({ authorization: `Bearer ${bearer}` })
       const signal = AbortSignal.timeout(timeoutMs)

@@ -35,20 +35,7 @@ export function answerStatus(c: Context, error: unknown, gateway: ChannelContext
   return c.body(JSON.stringify({ error: status }), http as ContentfulStatusCode, headers)
 }
 
-/** Counts the bytes of large answers until the client has read them, which it may delay. There is one budget for each caller and one for all. */
-export interface LargeAnswers {
-  /** Shorter answers, in characters, are not counted. */
-  readonly largeFrom: number
-  /** The body of an answer. A small answer stays as it is. @throws Rejection `rate_limited` when the budget is used up */
-  open(text: string, owner: string): { readonly body: string | ReadableStream<Uint8Array>; readonly headers: Lengths }
-  /**
-   * Counts bytes as held, and returns what releases them; calling it twice is safe. @throws Rejection `rate_limited` when the budget is
-   * used up
-   */
-  hold(bytes: number, owner: string): () => void
-}
-
-type Lengths = Readonly<Record<string, string>>
+export type LargeAnswers = ReturnType<typeof createLargeAnswers>
 
 interface AnswerBounds {
   /** Shorter answers, in characters, are not counted. */
@@ -62,13 +49,20 @@ interface AnswerBounds {
 const mib = 1024 * 1024
 const usualBounds: AnswerBounds = { largeFrom: 512 * 1024, perCaller: 64 * mib, all: 128 * mib }
 const pieceBytes = 256 * 1024
-const noHeaders: Lengths = {}
+const noHeaders: Headers = {}
 const refusal = 'Cannot answer: earlier answers have not been taken yet'
 
-/** The first answer is always allowed, whatever its size; otherwise the caller could never get it. */
-export function createLargeAnswers({ largeFrom, perCaller, all }: AnswerBounds = usualBounds): LargeAnswers {
+/**
+ * Counts the bytes of large answers until the client has read them, which it may delay. There is one budget for each caller and one for all.
+ * The first answer is always allowed, whatever its size; otherwise the caller could never get it.
+ */
+export function createLargeAnswers({ largeFrom, perCaller, all }: AnswerBounds = usualBounds) {
   const budget = createByteBudget({ total: all, perOwner: perCaller, refusal })
 
+  /**
+   * Counts bytes as held, and returns what releases them; calling it twice is safe. @throws Rejection `rate_limited` when the budget is
+   * used up
+   */
   function hold(bytes: number, owner: string): () => void {
     if (bytes < largeFrom) return () => {}
     const held = budget.hold(owner)
@@ -82,9 +76,14 @@ export function createLargeAnswers({ largeFrom, perCaller, all }: AnswerBounds =
   }
 
   return {
+    /** Shorter answers, in characters, are not counted. */
     largeFrom,
     hold,
-    open(text, owner) {
+    /** The body of an answer. A small answer stays as it is. @throws Rejection `rate_limited` when the budget is used up */
+    open(
+      text: string,
+      owner: string,
+    ): { readonly body: string | ReadableStream<Uint8Array>; readonly headers: Headers } {
       if (text.length < largeFrom) return { body: text, headers: noHeaders }
       const bytes = Buffer.from(text)
       const body = pour(bytes, hold(bytes.length, owner))

@@ -253,26 +253,14 @@ export function negotiateVersion({ header, query, offered }: VersionOffer): Prot
   const named = [header, query].filter(Boolean).map(text => majorMinor.exec((text as string).trim())?.[1])
   const wanted = named.length > 0 ? named[0] : unnamedVersion
   const version = offered.find(each => each === wanted)
-  if (version === undefined || named.some(other => other !== version)) throw refuseVersion(named, offered)
-  return version
+  if (version !== undefined && named.every(other => other === version)) return version
+  const problem = `${describeProblem(named)}; this agent speaks ${offered.join(', ')}`
+  throw new A2aRejection('versionNotSupported', `Cannot take request: ${problem}`)
 }
 
-function refuseVersion(named: readonly (string | undefined)[], offered: VersionOffer['offered']): A2aRejection {
-  return new A2aRejection('versionNotSupported', describeRefusal(named, `this agent speaks ${offered.join(', ')}`))
-}
-
-function describeRefusal(named: readonly (string | undefined)[], spoken: string): string {
-  if (named.length === 0) return `Cannot take request: A2A-Version is absent, which means 0.3; ${spoken}`
-  if (named.length > 1 && named[0] !== named[1]) return `Cannot take request: two A2A versions named; ${spoken}`
-  return `Cannot take request: A2A-Version is not supported; ${spoken}`
-}
-
-/** The caller used a method of 1.0 but named no version, which means 0.3. */
-export function refuseNewMethod(): A2aRejection {
-  return new A2aRejection(
-    'versionNotSupported',
-    'Cannot take request: A2A-Version is absent or 0.3, which has no such method; name 1.0',
-  )
+function describeProblem(named: readonly (string | undefined)[]): string {
+  if (named.length === 0) return 'A2A-Version is absent, which means 0.3'
+  return named.length > 1 && named[0] !== named[1] ? 'two A2A versions named' : 'A2A-Version is not supported'
 }
 
 /** JSON with sorted members: one text for one value, whatever the writer. */

@@ -81,11 +81,7 @@ interface AdmittedCaller {
   readonly steps: IntakeSteps
 }
 
-export interface CallerCheck {
-  readonly interceptor: ServerInterceptor
-  /** The caller admitted with this metadata, and the checks so far. */
-  callerOf(metadata: Metadata): AdmittedCaller
-}
+export type CallerCheck = ReturnType<typeof createCallerCheck>
 
 /** The message must arrive within this time, ms, because its beginning waits in memory. */
 const messageMs = 60_000
@@ -94,7 +90,7 @@ const messageMs = 60_000
  * Verifies the caller before it reads the message (grpc-js reads nothing before it passes on the metadata). Otherwise strangers could fill
  * the memory.
  */
-export function createCallerCheck(deps: CallerCheckDeps): CallerCheck {
+export function createCallerCheck(deps: CallerCheckDeps) {
   const { gateway } = deps
   const callers = new WeakMap<Metadata, AdmittedCaller>()
   const admitCaller = createCallerAdmission(deps)
@@ -102,42 +98,44 @@ export function createCallerCheck(deps: CallerCheckDeps): CallerCheck {
     callers.set(metadata, await admitCaller(metadata, path, from))
   }
 
+  const interceptor: ServerInterceptor = ({ path }, call) => {
+    const waiting = new AbortController()
+    refuseMalformed(call, refusal => {
+      const [from, steps] = [readPeer(call.getPeer()), createIntakeSteps(gateway.platform)]
+      recordCall(refusal, { from, binding: 'GRPC', steps, request: call }, gateway)
+      return toGrpcError(refusal, gateway)
+    })
+    const refuse = (error: unknown) => call.sendStatus(toGrpcError(error, gateway))
+    const giveUp = () => {
+      if (!waiting.signal.aborted) refuse(new Rejection('rate_limited', 'Cannot take request: it did not come in time'))
+    }
+    return new ServerInterceptingCall(call, {
+      start(next) {
+        next({
+          onReceiveMetadata(metadata, pass) {
+            void gateway.platform.sleep(messageMs, waiting.signal).then(giveUp)
+            admit(metadata, path, readPeer(call.getPeer())).then(
+              () => pass(metadata),
+              error => {
+                waiting.abort()
+                refuse(error)
+              },
+            )
+          },
+          onReceiveHalfClose(pass) {
+            waiting.abort()
+            pass()
+          },
+          onCancel: () => waiting.abort(),
+        })
+      },
+    })
+  }
+
   return {
-    interceptor: ({ path }, call) => {
-      const waiting = new AbortController()
-      refuseMalformed(call, refusal => {
-        const [from, steps] = [readPeer(call.getPeer()), createIntakeSteps(gateway.platform)]
-        recordCall(refusal, { from, binding: 'GRPC', steps, request: call }, gateway)
-        return toGrpcError(refusal, gateway)
-      })
-      const refuse = (error: unknown) => call.sendStatus(toGrpcError(error, gateway))
-      const giveUp = () => {
-        if (!waiting.signal.aborted)
-          refuse(new Rejection('rate_limited', 'Cannot take request: it did not come in time'))
-      }
-      return new ServerInterceptingCall(call, {
-        start(next) {
-          next({
-            onReceiveMetadata(metadata, pass) {
-              void gateway.platform.sleep(messageMs, waiting.signal).then(giveUp)
-              admit(metadata, path, readPeer(call.getPeer())).then(
-                () => pass(metadata),
-                error => {
-                  waiting.abort()
-                  refuse(error)
-                },
-              )
-            },
-            onReceiveHalfClose(pass) {
-              waiting.abort()
-              pass()
-            },
-            onCancel: () => waiting.abort(),
-          })
-        },
-      })
-    },
-    callerOf(metadata) {
+    interceptor,
+    /** The caller admitted with this metadata, and the checks so far. */
+    callerOf(metadata: Metadata): AdmittedCaller {
       const caller = callers.get(metadata)
       if (!caller) throw new Error('a call came in without its caller')
       return caller

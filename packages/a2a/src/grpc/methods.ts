@@ -6,13 +6,7 @@ import { A2aRejection } from '../format/errors.ts'
 import type { OperationName } from '../format/wire.ts'
 
 /** The binary and the ProtoJSON form of one method's messages. */
-export interface GrpcMethod {
-  readonly operation: OperationName
-  readonly path: string
-  /** @throws A2aRejection `parseError`; `invalidParams` beyond the bounds */
-  readParams(bytes: Uint8Array): unknown
-  writeResult(result: object): Buffer
-}
+export type GrpcMethod = ReturnType<typeof openMethod>
 
 type Json<Value> = { fromJSON(json: unknown): Value; toJSON(value: Value): unknown }
 
@@ -57,12 +51,13 @@ export const grpcMethods: readonly GrpcMethod[] = (Object.values(A2AService) as 
   },
 )
 
-function openMethod(operation: OperationName, definition: Definition, { request, response }: Codec): GrpcMethod {
+function openMethod(operation: OperationName, definition: Definition, { request, response }: Codec) {
   const isSend = operation === 'SendMessage' || operation === 'SendStreamingMessage'
   return {
     operation,
     path: definition.path,
-    readParams(bytes) {
+    /** @throws A2aRejection `parseError`; `invalidParams` beyond the bounds */
+    readParams(bytes: Uint8Array): unknown {
       try {
         checkMessageBounds(bytes, isSend ? sendShape : undefined)
         return request.toJSON(definition.requestDeserialize(bytes as Buffer) as never)
@@ -71,7 +66,7 @@ function openMethod(operation: OperationName, definition: Definition, { request,
         throw new A2aRejection('parseError', 'Cannot read request: it is not of this message type', { cause })
       }
     },
-    writeResult: result => definition.responseSerialize(response.fromJSON(result)),
+    writeResult: (result: object) => definition.responseSerialize(response.fromJSON(result)),
   }
 }
 

@@ -10,49 +10,15 @@ import type { TrustedIssuerConfig } from '../config.ts'
 
 const generateInThreadpool = promisify(generateKeyPair)
 
-/** The published public half (RFC 7517). */
-interface PublicJwk {
-  readonly kty: 'EC'
-  readonly crv: 'P-256'
-  readonly x: string
-  readonly y: string
-  readonly kid: string
-  readonly alg: 'ES256'
-  readonly use: 'sig'
-}
-
 /** The gateway's own A2A key. It signs its agents' cards and their tokens for calls. */
-export interface OwnKey {
-  readonly kid: string
-  readonly publicJwk: PublicJwk
-  readonly privateKey: ReturnType<typeof createPrivateKey>
-  /** ms */
-  readonly madeAt: number
-}
-
-export interface OwnKeyRing {
-  /** The present signing key. If there is none, it makes a durable one. */
-  current(): Promise<OwnKey>
-  /** The keys that count: the present one first, then the recently replaced ones. */
-  list(): Promise<readonly OwnKey[]>
-  /** Their public halves, to verify by. */
-  published(): Promise<readonly PublicJwk[]>
-  /** Makes a new signing key. */
-  rotate(): Promise<OwnKey>
-}
+export type OwnKey = ReturnType<typeof toOwnKey>
 
 /** How long a replaced key stays published: longer than any cache of cards or key sets. */
 export const retiredKeyMs = 7 * 86_400_000
 
 interface StoredKey {
   readonly made_at: string
-  readonly jwk: {
-    readonly kty: 'EC'
-    readonly crv: 'P-256'
-    readonly x: string
-    readonly y: string
-    readonly d: string
-  }
+  readonly jwk: Readonly<Record<'kty' | 'crv' | 'x' | 'y' | 'd', string>>
 }
 
 type RingDeps = {
@@ -60,8 +26,10 @@ type RingDeps = {
   readonly platform: Pick<ChannelContext['platform'], 'now'>
 }
 
+export type OwnKeyRing = ReturnType<typeof createOwnKeyRing>
+
 /** Generations are only added, so every process of the gateway finds the newest one. */
-export function createOwnKeyRing({ store, platform }: RingDeps): OwnKeyRing {
+export function createOwnKeyRing({ store, platform }: RingDeps) {
   const keys: OwnKey[] = []
 
   async function read(generation: number): Promise<OwnKey> {
@@ -87,10 +55,14 @@ export function createOwnKeyRing({ store, platform }: RingDeps): OwnKeyRing {
   }
 
   return {
+    /** The present signing key. If there is none, it makes a durable one. */
     current: async () => newest(await list()),
+    /** The keys that count: the present one first, then the recently replaced ones. */
     list: listCounting,
+    /** Their public halves, to verify by. */
     published: async () => (await listCounting()).map(({ publicJwk }) => publicJwk),
-    async rotate() {
+    /** Makes a new signing key. */
+    async rotate(): Promise<OwnKey> {
       const generation = (await list()).length + 1
       await read(generation)
       return newest(await list())
@@ -107,14 +79,16 @@ async function makeStoredKey(now: number): Promise<StoredKey> {
   return { made_at: isoTime(now), jwk: privateKey.export({ format: 'jwk' }) as StoredKey['jwk'] }
 }
 
-function toOwnKey({ made_at, jwk }: StoredKey): OwnKey {
+function toOwnKey({ made_at, jwk }: StoredKey) {
   const { kty, crv, x, y } = jwk
   // RFC 7638 §3.2: the required members in the order of their names.
   const kid = createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url')
   return {
     kid,
+    /** The published half (RFC 7517). */
     publicJwk: { kty, crv, x, y, kid, alg: 'ES256', use: 'sig' },
     privateKey: createPrivateKey({ key: { ...jwk }, format: 'jwk' }),
+    /** ms */
     madeAt: Date.parse(made_at),
   }
 }

@@ -1,4 +1,3 @@
-import type { Json } from '@postern/core'
 import { isJsonObject } from '@postern/core'
 import type {
   OperationName,
@@ -79,12 +78,8 @@ function writePart({ text, raw, url, data, mediaType, filename, metadata }: Wire
   const label = { ...(mediaType && { mimeType: mediaType }), ...(filename && { name: filename }) }
   if (raw !== undefined) return { kind: 'file', file: { bytes: raw, ...label }, ...noted }
   if (url !== undefined) return { kind: 'file', file: { uri: url, ...label }, ...noted }
-  return { kind: 'data', data: toObject(data), ...noted }
-}
-
-/** Data in 0.3 is always an object. */
-function toObject(data: Json | undefined): object {
-  return isJsonObject(data) ? data : { value: data ?? null }
+  // Data in 0.3 is always an object.
+  return { kind: 'data', data: isJsonObject(data) ? data : { value: data ?? null }, ...noted }
 }
 
 interface PushConfig {

@@ -20,7 +20,8 @@ export function createPushOperations({
   tasks,
 }: A2aOperationDeps): Readonly<Record<PushOperation, A2aOperation>> {
   const { store } = gateway
-  const findTask = async (call: Call): Promise<TaskKey> => {
+  const findTask = async (operation: PushOperation, call: Call): Promise<TaskKey> => {
+    checkParams(operation, call.params)
     const { owner, id } = await findOwnTask((call.params as ConfigKey).taskId, call, tasks)
     return { owner, id }
   }
@@ -31,8 +32,7 @@ export function createPushOperations({
   }
   return {
     async CreateTaskPushNotificationConfig(call) {
-      checkParams('CreateTaskPushNotificationConfig', call.params)
-      const key = await findTask(call)
+      const key = await findTask('CreateTaskPushNotificationConfig', call)
       const place = { key, version: call.version, fields: { task: 'taskId', url: 'url' } }
       const watch = await createWatch(call.params as WirePushConfig, place, gateway)
       const outcome = await store.watchTask(key, watch)
@@ -41,19 +41,16 @@ export function createPushOperations({
       return showWatch(watch, key.id)
     },
     async GetTaskPushNotificationConfig(call) {
-      checkParams('GetTaskPushNotificationConfig', call.params)
-      const key = await findTask(call)
+      const key = await findTask('GetTaskPushNotificationConfig', call)
       return showWatch(await findWatch(key, (call.params as ConfigKey).id), key.id)
     },
     async ListTaskPushNotificationConfigs(call) {
-      checkParams('ListTaskPushNotificationConfigs', call.params)
-      const key = await findTask(call)
+      const key = await findTask('ListTaskPushNotificationConfigs', call)
       // All configurations always fit one page.
       return { configs: (await store.listWatches(key)).map(watch => showWatch(watch, key.id)), nextPageToken: '' }
     },
     async DeleteTaskPushNotificationConfig(call) {
-      checkParams('DeleteTaskPushNotificationConfig', call.params)
-      await store.endWatch(await findTask(call), (call.params as ConfigKey).id)
+      await store.endWatch(await findTask('DeleteTaskPushNotificationConfig', call), (call.params as ConfigKey).id)
       return {}
     },
   }

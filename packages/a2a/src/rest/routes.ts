@@ -35,12 +35,7 @@ export interface FoundRoute {
   readonly path: Readonly<Record<string, string>>
 }
 
-interface CompiledRoute {
-  readonly route: RestRoute
-  readonly pattern: RegExp
-}
-
-const compiled: readonly CompiledRoute[] = restRoutes.map(route => ({ route, pattern: compilePath(route.path) }))
+const compiled = restRoutes.map(route => ({ route, pattern: compilePath(route.path) }))
 
 /**
  * Which operation a request is for. `path` is what follows the endpoint, still percent-encoded; every path is also known

@@ -20,7 +20,6 @@ import {
   readReplay,
   recordCall,
   recordFailure,
-  refuseNewMethod,
 } from '../endpoint/call.ts'
 import type { A2aFault } from '../format/errors.ts'
 import { A2aRejection, toErrorDetails } from '../format/errors.ts'
@@ -154,8 +153,9 @@ type ReadCall = RpcRequest & Pick<Call, 'document' | 'bytes'>
 function readLegacyCall({ method, params }: RpcRequest, document: unknown, bytes: Uint8Array): ReadCall {
   const legacy = readLegacyRequest(method, params)
   if (!legacy) {
-    if (isOperationName(method)) throw refuseNewMethod()
-    return { method, params, document, bytes }
+    if (!isOperationName(method)) return { method, params, document, bytes }
+    const problem = 'A2A-Version is absent or 0.3, which has no such method; name 1.0'
+    throw new A2aRejection('versionNotSupported', `Cannot take request: ${problem}`)
   }
   const kept = stripLegacyPush(document)
   const keptBytes = kept === document ? bytes : Buffer.from(JSON.stringify(kept))

@@ -61,21 +61,17 @@ interface PlacedEvent {
   readonly event: WireStreamEvent
 }
 
-/** The newest events of one task, for callers whose connection broke. */
-interface Ring {
-  put(event: WireStreamEvent): PlacedEvent
-  /** The position after the newest event. */
-  here(): string
-  /** The events after this position; undefined when they are no longer known. */
-  after(id: string): readonly PlacedEvent[] | undefined
-}
+type Ring = ReturnType<typeof createRing>
 
 const maxEvents = 256
 /** Approximate characters, because a thousand tasks may have a ring at once. The task itself has what is larger. */
 const maxChars = 256 * 1024
 
-/** `epoch` distinguishes the positions of different rings. Without `keeps` events get positions but are not kept. */
-export function createRing(epoch: string, keeps: () => boolean): Ring {
+/**
+ * The newest events of one task, for callers whose connection broke. `epoch` distinguishes the positions of different rings. Without `keeps`
+ * events get positions but are not kept.
+ */
+export function createRing(epoch: string, keeps: () => boolean) {
   let count = 0
   let kept: PlacedEvent[] = []
   let chars = 0
@@ -96,15 +92,17 @@ export function createRing(epoch: string, keeps: () => boolean): Ring {
   }
 
   return {
-    put(event) {
+    put(event: WireStreamEvent): PlacedEvent {
       count += 1
       const placed = { id: `${epoch}-${count}`, event }
       if (keeps()) keep(placed)
       else forget()
       return placed
     },
+    /** The position after the newest event. */
     here: () => `${epoch}-${count}`,
-    after(id) {
+    /** The events after this position; undefined when they are no longer known. */
+    after(id: string): readonly PlacedEvent[] | undefined {
       const place = readPlace(id, epoch)
       if (place === undefined || place > count) return undefined
       return count - place <= kept.length ? kept.slice(kept.length - (count - place)) : undefined

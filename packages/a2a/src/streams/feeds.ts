@@ -18,16 +18,7 @@ interface FeedRequest extends Omit<FeedListener, 'sink'> {
   readonly messages: readonly number[]
 }
 
-export interface Feeds {
-  /** @throws Rejection `rate_limited`; Unavailable while the gateway shuts down */
-  open(request: FeedRequest): EventStream
-  /** A message was admitted: the listeners of its task get its events. */
-  track(key: TaskKey, message: number): void
-  /** Whether the events after this one are still known. */
-  knows(key: TaskKey, eventId: string): boolean
-  /** Ends every stream permanently. */
-  close(): void
-}
+export type Feeds = ReturnType<typeof createFeeds>
 
 interface FeedLimits {
   /** Streams of one caller at a time. */
@@ -64,7 +55,7 @@ interface FeedsState {
   isTicking: boolean
 }
 
-export function createFeeds(deps: FeedsDeps, { perCaller, idleMs }: FeedLimits): Feeds {
+export function createFeeds(deps: FeedsDeps, { perCaller, idleMs }: FeedLimits) {
   const closing = new AbortController()
   const feeds = new Map<string, OpenFeed>()
   const enterStream = createOpenCount(
@@ -73,7 +64,8 @@ export function createFeeds(deps: FeedsDeps, { perCaller, idleMs }: FeedLimits):
   )
   const all: FeedsState = { deps, feeds, closing: closing.signal, idleMs, lingering: 0, isTicking: false }
   return {
-    open(request) {
+    /** @throws Rejection `rate_limited`; Unavailable while the gateway shuts down */
+    open(request: FeedRequest): EventStream {
       if (closing.signal.aborted)
         throw new Unavailable('Cannot open stream: the gateway is shutting down', { retryAfter: 5 })
       const release = enterStream(request.listenerKey)
@@ -81,9 +73,12 @@ export function createFeeds(deps: FeedsDeps, { perCaller, idleMs }: FeedLimits):
       enter(request, all)
       return new EventStream(sink => startStream({ ...request, sink }, release, all))
     },
-    track: (key, message) => feeds.get(nameOf(key))?.feed.track(message),
-    knows: (key, eventId) => feeds.get(nameOf(key))?.feed.knows(eventId) ?? false,
-    close() {
+    /** A message was admitted: the listeners of its task get its events. */
+    track: (key: TaskKey, message: number) => feeds.get(nameOf(key))?.feed.track(message),
+    /** Whether the events after this one are still known. */
+    knows: (key: TaskKey, eventId: string) => feeds.get(nameOf(key))?.feed.knows(eventId) ?? false,
+    /** Ends every stream permanently. */
+    close(): void {
       closing.abort()
       for (const open of feeds.values()) dispose(open, all)
     },
@@ -93,17 +88,18 @@ export function createFeeds(deps: FeedsDeps, { perCaller, idleMs }: FeedLimits):
 /** Joins the feed; returns what leaves it. */
 function startStream(request: FeedRequest & FeedListener, release: () => void, all: FeedsState): () => void {
   const { sink } = request
+  const { idleMs, deps } = all
   const open = enter(request, all)
-  const idle = createIdleClock(all.idleMs, all.deps.platform)
+  let busyAt = deps.platform.now()
   const listener: FeedListener = {
     ...request,
     sink: {
       send(event, id) {
-        idle.reset()
+        busyAt = deps.platform.now()
         sink.send(event, id)
       },
       beat() {
-        if (!idle.isOver()) return sink.beat()
+        if (deps.platform.now() < busyAt + idleMs) return sink.beat()
         leave()
         sink.end()
       },
@@ -188,14 +184,4 @@ function rest(open: OpenFeed, all: FeedsState): void {
 /** Neither an owner nor an id contains a line break. */
 function nameOf({ owner, id }: TaskKey): string {
   return `${id}\n${owner}`
-}
-
-function createIdleClock(idleMs: number, { now }: Pick<Platform, 'now'>) {
-  let since = now()
-  return {
-    reset: () => {
-      since = now()
-    },
-    isOver: () => now() >= since + idleMs,
-  }
 }

@@ -4,21 +4,7 @@ import type { ChunkNotice, FeedDeps, FeedListener, FeedState, FeedStep } from '.
 import { checkIdle, createRing } from './feed-state.ts'
 import { admitListener, sendChanges, sendNotice } from './task-updates.ts'
 
-/** Sends the events of one task to all listeners in one order. */
-export interface TaskFeed {
-  join(listener: FeedListener): void
-  leave(listener: FeedListener): void
-  /** A message was admitted to the task: the feed sends what its turn announces. */
-  track(message: number): void
-  /** Reads the store for changes that no notice announced. */
-  look(): void
-  beat(): void
-  isIdle(): boolean
-  /** Whether the events after this one are still known. */
-  knows(eventId: string): boolean
-  /** Ends all streams; the task goes on. */
-  close(): void
-}
+export type TaskFeed = ReturnType<typeof createTaskFeed>
 
 interface FeedOptions {
   readonly key: TaskKey
@@ -30,7 +16,8 @@ interface FeedOptions {
   onIdle(): void
 }
 
-export function createTaskFeed({ store, platform }: FeedDeps, options: FeedOptions): TaskFeed {
+/** Sends the events of one task to all listeners in one order. */
+export function createTaskFeed({ store, platform }: FeedDeps, options: FeedOptions) {
   const { key, epoch, keepsEvents, onIdle } = options
   const steps = createStepQueue(platform)
   const ring = createRing(epoch, keepsEvents)
@@ -40,23 +27,27 @@ export function createTaskFeed({ store, platform }: FeedDeps, options: FeedOptio
   const feed: FeedState = { store, platform, key, ring, listeners, waiting, queue: steps.add, onIdle, ...nothing }
   const messages = createMessageTracker(feed)
   return {
-    join(listener) {
+    join(listener: FeedListener): void {
       waiting.add(listener)
       steps.add(() => admitListener(listener, feed))
     },
-    leave(listener) {
+    leave(listener: FeedListener): void {
       waiting.delete(listener)
       listeners.delete(listener)
       checkIdle(feed)
     },
+    /** A message was admitted to the task: the feed sends what its turn announces. */
     track: messages.track,
+    /** Reads the store for changes that no notice announced. */
     look: () => steps.add(() => sendChanges(feed)),
-    beat() {
+    beat(): void {
       for (const { sink } of listeners) sink.beat()
     },
     isIdle: () => listeners.size + waiting.size === 0,
-    knows: eventId => ring.after(eventId) !== undefined,
-    close() {
+    /** Whether the events after this one are still known. */
+    knows: (eventId: string) => ring.after(eventId) !== undefined,
+    /** Ends all streams; the task goes on. */
+    close(): void {
       steps.close()
       messages.close()
       for (const { sink } of [...waiting, ...listeners]) sink.end()

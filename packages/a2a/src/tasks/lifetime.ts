@@ -13,13 +13,7 @@ interface TaskWait {
   readonly needsEntries: boolean
 }
 
-/** Waits for tasks in the calls that caused their turns. */
-export interface TaskWaiter {
-  /** The task once it is at rest (A2A §3.2.2), or its state when the time is up; undefined when it is gone. */
-  awaitTask(wait: TaskWait): Promise<SettledTask | undefined>
-  /** Ends every wait: each answers with the present task. */
-  close(): void
-}
+export type TaskWaiter = ReturnType<typeof createTaskWaiter>
 
 /** One timer serves all waits, so that a call costs none of its own. */
 const tickMs = 250
@@ -47,11 +41,13 @@ interface OpenWait extends TaskWait {
   ticks: number
 }
 
-export function createTaskWaiter(store: WaitState['store'], platform: Pick<Platform, 'sleep'>): TaskWaiter {
+/** Waits for tasks in the calls that caused their turns. */
+export function createTaskWaiter(store: WaitState['store'], platform: Pick<Platform, 'sleep'>) {
   const closing = new AbortController()
   const waits: WaitState = { store, open: new Set(), closing: closing.signal, isTicking: false }
   return {
-    async awaitTask(wait) {
+    /** The task once it is at rest (A2A §3.2.2), or its state when the time is up; undefined when it is gone. */
+    async awaitTask(wait: TaskWait): Promise<SettledTask | undefined> {
       if (closing.signal.aborted) return store.findTask(wait.key)
       const task = await new Promise<SettledTask | undefined>(resolve => {
         beginWait({ ...wait, waits, heard: new Map(), onEnd: resolve, ticks: 0 })
@@ -59,7 +55,8 @@ export function createTaskWaiter(store: WaitState['store'], platform: Pick<Platf
       })
       return task ?? store.findTask(wait.key)
     },
-    close() {
+    /** Ends every wait: each answers with the present task. */
+    close(): void {
       closing.abort()
       for (const wait of waits.open) endWait(wait)
     },
@@ -160,11 +157,7 @@ interface ExpiryDeps {
   readonly platform: Pick<Platform, 'now' | 'sleep' | 'log'>
 }
 
-export interface Expiry {
-  /** Counts the bytes of this owner's new message. */
-  note(owner: string, bytes: number): void
-  close(): void
-}
+export type Expiry = ReturnType<typeof createExpiry>
 
 const sweepMs = 60_000
 /** Pause between two slices, for other work, ms. */
@@ -174,7 +167,7 @@ const sliceSize = 50
 const hasty = 1 / 8
 
 /** Keeps the store bounded: once a minute, and after many bytes at once, it removes expired tasks and those beyond an owner's quota. */
-export function createExpiry({ store, platform }: ExpiryDeps, { taskMs, most, bytes: mostBytes }: ExpiryRules): Expiry {
+export function createExpiry({ store, platform }: ExpiryDeps, { taskMs, most, bytes: mostBytes }: ExpiryRules) {
   const closing = new AbortController()
   /** Bytes of each owner since the last sweep. The store has taken a message for every one of them, so they are few. */
   let owners = new Map<string, number>()
@@ -209,12 +202,13 @@ export function createExpiry({ store, platform }: ExpiryDeps, { taskMs, most, by
 
   void run()
   return {
-    note(owner, bytes) {
+    /** Counts the bytes of this owner's new message. */
+    note(owner: string, bytes: number): void {
       const sum = (owners.get(owner) ?? 0) + bytes
       owners.set(owner, sum)
       if (sum >= mostBytes * hasty) nap.abort()
     },
-    close() {
+    close(): void {
       closing.abort()
       nap.abort()
     },

@@ -21,16 +21,12 @@ export async function findOwnTask(
 
 type TaskPosition = NonNullable<TaskFilter['after']>
 
-/** Page tokens for one owner and one set of filters. Only this gateway can make them. */
-export interface Cursors {
-  seal(place: TaskPosition, scope: string): Promise<string>
-  /** @throws A2aRejection `invalidParams` for a token of another origin or scope */
-  open(token: string, scope: string): Promise<TaskPosition>
-}
+export type Cursors = ReturnType<typeof createCursors>
 
 const tokenPattern = /^(\d{1,16})\.([0-9a-f-]{36})\.([A-Za-z0-9_-]{43})$/
 
-export function createCursors(store: Pick<Store, 'secret'>, platform: Pick<Platform, 'randomBytes'>): Cursors {
+/** Page tokens for one owner and one set of filters. Only this gateway can make them. */
+export function createCursors(store: Pick<Store, 'secret'>, platform: Pick<Platform, 'randomBytes'>) {
   let reading: Promise<string> | undefined
 
   async function sign(place: string, scope: string): Promise<Buffer> {
@@ -41,11 +37,12 @@ export function createCursors(store: Pick<Store, 'secret'>, platform: Pick<Platf
   }
 
   return {
-    async seal({ updatedAt, id }, scope) {
+    async seal({ updatedAt, id }: TaskPosition, scope: string): Promise<string> {
       const place = `${updatedAt}.${id}`
       return `${place}.${(await sign(place, scope)).toString('base64url')}`
     },
-    async open(token, scope) {
+    /** @throws A2aRejection `invalidParams` for a token of another origin or scope */
+    async open(token: string, scope: string): Promise<TaskPosition> {
       const [, updatedAt = '', id = '', mac = ''] = tokenPattern.exec(token) ?? []
       const expected = await sign(`${updatedAt}.${id}`, scope)
       const given = Buffer.from(mac, 'base64url')

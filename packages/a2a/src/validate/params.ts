@@ -276,8 +276,6 @@ export function checkParams(name: keyof typeof params, value: unknown): void {
   }
 }
 
-type JsonObject = Readonly<Record<string, unknown>>
-
 /** Members by their names in the protobuf file. */
 const protoNames: Readonly<Record<string, string>> = {
   message_id: 'messageId',
@@ -312,7 +310,7 @@ export function readProtoNames(value: unknown): unknown {
   let changed: Record<string, unknown> | undefined
   for (const [name, member] of Object.entries(value)) {
     const known = Object.hasOwn(protoNames, name) ? protoNames[name] : undefined
-    const wanted = known !== undefined && !isGiven(value, known) ? known : name
+    const wanted = known !== undefined && value[known] === undefined ? known : name
     const read = Object.hasOwn(inside, wanted) ? inside[wanted]?.(member) : member
     if (wanted === name && read === member) continue
     changed ??= { ...value }
@@ -320,10 +318,6 @@ export function readProtoNames(value: unknown): unknown {
     changed[wanted] = read
   }
   return changed ?? value
-}
-
-function isGiven(value: JsonObject, name: string): boolean {
-  return value[name] !== undefined
 }
 
 function mapChanged(items: readonly unknown[], read: (item: unknown) => unknown): readonly unknown[] {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createOwnTokens } from '../../src/client/peer-credentials.ts'
+import { createTokenSigner } from '../../src/client/peer-credentials.ts'
 import { a2aConfigSchema } from '../../src/index.ts'
 import { createOwnKeyRing } from '../../src/keys/own-keys.ts'
 import { createApiKeyCheck } from '../../src/verify.ts'
@@ -270,7 +270,7 @@ describe('A2A-A01 the HTTP+JSON binding', () => {
 describe('tokens of this gateway, by which its agents call each other', () => {
   const place = { origin: 'https://agents.test' }
   const ownToken = (audience: string) =>
-    createOwnTokens(createOwnKeyRing(gateway.gateway), place, gateway.platform).sign({ agent: 'echo', audience })
+    createTokenSigner(createOwnKeyRing(gateway.gateway), place, gateway.platform)({ agent: 'echo', audience })
 
   test('count here, for what agents do, and for that alone', async () => {
     const token = await ownToken('https://agents.test')

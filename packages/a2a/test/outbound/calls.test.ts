@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { Rejection, TurnAborted, Unavailable, Undeliverable } from '@postern/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { a2aConfigSchema, createA2aClient } from '../../src/index.ts'
+import { a2aConfigSchema, createAgentCaller } from '../../src/index.ts'
 import { createOwnKeyRing } from '../../src/keys/own-keys.ts'
 import type { A2aTestGateway } from '../setup/gateway.ts'
 import { echoAgent, joinTextParts, openA2aGateway } from '../setup/gateway.ts'
@@ -403,12 +403,12 @@ describe('between two gateways', () => {
       await server.close()
       await theirs.close()
     }
-    return createA2aClient({ ...place, config: a2aConfigSchema.parse({}) })
+    return createAgentCaller({ ...place, config: a2aConfigSchema.parse({}) })
   }
 
   test('a stranger’s token is not enough; its gateway has to be trusted', async () => {
-    const client = await openPair()
-    const call = client.call('https://agents.test/.well-known/agent-card.json', [], { as: 'desk' })
+    const callAgent = await openPair()
+    const call = callAgent('https://agents.test/.well-known/agent-card.json', [], { as: 'desk' })
     await expect(call).rejects.toThrow(new Undeliverable('Cannot call agent: it does not let us in (401)'))
     await close()
   })
@@ -419,14 +419,14 @@ describe('between two gateways', () => {
     })
     const server = await listenOnLoopback(theirs.channel.routes)
     const platform = await openA2aGateway({ works: false, loopback: { 'agents.test': server.port } })
-    const client = createA2aClient({
+    const call = createAgentCaller({
       config: a2aConfigSchema.parse({}),
       platform: platform.platform,
       store: theirs.store,
       origin: 'https://agents.test',
     })
     const card = 'https://agents.test/agents/helper/.well-known/agent-card.json'
-    const answer = await client.call(card, [{ kind: 'text', mime: 'text/plain', content: 'hi' }], { as: 'echo' })
+    const answer = await call(card, [{ kind: 'text', mime: 'text/plain', content: 'hi' }], { as: 'echo' })
     expect(joinTextParts([...answer.parts])).toBe('I hear @echo@agents.test')
     const { kid } = await createOwnKeyRing(theirs.gateway).current()
     expect(answer.source.signedBy).toBe(kid)

@@ -4,7 +4,7 @@ import { openSimulation } from '@postern/simulation'
 import { openSqliteStore } from '@postern/store'
 import { sketchedChannels } from '@postern/testing'
 import { expect, test } from 'vitest'
-import { a2aConfigSchema, createA2aClient } from '../../src/index.ts'
+import { a2aConfigSchema, createAgentCaller } from '../../src/index.ts'
 import { openAgentPeer } from '../setup/peer.ts'
 import { createA2aPlatform } from '../setup/platform.ts'
 
@@ -18,9 +18,9 @@ test('the official server understands our calls, and we its answers', async () =
     now: () => platform.now(),
     log: platform.log,
   })
-  const client = createA2aClient({ config: a2aConfigSchema.parse({}), platform, store, origin: 'https://agents.test' })
+  const call = createAgentCaller({ config: a2aConfigSchema.parse({}), platform, store, origin: 'https://agents.test' })
   const { cardUrl } = simulation.a2a.peer
-  const answer = await client.call(cardUrl, [{ kind: 'text', mime: 'text/plain', content: 'hello' }], { as: 'desk' })
+  const answer = await call(cardUrl, [{ kind: 'text', mime: 'text/plain', content: 'hello' }], { as: 'desk' })
   expect(answer).toMatchObject({
     parts: [{ kind: 'text', content: 'You said: hello' }],
     status: 'completed',

@@ -1,14 +1,14 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { CallAgent } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
 import { openSqliteStore } from '@postern/store'
 import { sketchedChannels } from '@postern/testing'
 import { FlattenedSign } from 'jose'
 import type { z } from 'zod'
 import { toCanonicalJson } from '../../src/endpoint/call.ts'
-import type { A2aClient } from '../../src/index.ts'
-import { a2aConfigSchema, createA2aClient } from '../../src/index.ts'
+import { a2aConfigSchema, createAgentCaller } from '../../src/index.ts'
 import type { TestIssuerKey } from './issuer.ts'
 import { makeIssuerKey } from './issuer.ts'
 import type { A2aTestPlatform } from './platform.ts'
@@ -37,6 +37,10 @@ interface AgentPeerAnswer {
 
 type Respond = (request: AgentPeerRequest) => AgentPeerAnswer | undefined
 
+interface A2aClient {
+  readonly call: CallAgent
+}
+
 /** An agent elsewhere that does as it is told, and a client of ours that calls it. */
 export interface TestPeer {
   readonly platform: A2aTestPlatform
@@ -53,7 +57,7 @@ export interface TestPeer {
   sign(header?: Readonly<Record<string, unknown>>, key?: TestIssuerKey): Promise<void>
   /** How JSON-RPC requests are answered: `result` or a whole answer. */
   answerRpc(respond: (request: AgentPeerRequest) => AgentPeerAnswer | object): void
-  call(text?: string, options?: Partial<Parameters<A2aClient['call']>[2]>): ReturnType<A2aClient['call']>
+  call(text?: string, options?: Partial<Parameters<CallAgent>[2]>): ReturnType<CallAgent>
   /** Another client with the same store and another configuration. */
   clientWith(config: z.input<typeof a2aConfigSchema>): A2aClient
   close(): Promise<void>
@@ -87,8 +91,9 @@ export async function openAgentPeer(config: z.input<typeof a2aConfigSchema> = {}
     log: platform.log,
   })
   const place = { platform, store, origin: 'https://agents.test' }
-  const clientWith: TestPeer['clientWith'] = other =>
-    createA2aClient({ ...place, config: a2aConfigSchema.parse({ ...config, ...other }) })
+  const clientWith: TestPeer['clientWith'] = other => ({
+    call: createAgentCaller({ ...place, config: a2aConfigSchema.parse({ ...config, ...other }) }),
+  })
   const key = await makeIssuerKey('peer-key')
   const peer: TestPeer = {
     platform,

@@ -21,6 +21,7 @@ import { createKeyGenerations } from '../keys/key-generations.ts'
 import type { JsonMembers } from '../posts/answers.ts'
 import { formatRsaMultikey } from '../signature/public-keys.ts'
 import { describeInHtml } from '../words/words.ts'
+import { emptyCollection } from './collections.ts'
 import type { Readers } from './readers.ts'
 
 const actorContext: Json = [
@@ -100,12 +101,6 @@ function renderInstanceActor(domain: string, keys: ActorKeys, origin: string): J
     indexable: false,
     ...renderKeys(keys, id),
   }
-}
-
-/** It only fetches and never posts. */
-function renderInstanceOutbox(origin: string): Json {
-  const id = `${instanceActorIri(origin)}/outbox`
-  return { '@context': activityStreams, id, type: 'OrderedCollection', totalItems: 0, orderedItems: [] }
 }
 
 interface ActorChange {
@@ -237,7 +232,8 @@ export function addActors(app: Hono, { agents, keys, readers, follows }: ActorRo
   app.get('/actor', async context =>
     answerActivity(context, renderInstanceActor(domain, await keys.find(instanceActorIri(origin)), origin)),
   )
-  app.get('/actor/outbox', context => answerActivity(context, renderInstanceOutbox(origin)))
+  // It only fetches and never posts.
+  app.get('/actor/outbox', context => answerActivity(context, emptyCollection(`${instanceActorIri(origin)}/outbox`)))
   app.get('/agents/:agent', async function serveActor(context, next) {
     // People get the gateway's page from the same address.
     if (!asksForActivity(context.req.header('accept'))) {

@@ -29,7 +29,7 @@ export function createCollections(
     following: createPeople('following', store, origin),
     // Nothing is pinned.
     featured: {
-      describe: async agent => ({ ...collection(agentIris(origin, agent).featured, 0), orderedItems: [] }),
+      describe: async agent => emptyCollection(agentIris(origin, agent).featured),
       page: async agent => page(agentIris(origin, agent).featured, []),
     },
   }
@@ -75,6 +75,10 @@ function createPeople(kind: keyof typeof relations, store: CollectionStore, orig
     },
     page: async agent => page(agentIris(origin, agent)[kind], []),
   }
+}
+
+export function emptyCollection(id: string): Json {
+  return { ...collection(id, 0), orderedItems: [] }
 }
 
 function collection(id: string, totalItems: number) {

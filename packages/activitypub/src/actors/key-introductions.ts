@@ -18,16 +18,7 @@ export interface Recipient {
   readonly peer?: string | undefined
 }
 
-/**
- * Some servers keep an actor for a day or longer, and drop what does not fit the key they hold, behind a 202 (snac: 36
- * hours). So the old key signs a notice of the new one, before anything comes that only the new key fits.
- */
-export interface KeyIntroductions {
-  /** Once for each host while the old key is listed. @throws Unavailable, Undeliverable when the host cannot be reached */
-  introduce(to: Recipient, keys: ActorKeys): Promise<void>
-  /** The host learns of the new key in another way. */
-  remember(to: Recipient, keys: ActorKeys): void
-}
+export type KeyIntroductions = ReturnType<typeof createKeyIntroductions>
 
 interface KeyIntroductionDeps {
   readonly agents: Pick<AgentDirectory, 'find'>
@@ -58,7 +49,11 @@ function addressTo(peer: string | undefined, update: JsonMembers): JsonMembers {
   return { ...update, to: [peer], object: { ...(update.object as { readonly [name: string]: Json }), to: [peer] } }
 }
 
-export function createKeyIntroductions({ agents, platform, send, gateway }: KeyIntroductionDeps): KeyIntroductions {
+/**
+ * Some servers keep an actor for a day or longer, and drop what does not fit the key they hold, behind a 202 (snac: 36
+ * hours). So the old key signs a notice of the new one, before anything comes that only the new key fits.
+ */
+export function createKeyIntroductions({ agents, platform, send, gateway }: KeyIntroductionDeps) {
   const told = createExpiringMap<true>(maxHosts, () => platform.now())
   const share = createSingleFlight<void>()
   const nameOf = (to: Recipient, { request }: ActorKeys) => `${request.id} ${placeOf(to)}`
@@ -76,13 +71,15 @@ export function createKeyIntroductions({ agents, platform, send, gateway }: KeyI
     if (!unheardStatuses.has(status) && status < 500) remember(to, keys)
   }
 
+  /** The host learns of the new key in another way. */
   function remember(to: Recipient, keys: ActorKeys): void {
     told.set(nameOf(to, keys), true, rememberMs)
   }
 
   return {
     remember,
-    async introduce(to, keys) {
+    /** Once for each host while the old key is listed. @throws Unavailable, Undeliverable when the host cannot be reached */
+    async introduce(to: Recipient, keys: ActorKeys): Promise<void> {
       const name = nameOf(to, keys)
       if (told.get(name)) return
       await share(name, () => tell(to, keys))

@@ -1,41 +1,31 @@
 import type { RelationStore } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
 import type { RemoteActor } from '../peers/actor-document.ts'
+import { unless } from '../peers/look-ups.ts'
 import type { FoundPost } from '../posts/posts.ts'
 import type { VerifyFetchDeps } from '../proofs/carried-activity.ts'
 import { identifySigner } from '../proofs/carried-activity.ts'
 import { toSignedRequest } from '../signature/request-proof.ts'
 import { isSigned, readRequestProof } from '../verify.ts'
 
-/** The readers of our documents. */
-export interface Readers {
-  /** Whether documents are shown to signed requests only. */
-  readonly isSignedOnly: boolean
-  /** Lets in everyone, or only those who sign. @throws Rejection, Unavailable */
-  admit(request: Request): Promise<void>
-  /**
-   * The actor that asks. A reader without proof is a stranger, whatever the reason; documents for others do not exist
-   * for strangers.
-   */
-  identify(request: Request): Promise<RemoteActor | undefined>
-}
+export type Readers = ReturnType<typeof createReaders>
 
-export function createReaders(isSignedOnly: boolean, parts: VerifyFetchDeps): Readers {
+/** The readers of our documents. */
+export function createReaders(isSignedOnly: boolean, parts: VerifyFetchDeps) {
   return {
+    /** Whether documents are shown to signed requests only. */
     isSignedOnly,
-    async admit(request) {
+    /** Lets in everyone, or only those who sign. @throws Rejection, Unavailable */
+    async admit(request: Request): Promise<void> {
       if (isSignedOnly && !(await verifySignedFetch(request, parts))) {
         throw new Rejection('unsigned', 'Cannot show document: sign the request')
       }
     },
-    async identify(request) {
-      try {
-        return await verifySignedFetch(request, parts)
-      } catch (error) {
-        if (error instanceof Rejection || error instanceof Unavailable) return undefined
-        throw error
-      }
-    },
+    /**
+     * The actor that asks. A reader without proof is a stranger, whatever the reason; documents for others do not exist
+     * for strangers.
+     */
+    identify: (request: Request) => unless([Rejection, Unavailable], () => verifySignedFetch(request, parts)),
   }
 }
 

@@ -16,11 +16,9 @@ function openBackground() {
     actors: { find: async () => undefined },
     origin: 'https://agents.test',
     now: () => now,
-    posts: {
-      find() {
-        asked += 1
-        return new Promise(() => {})
-      },
+    findRemotePost() {
+      asked += 1
+      return new Promise(() => {})
     },
   })
   const leaving = new AbortController()

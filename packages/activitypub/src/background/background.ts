@@ -1,17 +1,17 @@
 import type { BackgroundEntry, Part, Platform, RelationStore, Store, Turn } from '@postern/core'
 import { isoTime, Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { createExpiringMap } from '@postern/limits'
-import type { Iri } from '../format/document.ts'
-import { findHost, parseIri, readReferences } from '../format/document.ts'
+import { findHost, findIri, readReferences } from '../format/document.ts'
 import type { ReplyTarget } from '../format/post-data.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
 import type { RemoteActors } from '../peers/known-peers.ts'
-import type { RemotePost, RemotePosts } from './remote-posts.ts'
+import { unless } from '../peers/look-ups.ts'
+import type { FindRemotePost, RemotePost } from './remote-posts.ts'
 
 interface BackgroundDeps extends EntryDeps {
   readonly platform: Pick<Platform, 'sleep'>
   readonly store: Pick<Store, 'knows' | 'findRelation'>
-  readonly posts: RemotePosts
+  readonly findRemotePost: FindRemotePost
   /** Our own. */
   readonly origin: string
 }
@@ -68,7 +68,7 @@ async function fetchParents(first: string | undefined, walk: Walk, most: number)
   let next = first
   while (next && entries.length < most) {
     const post = await findNext(next, walk, seen)
-    sizeLeft -= post ? sizeOf(post) : 0
+    sizeLeft -= post ? JSON.stringify(post.parts).length : 0
     if (!post || sizeLeft < 0) break
     const entry = walk.time.within(toBackgroundEntry(post, walk.reader, walk.parts))
     // Awaited below, when the walk is over.
@@ -81,30 +81,16 @@ async function fetchParents(first: string | undefined, walk: Walk, most: number)
 
 /** The post behind a name, if there is one that is new here; `seen` holds those of this walk. */
 async function findNext(name: string, { turn, parts, time }: Walk, seen: Set<string>): Promise<RemotePost | undefined> {
-  const iri = readIri(name)
+  const iri = findIri(name)
   if (!iri || iri.origin === parts.origin || seen.has(iri.href) || time.isOver()) return undefined
   seen.add(iri.href)
   if (await parts.store.knows(turn, iri.href)) return undefined
-  const post = await time.within(parts.posts.find(iri))
+  const post = await time.within(parts.findRemotePost(iri))
   if (!post || post.id === iri.href) return post
   // Found under another name.
   const isNew = !seen.has(post.id) && !(await parts.store.knows(turn, post.id))
   seen.add(post.id)
   return isNew ? post : undefined
-}
-
-/** A text that is no https IRI leads nowhere. */
-function readIri(name: string): Iri | undefined {
-  try {
-    return parseIri(name, 'a post')
-  } catch (error) {
-    if (error instanceof Rejection) return undefined
-    throw error
-  }
-}
-
-function sizeOf({ parts }: RemotePost): number {
-  return JSON.stringify(parts).length
 }
 
 interface EntryDeps {
@@ -129,7 +115,10 @@ async function toBackgroundEntry(
   { actors, store, now }: EntryDeps,
 ): Promise<BackgroundEntry | undefined> {
   const key = { via: 'activitypub', agent, relation: 'blocked_by', peer: post.author.href } as const
-  const actor = (await store.findRelation(key)) ? undefined : await findAuthor(post.author, actors)
+  const isBlocked = (await store.findRelation(key)) !== undefined
+  const actor = isBlocked
+    ? undefined
+    : await unless([Unavailable, Undeliverable, Rejection], () => actors.find(post.author))
   if (!actor) return undefined
   const address = actor.id === sender.actor && sender.address ? sender.address : nameAuthor(actor)
   return {
@@ -149,15 +138,6 @@ function markQuoted(entry: BackgroundEntry): BackgroundEntry {
   return { ...entry, parts: entry.parts.map(mark), isQuoted: true }
 }
 
-async function findAuthor(iri: Iri, actors: EntryDeps['actors']): Promise<RemoteActor | undefined> {
-  try {
-    return await actors.find(iri)
-  } catch (error) {
-    if (error instanceof Unavailable || error instanceof Undeliverable || error instanceof Rejection) return undefined
-    throw error
-  }
-}
-
 function nameAuthor({ username, host }: RemoteActor): string {
   return `@${username ?? '~unconfirmed'}@${host}`
 }
@@ -167,49 +147,34 @@ function saneTime(published: number | undefined, now: number): number {
   return published !== undefined && published > 0 && published <= now ? published : now
 }
 
-interface TimeBudget {
-  isOver(): boolean
-  /** The result of `work`, or undefined when the time is over first; the work itself continues. */
-  within<Result>(work: Promise<Result>): Promise<Result | undefined>
-  /** Stops the timer. */
-  end(): void
-}
+type TimeBudget = ReturnType<typeof startTimeBudget>
 
 /** Over after `ms`, or when `signal` aborts. */
-function startTimeBudget({ sleep }: Pick<Platform, 'sleep'>, ms: number, signal: AbortSignal): TimeBudget {
+function startTimeBudget({ sleep }: Pick<Platform, 'sleep'>, ms: number, signal: AbortSignal) {
   const controller = new AbortController()
-  const stop = () => controller.abort()
-  signal.addEventListener('abort', stop, { once: true })
-  if (signal.aborted) stop()
   let isOver = false
-  const over = sleep(ms, controller.signal).then(() => {
+  const over = sleep(ms, AbortSignal.any([signal, controller.signal])).then(() => {
     isOver = true
     return undefined
   })
   return {
     isOver: () => isOver,
-    within: work => Promise.race([work, over]),
-    end() {
-      signal.removeEventListener('abort', stop)
-      stop()
-    },
+    /** The result of `work`, or undefined when the time is over first; the work itself continues. */
+    within: <Result>(work: Promise<Result>): Promise<Result | undefined> => Promise.race([work, over]),
+    /** Stops the timer. */
+    end: () => controller.abort(),
   }
 }
-
-/** To be called once, when a walk is over; `isStalled`: it took all the time there is. */
-type EndWalk = (isStalled: boolean) => void
-
-/** Starts a walk for a sender (an actor's IRI); undefined when the sender may not start another one. */
-type BeginWalk = (sender: string) => EndWalk | undefined
 
 const stalledMs = 60_000
 const maxSenders = 2_000
 
 /**
  * A walk makes a turn wait, and its thread with it. A sender who names hosts that hang must not block all turns, nor
- * the threads of others for long.
+ * the threads of others for long. What it returns starts a walk for a sender (an actor's IRI), and gives what is to be called once when the walk is
+ * over; undefined when the sender may not start another one.
  */
-function createWalkLimit(now: () => number): BeginWalk {
+function createWalkLimit(now: () => number) {
   const walking = new Map<string, number>()
   const stalls = createExpiringMap<number>(maxSenders, now)
   let total = 0
@@ -226,11 +191,12 @@ function createWalkLimit(now: () => number): BeginWalk {
     else walking.delete(host)
   }
 
-  return sender => {
+  return (sender: string) => {
     const host = findHost(sender) ?? ''
     if (!isOpen(sender, host)) return undefined
     count(host, 1)
-    return isStalled => {
+    /** `isStalled`: it took all the time there is. */
+    return (isStalled: boolean): void => {
       count(host, -1)
       if (!isStalled) return
       for (const name of [sender, host]) stalls.set(name, (stalls.get(name) ?? 0) + 1, stalledMs)

@@ -2,7 +2,7 @@ import { Unavailable, Undeliverable } from '@postern/core'
 import { expect, test } from 'vitest'
 import { parseIri } from '../format/document.ts'
 import type { FetchedDocument } from '../peers/look-ups.ts'
-import { createRemotePosts } from './remote-posts.ts'
+import { createPostFinder } from './remote-posts.ts'
 
 const host = 'https://peer.test'
 
@@ -19,8 +19,8 @@ function openPosts(serve: (iri: string) => Promise<FetchedDocument>) {
     asked.push(iri)
     return serve(iri)
   }
-  const posts = createRemotePosts({ fetchDocument, isBlocked: () => false, now: () => clock.ms })
-  return { clock, asked, find: (id: string) => posts.find(parseIri(id, 'it')) }
+  const find = createPostFinder({ fetchDocument, isBlocked: () => false, now: () => clock.ms })
+  return { clock, asked, find: (id: string) => find(parseIri(id, 'it')) }
 }
 
 test('find() keeps a post for ten minutes', async () => {
@@ -58,6 +58,21 @@ test('find() asks one host for one post at a time, and for each only once', asyn
   const found = await Promise.all(ids.map(find))
   expect(found.map(post => post?.id)).toEqual(ids)
   expect(asked).toEqual(ids.slice(0, 3))
+})
+
+test('AP-37: find() lets sixteen look-ups of one host wait, and no more, while other hosts get theirs', async () => {
+  const slow = Promise.withResolvers<void>()
+  const { asked, find } = openPosts(async id => {
+    if (id.startsWith(host)) await slow.promise
+    return toPost(id)
+  })
+  const waiting = Array.from({ length: 17 }, (_, number) => find(`${host}/${number}`))
+  expect(await waiting[16]).toBeUndefined()
+  await find('https://other.test/1')
+  slow.resolve()
+  const found = await Promise.all(waiting)
+  expect(found.filter(post => post !== undefined)).toHaveLength(16)
+  expect(asked).toEqual([`${host}/0`, 'https://other.test/1', ...found.slice(1, 16).map(post => post?.id)])
 })
 
 test('find() fetches at most 120 posts a minute from one host on behalf of strangers', async () => {

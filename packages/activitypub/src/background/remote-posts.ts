@@ -1,6 +1,6 @@
 import type { Part } from '@postern/core'
 import { Rejection, Unavailable, Undeliverable } from '@postern/core'
-import { createExpiringMap, createRateLimit, createSingleFlight } from '@postern/limits'
+import { createExpiringMap, createKeyedSemaphore, createSingleFlight } from '@postern/limits'
 import type { Iri, JsonObject } from '../format/document.ts'
 import {
   asObject,
@@ -18,11 +18,10 @@ import { readNote } from '../html/note-reading.ts'
 import type { IsBlocked } from '../peers/known-peers.ts'
 import { isBlockedPart } from '../peers/known-peers.ts'
 import type { LookUpDeps } from '../peers/look-ups.ts'
+import { limitLookUps } from '../peers/look-ups.ts'
 
-export interface RemotePosts {
-  /** The post behind this IRI, from memory or from its origin; undefined when it cannot be had. Never throws for a peer. */
-  find(iri: Iri): Promise<RemotePost | undefined>
-}
+/** The post behind this IRI, from memory or from its origin; undefined when it cannot be had. Never throws for a peer. */
+export type FindRemotePost = (iri: Iri) => Promise<RemotePost | undefined>
 
 interface RemotePostDeps extends LookUpDeps {
   readonly isBlocked: IsBlocked
@@ -41,28 +40,27 @@ const maxHosts = 2_000
 const keepMs = { found: 10 * 60_000, refused: 5 * 60_000, hostDown: 60_000, fault: 60_000 } as const
 /** A host that made a turn wait this long makes no other turn wait, ms. */
 const patienceMs = 3_000
-/** Look-ups that wait for one host, with the one under way. */
-const maxWaiting = 16
+/** Look-ups of one host: under way, and waiting. The turns that wait for them end by their own time. */
+const ofHost = { width: 1, queue: 15 } as const
+const unending = new AbortController().signal
 const pleas: ReadonlySet<number> = new Set([429, 503])
 /** Look-ups a minute that strangers can make us do. */
 const ceilings = { perHost: 120, inAll: 1_200 } as const
 
-export function createRemotePosts({ fetchDocument, isBlocked, now }: RemotePostDeps): RemotePosts {
+export function createPostFinder({ fetchDocument, isBlocked, now }: RemotePostDeps): FindRemotePost {
   const known = createExpiringMap<Found>(maxPosts, now)
   const missing = createExpiringMap<Found>(maxHosts, now)
   const down = createExpiringMap<true>(maxHosts, now)
   const askedAt = new Map<string, number>()
   const share = createSingleFlight<Found>()
-  const runInHostQueue = createHostQueues(maxWaiting)
-  const perHost = createRateLimit({ perMinute: ceilings.perHost }, now)
-  const inAll = createRateLimit({ perMinute: ceilings.inAll }, now)
+  const queues = createKeyedSemaphore(ofHost)
+  const countLookUp = limitLookUps(ceilings, now)
 
   function fetchFrom(iri: Iri): Promise<unknown> {
-    return runInHostQueue(iri.host, async () => {
+    return queues.pass(iri.host, unending, async () => {
       // It may have fallen silent while others were waiting for it.
       if (down.get(iri.host)) throw new Unavailable('Cannot fetch post: its host did not answer lately')
-      perHost.take(iri.host)
-      inAll.take('')
+      countLookUp(iri.host)
       askedAt.set(iri.host, now())
       try {
         const fetched = await fetchDocument(iri.href)
@@ -95,13 +93,11 @@ export function createRemotePosts({ fetchDocument, isBlocked, now }: RemotePostD
     }
   }
 
-  return {
-    async find(iri) {
-      const found = known.get(iri.href) ?? missing.get(iri.href)
-      if (found) return found.post
-      const isStuck = now() - (askedAt.get(iri.host) ?? now()) >= patienceMs
-      return isStuck || down.get(iri.host) ? undefined : (await share(iri.href, () => look(iri))).post
-    },
+  return async iri => {
+    const found = known.get(iri.href) ?? missing.get(iri.href)
+    if (found) return found.post
+    const isStuck = now() - (askedAt.get(iri.host) ?? now()) >= patienceMs
+    return isStuck || down.get(iri.host) ? undefined : (await share(iri.href, () => look(iri))).post
   }
 }
 
@@ -194,26 +190,4 @@ function readTime(value: unknown): number | undefined {
 
 function refusePost(problem: string): Undeliverable {
   return new Undeliverable(`Cannot read post: ${problem}`)
-}
-
-/**
- * Runs `work` when nothing else runs for this host: one at a time, in the order of the calls.
- * @throws Unavailable when too many wait, or when the result is no longer wanted at its turn
- */
-type RunInHostQueue = <Result>(host: string, work: () => Promise<Result>) => Promise<Result>
-
-export function createHostQueues(maxLength: number): RunInHostQueue {
-  const queues = new Map<string, { last: Promise<unknown>; length: number }>()
-  return async function runInHostQueue(host, work) {
-    const queue = queues.get(host) ?? { last: Promise.resolve(), length: 0 }
-    if (queue.length >= maxLength) throw new Unavailable('Cannot fetch: too many wait for its host')
-    const run = queue.length > 0 ? queue.last.then(work, work) : work()
-    queues.set(host, Object.assign(queue, { last: run, length: queue.length + 1 }))
-    try {
-      return await run
-    } finally {
-      queue.length -= 1
-      if (queue.length === 0) queues.delete(host)
-    }
-  }
 }

@@ -41,8 +41,9 @@ interface Named {
 }
 
 function readDomainFile(name: string, { key, use, baseDir }: Named): DomainFile {
-  const parsed = parseDomainFile(readText(resolve(baseDir, name), name, key), use)
-  if ('problem' in parsed) throw new ConfigError(key, `"${name}", line ${parsed.line}: ${parsed.problem}`, parsed.fix)
+  const parsed = parseDomainFile(readText(resolve(baseDir, name), name, key), use, ({ line, problem, fix }) => {
+    throw new ConfigError(key, `"${name}", line ${line}: ${problem}`, fix)
+  })
   if (use === 'allow' && parsed.domains.length === 0) {
     throw new ConfigError(
       key,
@@ -91,6 +92,8 @@ interface DomainFileFault {
   readonly fix: string
 }
 
+type Refuse = (fault: DomainFileFault) => never
+
 type DomainFileUse = 'block' | 'allow'
 
 /** What Mastodon does to a domain, and whether that keeps it out. */
@@ -102,18 +105,10 @@ const severities: ReadonlyMap<string, boolean> = new Map([
 ])
 
 /** Mastodon's export of domain blocks or allows (with its header), or one domain a line (`#` begins a comment). Pure. */
-function parseDomainFile(text: string, use: DomainFileUse): DomainFile | DomainFileFault {
+function parseDomainFile(text: string, use: DomainFileUse, refuse: Refuse): DomainFile {
   const body = text.replace(/^\uFEFF/, '')
-  if (!/^\s*"?#?domain"?\s*(,|\r|\n|$)/i.test(body)) return collectDomains(readLines(body))
-  const rows = parseCsv(body)
-  if ('brokenAt' in rows) {
-    return {
-      line: rows.brokenAt,
-      problem: 'a quotation mark does not end',
-      fix: 'Correct it, or export the list again.',
-    }
-  }
-  return readExport(rows, use)
+  const isExport = /^\s*"?#?domain"?\s*(,|\r|\n|$)/i.test(body)
+  return isExport ? readExport(parseCsv(body, refuse), use, refuse) : collectDomains(readLines(body), refuse)
 }
 
 interface Listed {
@@ -128,13 +123,13 @@ function readLines(text: string): readonly Listed[] {
     .filter(({ domain }) => domain !== '')
 }
 
-function readExport(all: readonly CsvRow[], use: DomainFileUse): DomainFile | DomainFileFault {
+function readExport(all: readonly CsvRow[], use: DomainFileUse, refuse: Refuse): DomainFile {
   const [header, ...rest] = all.filter(({ cells }) => cells.some(cell => cell.trim() !== ''))
   const names = header?.cells.map(cell => cell.trim().toLowerCase().replace(/^#/, '')) ?? []
   const severityAt = names.indexOf('severity')
   if (use === 'allow' && severityAt >= 0) {
     const problem = 'it is a list of blocks: it has a column "severity"'
-    return { line: header?.line ?? 1, problem, fix: 'Name it under activitypub.block_files, or remove the column.' }
+    refuse({ line: header?.line ?? 1, problem, fix: 'Name it under activitypub.block_files, or remove the column.' })
   }
   const rows = rest.map(({ line, cells }) => ({
     line,
@@ -145,13 +140,13 @@ function readExport(all: readonly CsvRow[], use: DomainFileUse): DomainFile | Do
   const odd = rows.find(({ severity }) => !severities.has(severity))
   if (odd) {
     const fix = `Use one of ${[...severities.keys()].join(', ')}.`
-    return { line: odd.line, problem: `"${odd.severity}" is not a severity`, fix }
+    refuse({ line: odd.line, problem: `"${odd.severity}" is not a severity`, fix })
   }
   const blocks = rows.filter(({ severity }) => severities.get(severity))
-  return collectDomains(blocks, rows.length - blocks.length)
+  return collectDomains(blocks, refuse, rows.length - blocks.length)
 }
 
-function collectDomains(listed: readonly Listed[], milder = 0): DomainFile | DomainFileFault {
+function collectDomains(listed: readonly Listed[], refuse: Refuse, milder = 0): DomainFile {
   const isHidden = ({ domain }: Listed) => domain.includes('*')
   const named = listed
     .filter(entry => !isHidden(entry))
@@ -159,7 +154,7 @@ function collectDomains(listed: readonly Listed[], milder = 0): DomainFile | Dom
   const bad = named.find(({ ascii }) => ascii === undefined)
   if (bad) {
     const fix = 'Correct or remove it. A list with further columns needs the header line that Mastodon exports.'
-    return { line: bad.line, problem: `"${bad.domain.slice(0, 80)}" is not a domain name`, fix }
+    refuse({ line: bad.line, problem: `"${bad.domain.slice(0, 80)}" is not a domain name`, fix })
   }
   return {
     domains: named.flatMap(({ ascii }) => ascii ?? []),
@@ -176,8 +171,8 @@ interface CsvRow {
 
 const cellPattern = /(?:"((?:[^"]|"")*)"|((?!")[^,\r\n]*))(,|\r\n|\n|\r|$)/y
 
-/** Quoted cells may hold commas, quotes and line breaks. `brokenAt` is the line of a quote that does not end where a cell does. */
-function parseCsv(text: string): readonly CsvRow[] | { readonly brokenAt: number } {
+/** Quoted cells may hold commas, quotes and line breaks. It refuses a quote that does not end where a cell does. */
+function parseCsv(text: string, refuse: Refuse): readonly CsvRow[] {
   const rows: CsvRow[] = []
   let cells: string[] = []
   let line = 1
@@ -186,7 +181,8 @@ function parseCsv(text: string): readonly CsvRow[] | { readonly brokenAt: number
   while (at < text.length || cells.length > 0) {
     cellPattern.lastIndex = at
     const match = cellPattern.exec(text)
-    if (!match) return { brokenAt: line }
+    const fix = 'Correct it, or export the list again.'
+    if (!match) return refuse({ line, problem: 'a quotation mark does not end', fix })
     const [all, quoted, plain = '', end] = match
     cells.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'))
     line += all.match(/\r\n|\n|\r/g)?.length ?? 0

@@ -170,10 +170,16 @@ export interface Iri {
  * longer than is worth remembering
  */
 export function parseIri(text: string, what: string): Iri {
-  if (text.length > maxUrlLength) throw new Rejection('malformed', `Cannot read activity: ${what} is too long`)
+  if (text.length > maxUrlLength) throw malformed(`${what} is too long`)
+  const iri = findIri(text)
+  if (!iri) throw malformed(`${what} is not an https IRI without user-info`)
+  return iri
+}
+
+/** As `parseIri`; undefined for a text that is none. */
+export function findIri(text: string): Iri | undefined {
   const url = toUrl(text)
-  if (!url) throw new Rejection('malformed', `Cannot read activity: ${what} is not an https IRI without user-info`)
-  return { href: text, origin: url.origin, host: url.hostname.replace(/\.$/, '') }
+  return url && { href: text, origin: url.origin, host: url.hostname.replace(/\.$/, '') }
 }
 
 /** The host of an IRI, or undefined when it is no https IRI. */

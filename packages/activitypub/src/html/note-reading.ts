@@ -122,8 +122,7 @@ function toPageLink(note: JsonObject): readonly Part[] {
   const links = listOf(note.url)
   const page = links.find(link => asObject(link)?.mediaType === 'text/html') ?? links[0]
   const url = findWebAddress(readHref(page) ?? idOf(note))
-  const title = cleanName(textOf(note.name))
-  return url ? [{ kind: 'link', url, ...(title && { title }) }] : []
+  return url ? [readLink(note, url)] : []
 }
 
 /** The same in a block of its own, in front of a mention. */

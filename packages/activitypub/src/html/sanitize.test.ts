@@ -5,6 +5,7 @@ test.each([
   ['known elements stay', '<p>a <b>b</b><br></p>', '<p>a <b>b</b><br></p>'],
   ['unknown elements go, their text stays', '<table><tr><td>a</td></tr></table>', 'a'],
   ['scripts go with their text', 'a<script>alert(1)</script>b', 'ab'],
+  ['what is silent ends with its own end', 'a<svg><title>x</title>y</svg>b<select><b>c', 'ab'],
   ['attributes go', '<p onclick="x" style="y" class="z">a</p>', '<p>a</p>'],
   [
     'addresses stay',
@@ -16,6 +17,7 @@ test.each([
   ['elements are closed in order', '<p><b>a</p>c', '<p><b>a</b></p>c'],
   ['ends without a beginning go', 'a</p></b>', 'a'],
   ['text is text', '1 < 2 &lt;b&gt; "q"', '1 &lt; 2 &lt;b&gt; &quot;q&quot;'],
+  ['characters are themselves, however they are written', '&hearts; &amp;amp; &#x41;', '♥ &amp;amp; A'],
   ['comments go', 'a<!-- x -->b', 'ab'],
 ])('sanitizeHtml(): %s', (_, html, clean) => {
   expect(sanitizeHtml(html)).toBe(clean)

@@ -1,11 +1,15 @@
-import { decodeEntities, escapeHtml } from '@postern/core'
+import { escapeHtml } from '@postern/core'
+import type { HtmlAttributes } from '@postern/markup/html'
+import { tokenizeHtml } from '@postern/markup/html'
 import { findWebAddress } from '../format/document.ts'
-import type { HtmlToken } from './visible-length.ts'
-import { readHtml } from './visible-length.ts'
+
+const listNames = (names: string): ReadonlySet<string> => new Set(names.split(' '))
 
 /** The elements that servers of this network show. All others are dropped, and their text stays. */
-const allowed: ReadonlySet<string> = new Set(
-  'p br a span strong b em i u del s code pre blockquote ul ol li h1 h2 h3 h4 h5 h6'.split(' '),
+const allowed = listNames('p br a span strong b em i u del s code pre blockquote ul ol li h1 h2 h3 h4 h5 h6')
+/** Their content is no text for people: it is dropped up to their end tag. */
+const skipped = listNames(
+  'script style template noscript iframe object svg math head title textarea select audio video canvas',
 )
 const maxOpen = 64
 
@@ -13,47 +17,36 @@ const maxOpen = 64
 export function sanitizeHtml(html: string): string {
   const out: string[] = []
   const open: string[] = []
-  for (const token of readHtml(html)) writeToken(token, out, open)
-  closeDownTo(0, out, open)
+  const skipping: string[] = []
+
+  function closeDownTo(depth: number): void {
+    while (open.length > depth) out.push(`</${open.pop()}>`)
+  }
+
+  tokenizeHtml(html, {
+    text(text) {
+      if (skipping.length === 0) out.push(escapeHtml(text))
+    },
+    open(name, attributes) {
+      if (skipped.has(name)) skipping.push(name)
+      if (skipping.length > 0 || !allowed.has(name)) return
+      if (name === 'br') out.push('<br>')
+      else if (open.length < maxOpen) {
+        open.push(name)
+        out.push(startTag(name, attributes))
+      }
+    },
+    close(name) {
+      if (skipping.length > 0) skipping.length = skipping.includes(name) ? skipping.lastIndexOf(name) : skipping.length
+      else if (open.includes(name)) closeDownTo(open.lastIndexOf(name))
+    },
+    isForeign: () => skipping.includes('svg') || skipping.includes('math'),
+  })
+  closeDownTo(0)
   return out.join('')
 }
 
-function writeToken(token: HtmlToken, out: string[], open: string[]): void {
-  if (token.kind === 'text') out.push(escapeHtml(decodeEntities(token.text)))
-  else if (!allowed.has(token.name)) return
-  else if (token.kind === 'close') closeElement(token.name, out, open)
-  else if (token.isEmpty) out.push(`<${token.name}>`)
-  else if (open.length < maxOpen) {
-    open.push(token.name)
-    out.push(startTag(token.name, token.attributes))
-  }
-}
-
-function startTag(name: string, attributes: string): string {
-  const href = name === 'a' ? findWebAddress(readAttributes(attributes).get('href')) : undefined
+function startTag(name: string, attributes: HtmlAttributes): string {
+  const href = name === 'a' ? findWebAddress(attributes.get('href')) : undefined
   return href ? `<a href="${escapeHtml(href)}" rel="nofollow noopener noreferrer">` : `<${name}>`
-}
-
-function closeElement(name: string, out: string[], open: string[]): void {
-  const at = open.lastIndexOf(name)
-  if (at >= 0) closeDownTo(at, out, open)
-}
-
-function closeDownTo(depth: number, out: string[], open: string[]): void {
-  while (open.length > depth) out.push(`</${open.pop()}>`)
-}
-
-const attributePattern = /([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+)))?/g
-const maxAttributes = 32
-
-/** Attributes of a start tag, names in lower case; of repeated ones the first counts, as in browsers. */
-function readAttributes(text: string): ReadonlyMap<string, string> {
-  const attributes = new Map<string, string>()
-  if (!text) return attributes
-  for (const [, name = '', double, single, bare] of text.slice(0, 8_192).matchAll(attributePattern)) {
-    if (attributes.size === maxAttributes) break
-    const key = name.toLowerCase()
-    if (!attributes.has(key)) attributes.set(key, decodeEntities(double ?? single ?? bare ?? ''))
-  }
-  return attributes
 }

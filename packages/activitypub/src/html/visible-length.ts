@@ -1,5 +1,5 @@
-import { decodeEntities } from '@postern/core'
 import { lazy } from '@postern/core/lazy'
+import { tokenizeHtml } from '@postern/markup/html'
 
 /** The length that every address counts, however long it is (Mastodon's `characters_reserved_per_url`). */
 const addressLength = 23
@@ -31,7 +31,7 @@ export function countText(text: string, max = Number.POSITIVE_INFINITY): number 
  */
 export function countVisible(html: string, max = Number.POSITIVE_INFINITY): number {
   let count = 0
-  for (const { text, marks, breaks } of readVisibleLines(html)) {
+  for (const { text, marks, breaks } of listVisibleLines(html)) {
     count += (count > 0 ? breaks : 0) + marks * markLength + countText(text, max - count)
     if (count > max) return count
   }
@@ -66,27 +66,31 @@ const breaks: ReadonlyMap<string, number> = new Map([
 ])
 
 /** The lines of HTML that holds known elements only; those without text are passed over. */
-function* readVisibleLines(html: string): Generator<VisibleLine> {
+function listVisibleLines(html: string): readonly VisibleLine[] {
+  const lines: VisibleLine[] = []
   const pieces: string[] = []
   const since = { breaks: 0, marks: 0 }
   let verbatim = 0
-  for (const token of readLineTokens(html)) {
-    if (token.kind === 'text') {
-      pieces.push(decodeEntities(token.text))
-      continue
-    }
-    const text = readLine(pieces.splice(0), verbatim > 0)
-    if (text) yield takeLine(text, since)
-    noteBreak(token, since)
-    if (token.name === 'pre') verbatim += token.kind === 'open' ? 1 : -1
-  }
-  const text = readLine(pieces, false)
-  if (text) yield takeLine(text, since)
-}
 
-/** Without elements within lines. */
-function* readLineTokens(html: string): Generator<HtmlToken> {
-  for (const token of readHtml(html)) if (token.kind === 'text' || breaks.has(token.name)) yield token
+  function endLine(isVerbatim: boolean): void {
+    const text = readLine(pieces.splice(0), isVerbatim)
+    if (text) lines.push(takeLine(text, since))
+  }
+  function passTag(name: string, isStart: boolean): void {
+    if (!breaks.has(name)) return
+    endLine(verbatim > 0)
+    noteBreak(name, isStart, since)
+    if (name === 'pre') verbatim += isStart ? 1 : -1
+  }
+
+  tokenizeHtml(html, {
+    text: text => void pieces.push(text),
+    open: name => passTag(name, true),
+    close: name => passTag(name, false),
+    isForeign: () => false,
+  })
+  endLine(false)
+  return lines
 }
 
 interface Since {
@@ -106,10 +110,10 @@ function takeLine(text: string, since: Since): VisibleLine {
   return line
 }
 
-function noteBreak({ kind, name }: Exclude<HtmlToken, { kind: 'text' }>, since: Since): void {
+function noteBreak(name: string, isStart: boolean, since: Since): void {
   if (name === 'br') since.breaks += 1
   else since.breaks = Math.max(since.breaks, breaks.get(name) ?? 0)
-  if (name === 'li' && kind === 'open') since.marks += 1
+  if (name === 'li' && isStart) since.marks += 1
 }
 
 const segmenter = lazy(() => new Intl.Segmenter('und', { granularity: 'grapheme' }))
@@ -134,107 +138,4 @@ function countGraphemes(text: string, max = Number.POSITIVE_INFINITY): number {
 /** The grapheme clusters of a text, in order. */
 export function* readGraphemes(text: string): Generator<string> {
   for (const { segment } of segmenter().segment(text)) yield segment
-}
-
-/** A piece of HTML. `attributes` is the text between the name and the end of the tag; it is parsed on demand. */
-export type HtmlToken =
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'open'; readonly name: string; readonly attributes: string; readonly isEmpty: boolean }
-  | { readonly kind: 'close'; readonly name: string }
-
-/** Elements whose content is no text for people: passed over up to their end tag. */
-const skippedElements: ReadonlySet<string> = new Set([
-  'script',
-  'style',
-  'template',
-  'noscript',
-  'iframe',
-  'object',
-  'svg',
-  'math',
-  'head',
-  'title',
-  'textarea',
-  'select',
-  'audio',
-  'video',
-  'canvas',
-])
-const voidElements: ReadonlySet<string> = new Set(['br', 'hr', 'img', 'input', 'wbr', 'meta', 'link', 'source', 'col'])
-const namePattern = /[a-z][a-z0-9-]{0,30}/iy
-/** Any other `<` is text. */
-const markupPattern = /<[a-z/!?]/gi
-
-/**
- * Cuts HTML into tokens in one pass: every byte is looked at a bounded number of times, whatever it holds.
- * As in browsers a tag or comment without an end swallows the rest.
- */
-export function* readHtml(html: string): Generator<HtmlToken> {
-  let at = 0
-  while (at < html.length) {
-    markupPattern.lastIndex = at
-    const start = markupPattern.exec(html)?.index
-    if (start === undefined) return yield { kind: 'text', text: html.slice(at) }
-    if (start > at) yield { kind: 'text', text: html.slice(at, start) }
-    const markup = readMarkup(html, start)
-    if (markup.token) yield markup.token
-    at = markup.end
-  }
-}
-
-interface Markup {
-  readonly token?: HtmlToken
-  readonly end: number
-}
-
-function readMarkup(html: string, start: number): Markup {
-  const isClosing = html[start + 1] === '/'
-  const name = readName(html, start + (isClosing ? 2 : 1))
-  if (name) return isClosing ? readEndTag(html, start, name) : readStartTag(html, start, name)
-  if (html.startsWith('<!--', start)) return { end: endAfter(html, '-->', start + 4) }
-  return { end: endAfter(html, '>', start + 1) }
-}
-
-function readName(html: string, at: number): string {
-  namePattern.lastIndex = at
-  return namePattern.exec(html)?.[0].toLowerCase() ?? ''
-}
-
-function readEndTag(html: string, start: number, name: string): Markup {
-  return { token: { kind: 'close', name }, end: endAfter(html, '>', start) }
-}
-
-function readStartTag(html: string, start: number, name: string): Markup {
-  const from = start + 1 + name.length
-  const close = endOfTag(html, from)
-  const end = close + 1
-  if (skippedElements.has(name)) return { end: endOfElement(html, name, end) }
-  const attributes = html.slice(from, close)
-  const isEmpty = voidElements.has(name)
-  return { token: { kind: 'open', name, attributes, isEmpty }, end }
-}
-
-/** The `>` that ends a tag, quotes respected. */
-function endOfTag(html: string, from: number): number {
-  let quote = ''
-  for (let at = from; at < html.length; at += 1) {
-    const char = html[at] as string
-    if (quote) quote = char === quote ? '' : quote
-    else if (char === '>') return at
-    else if ((char === '"' || char === "'") && html[at - 1] === '=') quote = char
-  }
-  return html.length
-}
-
-/** Looks for the end tag once; when there is none the rest of the document is the element's. */
-function endOfElement(html: string, name: string, from: number): number {
-  const endTag = new RegExp(`</${name}[\\s/>]`, 'gi')
-  endTag.lastIndex = from
-  const found = endTag.exec(html)
-  return found ? endAfter(html, '>', found.index) : html.length
-}
-
-function endAfter(html: string, mark: string, from: number): number {
-  const found = html.indexOf(mark, from)
-  return found < 0 ? html.length : found + mark.length
 }

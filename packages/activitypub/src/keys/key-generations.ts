@@ -19,20 +19,25 @@ export function secretName(path: string, name: SecretName, generation = 1): stri
  * before it has a fourth.
  */
 export function createKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSecret'>, now: () => number) {
-  const secret = (path: string, name: SecretName, generation: number, make: () => Promise<string>) =>
-    store.secret(secretName(path, name, generation), make)
+  const makeTime = async () => isoTime(now())
+  const makers: Readonly<Record<SecretName, () => Promise<string>>> = {
+    'main-key': () => generatePem('rsa'),
+    'ed25519-key': () => generatePem('ed25519'),
+    'made-at': makeTime,
+    revokes: makeTime,
+  }
+  /** Made if there is none. */
+  const secret = (path: string, name: SecretName, generation: number) =>
+    store.secret(secretName(path, name, generation), makers[name])
 
   async function make(path: string, generation: number): Promise<string> {
-    await Promise.all([
-      secret(path, 'main-key', generation, generateRsaPem),
-      secret(path, 'ed25519-key', generation, generateEd25519Pem),
-    ])
-    return secret(path, 'made-at', generation, async () => isoTime(now()))
+    await Promise.all([secret(path, 'main-key', generation), secret(path, 'ed25519-key', generation)])
+    return secret(path, 'made-at', generation)
   }
 
   async function findTime(path: string, generation: number): Promise<string | undefined> {
     const isMade = await store.hasSecret(secretName(path, 'made-at', generation))
-    return isMade ? secret(path, 'made-at', generation, async () => isoTime(now())) : undefined
+    return isMade ? secret(path, 'made-at', generation) : undefined
   }
 
   /** When each was made, oldest first; the first is made if there is none. */
@@ -46,13 +51,12 @@ export function createKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSec
     listTimes,
     async read(actor: string, path: string, generation: number): Promise<KeyPairs> {
       const suffix = suffixOf(generation)
-      const request = await secret(path, 'main-key', generation, generateRsaPem)
-      const document = await secret(path, 'ed25519-key', generation, generateEd25519Pem)
-      const madeAt = await secret(path, 'made-at', generation, async () => isoTime(now()))
+      const request = await secret(path, 'main-key', generation)
+      const document = await secret(path, 'ed25519-key', generation)
       return {
         request: toRequestKey(`${actor}#main-key${suffix}`, request),
         document: toDocumentKey(`${actor}#ed25519-key${suffix}`, document),
-        madeAt,
+        madeAt: await secret(path, 'made-at', generation),
       }
     },
     /** The oldest that is not revoked, of this many. */
@@ -65,7 +69,7 @@ export function createKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSec
     async add(path: string, { isRevoking }: RotateOptions = {}): Promise<void> {
       const generation = (await listTimes(path)).length + 1
       // First: a new key must never be seen beside one that is revoked.
-      if (isRevoking) await secret(path, 'revokes', generation, async () => isoTime(now()))
+      if (isRevoking) await secret(path, 'revokes', generation)
       await make(path, generation)
     },
   }
@@ -87,14 +91,9 @@ function toDocumentKey(id: string, pem: string): DocumentKey {
   return { id, privateKey, publicKeyMultibase: formatMultikey(createPublicKey(privateKey)) }
 }
 
-async function generateRsaPem(): Promise<string> {
-  const { privateKey } = await generateInThreadpool('rsa', { modulusLength: 2048 })
-  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-}
-
-async function generateEd25519Pem(): Promise<string> {
-  const { privateKey } = await generateInThreadpool('ed25519')
-  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+async function generatePem(kind: 'rsa' | 'ed25519'): Promise<string> {
+  const made = kind === 'rsa' ? generateInThreadpool('rsa', { modulusLength: 2048 }) : generateInThreadpool('ed25519')
+  return (await made).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
 /** The kind of key that signs requests: RSA, which every server verifies. */

@@ -74,24 +74,30 @@ function isPlainUsername(name: string): boolean {
   return /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?$/.test(name)
 }
 
-function readKeys(json: JsonObject, { href, origin }: Iri): ReadonlyMap<string, KeyObject> {
-  const keys = new Map<string, KeyObject>()
-  for (const entry of listOf(json.publicKey).slice(0, maxKeys).map(asObject)) {
-    const id = idOf(entry?.id)
-    const owner = entry?.owner ?? href
-    const key = parsePublicKeyPem(textOf(entry?.publicKeyPem) ?? '')
-    if (id && key && owner === href && isOnOrigin(id, origin)) keys.set(id, key)
-  }
-  return keys
+function readKeys({ publicKey }: JsonObject, iri: Iri): ReadonlyMap<string, KeyObject> {
+  return listKeys(publicKey, iri, ({ owner, publicKeyPem }) => {
+    return (owner ?? iri.href) === iri.href ? parsePublicKeyPem(textOf(publicKeyPem) ?? '') : undefined
+  })
 }
 
 /** Ed25519 keys embedded in the document; references to other documents prove nothing. */
-function readMultikeys(value: unknown, { href, origin }: Iri): ReadonlyMap<string, KeyObject> {
+function readMultikeys(value: unknown, iri: Iri): ReadonlyMap<string, KeyObject> {
+  return listKeys(value, iri, ({ type, controller, publicKeyMultibase }) => {
+    const isOwn = type === 'Multikey' && controller === iri.href
+    return isOwn ? parseMultikey(textOf(publicKeyMultibase) ?? '') : undefined
+  })
+}
+
+function listKeys(
+  value: unknown,
+  { origin }: Iri,
+  readKey: (entry: JsonObject) => KeyObject | undefined,
+): ReadonlyMap<string, KeyObject> {
   const keys = new Map<string, KeyObject>()
   for (const entry of listOf(value).slice(0, maxKeys).map(asObject)) {
     const id = idOf(entry?.id)
-    const key = entry?.type === 'Multikey' ? parseMultikey(textOf(entry.publicKeyMultibase) ?? '') : undefined
-    if (id && key && entry?.controller === href && isOnOrigin(id, origin)) keys.set(id, key)
+    const key = entry && readKey(entry)
+    if (id && key && isOnOrigin(id, origin)) keys.set(id, key)
   }
   return keys
 }

@@ -19,8 +19,8 @@ import type { KeyRing } from '../keys/key-generations.ts'
 import type { SendSigned } from '../keys/message-signing.ts'
 import type { IsBlocked } from './known-peers.ts'
 import { isBlockedAddress } from './known-peers.ts'
-import type { FetchDocument, FetchedDocument, LookUpDeps, SignerDocuments } from './look-ups.ts'
-import { limitLookUps } from './look-ups.ts'
+import type { FetchedDocument, LookUpDeps, SignerDocuments } from './look-ups.ts'
+import { limitLookUps, unless } from './look-ups.ts'
 
 interface DocumentFetchDeps {
   readonly platform: Pick<Platform, 'now'>
@@ -179,20 +179,11 @@ export function createCreatedPosts({ fetchDocument, now }: LookUpDeps): FetchCre
     const id = textOf(json.object)
     if (!id) return undefined
     countLookUp(actor.host)
-    const post = asObject(await fetchShown(id, fetchDocument))
+    // The delivery is not to blame when the host does not show the post to a server.
+    const fetched = await unless([Undeliverable], () => fetchDocument(id))
+    const post = fetched?.state === 'found' ? asObject(fetched.document) : undefined
     if (post?.id !== id || !isReadablePost(post) || !idsOf(post.attributedTo).includes(actor.href)) return undefined
     checkPost(post)
     return post
-  }
-}
-
-/** The delivery is not to blame when the host does not show the post to a server. */
-async function fetchShown(id: string, fetchDocument: FetchDocument): Promise<unknown> {
-  try {
-    const fetched = await fetchDocument(id)
-    return fetched.state === 'found' ? fetched.document : undefined
-  } catch (error) {
-    if (error instanceof Undeliverable) return undefined
-    throw error
   }
 }

@@ -4,16 +4,7 @@ import { createRateLimit } from '@postern/limits'
 import { findHost } from '../format/document.ts'
 import type { RemoteActor } from './actor-document.ts'
 
-/**
- * An actor may name an inbox on another host than its own, without asking that host. A peer that invents such actors
- * must not turn an agent's posts against a host. Nor may it stop the deliveries that others have for that host.
- */
-export interface ForeignInboxes {
-  /** To be called before an actor is let follow. @throws Rejection `rate_limited` too many lately with an inbox on that host */
-  admitFollower(actor: Pick<RemoteActor, 'host' | 'inbox'>): void
-  /** Runs `deliver`; who named an inbox that is none follows no more. @throws what `deliver` throws; Unavailable too much lately */
-  watchDelivery<Result>(foreign: ForeignDelivery, deliver: () => Promise<Result>): Promise<Result>
-}
+export type ForeignInboxes = ReturnType<typeof createForeignInboxes>
 
 /** A delivery to an inbox on another host than its owner's. */
 export interface ForeignDelivery {
@@ -34,7 +25,11 @@ const deliveriesPerMinute = 60
 /** The address leads to nothing, or to nothing that accepts posts. */
 const noInboxStatuses: ReadonlySet<number | undefined> = new Set([404, 405, 410])
 
-export function createForeignInboxes(store: Pick<WithdrawalStore, 'withdraw'>, now: () => number): ForeignInboxes {
+/**
+ * An actor may name an inbox on another host than its own, without asking that host. A peer that invents such actors
+ * must not turn an agent's posts against a host. Nor may it stop the deliveries that others have for that host.
+ */
+export function createForeignInboxes(store: Pick<WithdrawalStore, 'withdraw'>, now: () => number) {
   const limit = createRateLimit(followers, now)
   const deliveries = createRateLimit({ perMinute: deliveriesPerMinute }, now)
 
@@ -51,11 +46,13 @@ export function createForeignInboxes(store: Pick<WithdrawalStore, 'withdraw'>, n
   }
 
   return {
-    admitFollower({ host, inbox }) {
+    /** To be called before an actor is let follow. @throws Rejection `rate_limited` too many lately with an inbox on that host */
+    admitFollower({ host, inbox }: Pick<RemoteActor, 'host' | 'inbox'>): void {
       const inboxHost = findHost(inbox ?? '')
       if (inboxHost && inboxHost !== host) limit.take(inboxHost)
     },
-    async watchDelivery(foreign, deliver) {
+    /** Runs `deliver`; who named an inbox that is none follows no more. @throws what `deliver` throws; Unavailable too much lately */
+    async watchDelivery<Result>(foreign: ForeignDelivery, deliver: () => Promise<Result>): Promise<Result> {
       takeDelivery(foreign)
       try {
         return await deliver()

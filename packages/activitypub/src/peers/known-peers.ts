@@ -23,23 +23,7 @@ import type { Named } from './name-lookup.ts'
 import { askForActor, confirmName, createNameLookup, withholdName } from './name-lookup.ts'
 import { askLength, commonLength } from './post-lengths.ts'
 
-export interface RemoteActors {
-  /**
-   * The actor with this IRI, from memory or from its origin; undefined when there is none, any more or at all.
-   * @throws Unavailable, Undeliverable, Rejection `rate_limited`
-   */
-  find(iri: Iri): Promise<RemoteActor | undefined>
-  /** As `find`, for somebody who claims to be this actor. It may be provisional: enough to refuse the claim. @throws like `find` */
-  findClaimed(iri: Iri): Promise<RemoteActor | undefined>
-  /** Whether its host showed it without our signature, and may show us more or nothing. */
-  isProvisional(actor: RemoteActor): boolean
-  /** Whether `find` answers from memory. */
-  knows(iri: Iri): boolean
-  /** Fetches again, once in a while: undefined when it is too early, or the actor is gone. @throws like `find` */
-  refresh(iri: Iri): Promise<RemoteActor | undefined>
-  /** Whether its origin recently answered that it is gone for good (410). */
-  isGone(iri: Iri): boolean
-}
+export type RemoteActors = ReturnType<typeof createActorCache>
 
 interface ActorCacheDeps extends LookUpDeps {
   readonly documents: SignerDocuments
@@ -50,7 +34,7 @@ const keepMs = { found: 86_400_000, refused: 5 * 60_000, unavailable: 30_000, re
 /** Look-ups a minute that strangers can make us do. Each may cost a signature: only so many in all may come at once. */
 const ceilings = { perHost: 600, inAll: 6_000, atOnce: 300 } as const
 
-export function createActorCache({ fetchDocument, documents, now }: ActorCacheDeps): RemoteActors {
+export function createActorCache({ fetchDocument, documents, now }: ActorCacheDeps) {
   const { known, keep, recall } = createActorMemory(now)
   const refetched = createExpiringMap<true>(maxActors, now)
   const shownToAll = new WeakSet<RemoteActor>()
@@ -78,29 +62,35 @@ export function createActorCache({ fetchDocument, documents, now }: ActorCacheDe
     else known.delete(provisional.id)
   }
 
+  /** Whether its host showed it without our signature, and may show us more or nothing. */
   const isProvisional = (actor: RemoteActor) =>
     shownToAll.has(actor) && !(documents.isOpen(actor.host) && isFullActor(actor))
 
   return {
-    async find(iri) {
+    /**
+     * The actor with this IRI, from memory or from its origin; undefined when there is none, any more or at all.
+     * @throws Unavailable, Undeliverable, Rejection `rate_limited`
+     */
+    async find(iri: Iri): Promise<RemoteActor | undefined> {
       const found = recall(iri.href)
       const isEnough = found && !(found.actor && isProvisional(found.actor))
       return openFound(isEnough ? found : await share(iri.href, () => look(iri)))
     },
-    async findClaimed(iri) {
+    /** As `find`, for somebody who claims to be this actor. It may be provisional: enough to refuse the claim. @throws like `find` */
+    async findClaimed(iri: Iri): Promise<RemoteActor | undefined> {
       return openFound(recall(iri.href) ?? (await shareClaimed(iri.href, () => lookClaimed(iri))))
     },
     isProvisional,
-    knows: iri => recall(iri.href) !== undefined,
-    async refresh(iri) {
+    /** Whether `find` answers from memory. */
+    knows: (iri: Iri) => recall(iri.href) !== undefined,
+    /** Fetches again, once in a while: undefined when it is too early, or the actor is gone. @throws like `find` */
+    async refresh(iri: Iri): Promise<RemoteActor | undefined> {
       if (refetched.get(iri.href)) return undefined
       refetched.set(iri.href, true, keepMs.refetched)
       return openFound(await share(iri.href, () => look(iri)))
     },
-    isGone(iri) {
-      const found = recall(iri.href)
-      return found !== undefined && 'state' in found && found.state === 'gone'
-    },
+    /** Whether its origin recently answered that it is gone for good (410). */
+    isGone: (iri: Iri) => recall(iri.href)?.state === 'gone',
   }
 }
 
@@ -279,21 +269,7 @@ export function keyOf({ id, keys, assertionKeys }: RemoteActor, keyId: string | 
   return made
 }
 
-export interface Handles {
-  /**
-   * `@user@host` of an actor, when its host and the name's domain both confirm it; else undefined. A bad answer of a
-   * peer is no error.
-   * @throws Rejection `forbidden` when the name is of a blocked domain, which is not asked
-   */
-  confirm(actor: RemoteActor): Promise<string | undefined>
-  /**
-   * The actor IRI behind an address. `isCounted`: strangers may have chosen it (they had an agent say it), so look-ups on its domain are bounded.
-   * @throws Unavailable, Undeliverable, Rejection `rate_limited`
-   */
-  resolve(address: string, options?: { readonly isCounted?: boolean | undefined }): Promise<string>
-  /** The actor IRI behind an address, if it was resolved lately. */
-  recall(address: string): string | undefined
-}
+export type Handles = ReturnType<typeof createHandles>
 
 const nameKeptMs = { confirmed: 86_400_000, withheld: 5 * 60_000 } as const
 const maxNames = 10_000
@@ -302,7 +278,7 @@ interface HandleDeps extends Pick<Platform, 'fetch' | 'now'> {
   readonly isBlocked: IsBlocked
 }
 
-export function createHandles({ fetch, now, isBlocked }: HandleDeps): Handles {
+export function createHandles({ fetch, now, isBlocked }: HandleDeps) {
   const lookup = createNameLookup({ fetch, now, isBlockedAddress: url => isBlockedAddress(url, isBlocked) })
   const confirmed = createExpiringMap<Named>(maxNames, now)
   const resolved = createExpiringMap<string>(maxNames, now)
@@ -317,12 +293,21 @@ export function createHandles({ fetch, now, isBlocked }: HandleDeps): Handles {
   }
 
   return {
-    async confirm(actor) {
+    /**
+     * `@user@host` of an actor, when its host and the name's domain both confirm it; else undefined. A bad answer of a
+     * peer is no error.
+     * @throws Rejection `forbidden` when the name is of a blocked domain, which is not asked
+     */
+    async confirm(actor: RemoteActor): Promise<string | undefined> {
       const named = await name(actor)
       if (named.isBlocked) throw new Rejection('forbidden', 'Cannot accept activity: its host is blocked')
       return named.address
     },
-    async resolve(text, { isCounted = false } = {}) {
+    /**
+     * The actor IRI behind an address. `isCounted`: strangers may have chosen it (they had an agent say it), so look-ups on its domain are bounded.
+     * @throws Unavailable, Undeliverable, Rejection `rate_limited`
+     */
+    async resolve(text: string, { isCounted }: { readonly isCounted?: boolean | undefined } = {}): Promise<string> {
       const known = resolved.get(text)
       if (known) return known
       const address = parseIfAddress(text)
@@ -332,7 +317,8 @@ export function createHandles({ fetch, now, isBlocked }: HandleDeps): Handles {
       resolved.set(text, actor, nameKeptMs.confirmed)
       return actor
     },
-    recall: text => resolved.get(text),
+    /** The actor IRI behind an address, if it was resolved lately. */
+    recall: (text: string) => resolved.get(text),
   }
 }
 
@@ -344,18 +330,13 @@ export function createPrincipalFinder({ handles, actors }: { handles: Handles; a
   }
 }
 
-/** How long a post may be for the people of a host: a hint, by which long answers are cut. */
-export interface PeerLimits {
-  /** Characters, as far as is known now; 500 for a host that was not asked, or did not answer. */
-  recall(host: string): number
-  /** Asks the host unless it was asked lately; those who ask at the same time wait for one look-up. Never throws. */
-  learn(host: string): Promise<void>
-}
+export type PeerLimits = ReturnType<typeof createPeerLimits>
 
 const lengthKeptMs = { told: 86_400_000, failed: 3_600_000 } as const
 const maxHosts = 5_000
 
-export function createPeerLimits({ fetch, now }: Pick<Platform, 'fetch' | 'now'>): PeerLimits {
+/** How long a post may be for the people of a host: a hint, by which long answers are cut. */
+export function createPeerLimits({ fetch, now }: Pick<Platform, 'fetch' | 'now'>) {
   const known = createExpiringMap<number>(maxHosts, now)
   const share = createSingleFlight<void>()
 
@@ -365,8 +346,10 @@ export function createPeerLimits({ fetch, now }: Pick<Platform, 'fetch' | 'now'>
   }
 
   return {
-    recall: host => known.get(host) ?? commonLength,
-    async learn(host) {
+    /** Characters, as far as is known now; 500 for a host that was not asked, or did not answer. */
+    recall: (host: string) => known.get(host) ?? commonLength,
+    /** Asks the host unless it was asked lately; those who ask at the same time wait for one look-up. Never throws. */
+    async learn(host: string): Promise<void> {
       if (known.get(host) === undefined) await share(host, () => look(host))
     },
   }

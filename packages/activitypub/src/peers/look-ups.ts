@@ -1,3 +1,4 @@
+import type { Rejection } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
 import { createRateLimit } from '@postern/limits'
 import type { Iri } from '../format/document.ts'
@@ -39,10 +40,10 @@ export interface LookUpDeps {
 }
 
 /** The result of a look-up. It remembers errors too, so that a bad name costs one fetch in a while. */
-export type FoundActor = { readonly actor: RemoteActor } | Refused
+export type FoundActor = { readonly actor: RemoteActor; readonly state?: undefined } | Refused
 export type Refused =
   | { readonly actor?: undefined; readonly state: 'gone' | 'missing' }
-  | { readonly actor?: undefined; readonly error: Unavailable | Undeliverable }
+  | { readonly actor?: undefined; readonly state?: undefined; readonly error: Unavailable | Undeliverable }
 
 type LookUpCeilings = Readonly<Record<'perHost' | 'inAll', number>> & { readonly atOnce?: number }
 
@@ -53,6 +54,21 @@ export function limitLookUps({ perHost, inAll, atOnce = inAll }: LookUpCeilings,
   return (host: string): void => {
     ofHost.take(host)
     ofAll.take('')
+  }
+}
+
+type PeerFault = typeof Unavailable | typeof Undeliverable | typeof Rejection
+
+/** What `look` finds; undefined when it ends in one of these faults, which are a peer's. */
+export async function unless<Found>(
+  faults: readonly PeerFault[],
+  look: () => Promise<Found>,
+): Promise<Found | undefined> {
+  try {
+    return await look()
+  } catch (error) {
+    if (faults.some(Fault => error instanceof Fault)) return undefined
+    throw error
   }
 }
 

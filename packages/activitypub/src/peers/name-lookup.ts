@@ -52,19 +52,7 @@ export async function askForActor(address: Address, lookup: NameLookup): Promise
   }
 }
 
-/** The answer of WebFinger about a name (RFC 7033): its canonical form, and its actor. */
-interface Descriptor {
-  readonly subject: string | undefined
-  readonly actor: string | undefined
-}
-
-/** Look-ups of names, by WebFinger. Strangers choose the names, so look-ups on other domains are bounded. */
-interface NameLookup {
-  /** @throws Unavailable, Undeliverable, Rejection `rate_limited`, `malformed`, `too_large` */
-  find(address: Address): Promise<Descriptor>
-  /** Counts a look-up on `other` that a name on `host` causes. @throws Rejection `rate_limited` */
-  countElsewhere(host: string, other: string): void
-}
+type NameLookup = ReturnType<typeof createNameLookup>
 
 interface NameLookupDeps extends Pick<Platform, 'fetch' | 'now'> {
   isBlockedAddress(url: string): boolean
@@ -78,7 +66,8 @@ const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const jrdTypes: ReadonlySet<string | undefined> = new Set(['application/jrd+json', 'application/json'])
 const actorTypes: ReadonlySet<string | undefined> = new Set([activityJson, 'application/ld+json'])
 
-export function createNameLookup({ fetch, now, isBlockedAddress }: NameLookupDeps): NameLookup {
+/** Look-ups of names, by WebFinger. Strangers choose the names, so look-ups on other domains are bounded. */
+export function createNameLookup({ fetch, now, isBlockedAddress }: NameLookupDeps) {
   const ofHost = createRateLimit({ perMinute: ceilings.ofHost }, now)
   const ofAll = createRateLimit({ perMinute: ceilings.ofAll }, now)
 
@@ -93,6 +82,7 @@ export function createNameLookup({ fetch, now, isBlockedAddress }: NameLookupDep
     return get(next?.href ?? '', deadline)
   }
 
+  /** Counts a look-up on `other` that a name on `host` causes. @throws Rejection `rate_limited` */
   function countElsewhere(host: string, other: string): void {
     if (other === host) return
     ofHost.take(`${host} ${other}`)
@@ -104,7 +94,8 @@ export function createNameLookup({ fetch, now, isBlockedAddress }: NameLookupDep
     return fetch(url, { headers: { accept }, maxBytes: 64 * 1024, timeoutMs: Math.max(1, deadline - now()) })
   }
 
-  async function find(address: Address): Promise<Descriptor> {
+  /** @throws Unavailable, Undeliverable, Rejection `rate_limited`, `malformed`, `too_large` */
+  async function find(address: Address) {
     const name = `acct:${address.local}@${address.domain}`
     const url = `https://${address.domain}/.well-known/webfinger?resource=${encodeURIComponent(name)}`
     const answer = await ask(url)
@@ -119,7 +110,8 @@ export function createNameLookup({ fetch, now, isBlockedAddress }: NameLookupDep
   return { find, countElsewhere }
 }
 
-function readDescriptor(document: unknown): Descriptor {
+/** The answer of WebFinger about a name (RFC 7033): its canonical form, and its actor. */
+function readDescriptor(document: unknown) {
   const json = asObject(document)
   const link = listOf(json?.links)
     .slice(0, 50)

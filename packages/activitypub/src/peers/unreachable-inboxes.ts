@@ -14,14 +14,14 @@ const maxInboxes = 10_000
 
 interface UnreachableInboxDeps {
   readonly store: Pick<RelationStore, 'listRelations'>
-  readonly deletedActors: DeletedActors
+  readonly checkDeleted: CheckDeleted
   readonly platform: Pick<Platform, 'now' | 'sleep'>
 }
 
 /** Handles an inbox that does not exist (any more): checks its actor, or all followers who share it. Never throws. */
 export function createUnreachableInboxes({
   store,
-  deletedActors,
+  checkDeleted,
   platform,
 }: UnreachableInboxDeps): (agent: string, target: DeliveryTarget) => void {
   const looked = createExpiringMap<true>(maxInboxes, () => platform.now())
@@ -38,7 +38,7 @@ export function createUnreachableInboxes({
         after,
       })
       const sharing = page.filter(({ target }) => inboxes.has((target as unknown as FollowerTarget).sharedInbox ?? ''))
-      for (const { peer } of sharing) await deletedActors.check(peer)
+      for (const { peer } of sharing) await checkDeleted(peer)
       after = page.length === pageSize ? page.at(-1)?.place : undefined
       // Others get their turn between two pages.
       await platform.sleep(0)
@@ -72,19 +72,17 @@ export function createUnreachableInboxes({
   return (agent, target) => {
     if (!('inbox' in target)) return
     const { inbox, peer } = target
-    if (peer) void deletedActors.check(peer)
+    if (peer) void checkDeleted(peer)
     else lookFor(agent, inbox)
   }
 }
 
-export interface DeletedActors {
-  /**
-   * Call this when the inbox of an actor answers 404 or 410. It fetches the actor's own document: after a 410
-   * everything of the actor is forgotten. After two 404s a day apart it gets nothing unasked any more. Its words stay,
-   * because a server in trouble answers 404 for all its actors. Never throws.
-   */
-  check(peer: string): Promise<void>
-}
+/**
+ * To be called when the inbox of an actor answers 404 or 410. It fetches the actor's own document: after a 410
+ * everything of the actor is forgotten. After two 404s a day apart it gets nothing unasked any more. Its words stay,
+ * because a server in trouble answers 404 for all its actors. Never throws.
+ */
+type CheckDeleted = (peer: string) => Promise<void>
 
 interface DeletedActorDeps {
   readonly fetchDocument: FetchDocument
@@ -101,7 +99,7 @@ const dayMs = 24 * 3_600_000
 const missingMs = 30 * dayMs
 
 /** Forgets actors that are gone, as their own servers declare. Its memory is a hint: without it, it asks again. */
-export function createDeletedActors({ fetchDocument, store, platform }: DeletedActorDeps): DeletedActors {
+export function createDeletedCheck({ fetchDocument, store, platform }: DeletedActorDeps): CheckDeleted {
   const now = () => platform.now()
   const asked = createExpiringMap<true>(maxPeers, now)
   /** Since when there is no such actor; ms. */
@@ -131,9 +129,7 @@ export function createDeletedActors({ fetchDocument, store, platform }: DeletedA
     },
   } as const
 
-  return {
-    check: peer => share(peer, () => ask(peer).catch(error => logFailure(platform.log, peer, error))),
-  }
+  return peer => share(peer, () => ask(peer).catch(error => logFailure(platform.log, peer, error)))
 }
 
 /** When the answer cannot be had now, the next failed delivery asks again. */

@@ -42,7 +42,6 @@ import {
 } from '../words/words.ts'
 import type { AttachedPart, StoredAddress } from './attached.ts'
 import { isShown, toDocument } from './attached.ts'
-import { renderDelete, renderUpdate } from './revisions.ts'
 
 export interface AddressDeps {
   readonly origin: string
@@ -107,7 +106,8 @@ export interface Place {
 
 /** The places of an answer: its author's inbox, and those it mentions. */
 export function replyPlaces(reply: ReplyTarget, called: Called, isForAll: boolean): readonly Place[] {
-  const inbox = inboxFor(reply, isForAll)
+  // The shared inbox is for posts that everyone on that server may see.
+  const inbox = (isForAll ? reply.sharedInbox : undefined) ?? reply.inbox
   const author: Place[] = inbox ? [{ to: inbox, peer: reply.actor, target: { inbox, peer: reply.actor } }] : []
   return [...author, ...mentionPlaces(called)]
 }
@@ -139,11 +139,6 @@ export function addressPieces(
 export function aliasesOf(post: string, pieces: number): readonly string[] {
   const posts = Array.from({ length: pieces }, (_, piece) => pieceId(post, piece))
   return posts.flatMap(iri => [iri, activityIri(iri)])
-}
-
-/** The shared inbox is for posts that everyone on that server may see. */
-function inboxFor({ inbox, sharedInbox }: ReplyTarget, isForAll: boolean): string | undefined {
-  return (isForAll ? sharedInbox : undefined) ?? inbox
 }
 
 /** The parts of one piece; undefined when there is none (any more): other words may be fewer. */
@@ -206,18 +201,14 @@ const postContext: Json = [
 
 /** The `Create` that carries a post. Pure: the same answer is the same document, whenever it is rendered. */
 export function renderCreate(answered: Answered): JsonMembers {
-  const { '@context': context, ...note } = renderNote(answered)
-  const { id, published, to, cc, attributedTo } = note
-  return {
-    '@context': context,
-    id: activityIri(String(id)),
-    type: 'Create',
-    actor: attributedTo,
-    published,
-    to,
-    cc,
-    object: note,
-  }
+  const note = renderNote(answered)
+  return carryNote(note, { id: activityIri(String(note.id)), type: 'Create', published: note.published })
+}
+
+/** The activity about a post, to whom the post goes. */
+function carryNote({ '@context': context, ...note }: JsonMembers, { id, type, published }: JsonMembers): JsonMembers {
+  const { attributedTo, to, cc } = note
+  return { '@context': context, id, type, actor: attributedTo, published, to, cc, object: note }
 }
 
 /** The post itself, as it is served under its id. Pure. */
@@ -384,11 +375,20 @@ export function describeOutgoing({ document, isBroadcast }: OutgoingActivity): J
 }
 
 /** The `Update` or `Delete` of one post. A post that the new words no longer need is deleted. Pure. */
-function renderRevision(answered: Answered, revision: Revision): JsonMembers {
-  const { response, rendering, piece = 0 } = answered
-  const isLeft = revision.act === 'edit' && partsOfPiece(response.parts, rendering, piece) !== undefined
-  if (isLeft) return renderUpdate(renderNote({ ...answered, editedAt: revision.at }), revision)
-  const { actor } = agentIris(answered.origin, answered.agent)
-  const members = { '@context': postContext, actor, ...renderAudience(answered) }
-  return renderDelete(idOfPiece(answered, piece), members, revision)
+function renderRevision(answered: Answered, { act, id, at }: Revision): JsonMembers {
+  const { response, rendering, piece = 0, origin, agent } = answered
+  const post = idOfPiece(answered, piece)
+  if (act === 'edit' && partsOfPiece(response.parts, rendering, piece)) {
+    const note = renderNote({ ...answered, editedAt: at })
+    return carryNote(note, { id: `${post}/updates/${id}`, type: 'Update', published: at })
+  }
+  return {
+    '@context': postContext,
+    id: `${post}/deletes/${id}`,
+    type: 'Delete',
+    actor: agentIris(origin, agent).actor,
+    published: at,
+    ...renderAudience(answered),
+    object: { id: post, type: 'Tombstone' },
+  }
 }

@@ -3,6 +3,7 @@ import { Rejection } from '@postern/core'
 import { parsePieceId, readRendering } from '../format/document.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
 import type { Handles } from '../peers/known-peers.ts'
+import { unless } from '../peers/look-ups.ts'
 import { findCalled, ownNames } from '../words/words.ts'
 import type { Answered } from './answers.ts'
 import { partsOfPiece, presentPost } from './answers.ts'
@@ -52,20 +53,11 @@ export async function findPost(
     retractedAt: retractedAt ?? (isLeft ? undefined : editedAt),
     async isFor(reader) {
       if (reader.id === reply?.actor) return true
-      // By name: the look-up of whom an answer mentioned is forgotten with the process.
-      const address = others.length > 0 ? await nameReader(reader, handles) : undefined
+      if (others.length === 0) return false
+      // By name: the look-up of whom an answer mentioned is forgotten with the process. One on a blocked domain belongs to nobody.
+      const address = await unless([Rejection], () => handles.confirm(reader))
       return address !== undefined && others.includes(address)
     },
-  }
-}
-
-/** A name on a blocked domain belongs to nobody. */
-async function nameReader(reader: RemoteActor, handles: Pick<Handles, 'confirm'>): Promise<string | undefined> {
-  try {
-    return await handles.confirm(reader)
-  } catch (error) {
-    if (error instanceof Rejection) return undefined
-    throw error
   }
 }
 

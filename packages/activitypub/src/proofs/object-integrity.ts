@@ -14,6 +14,7 @@ import type { Activity, JsonObject } from '../format/document.ts'
 import { asObject, isOnOrigin, listOf, textOf } from '../format/document.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
 import type { RemoteActors } from '../peers/known-peers.ts'
+import { unless } from '../peers/look-ups.ts'
 import { isAhead } from '../signature/request-proof.ts'
 
 interface IntegrityClaim {
@@ -96,7 +97,7 @@ async function findFault(
 
 function findMalformation(proof: JsonObject): string | undefined {
   if (Object.keys(proof).some(name => !knownMembers.has(name))) return 'it has options that are not known'
-  return isForAssertion(proof) ? undefined : 'it was not made to assert something'
+  return proof.proofPurpose === proofSuite.proofPurpose ? undefined : 'it was not made to assert something'
 }
 
 function findTimeFault({ created, expires }: JsonObject, now: number, notBefore = 0): string | undefined {
@@ -116,12 +117,8 @@ function parseTime(value: unknown): number | undefined {
 async function findAssertionKey(id: string, { activity, actor }: IntegrityClaim, { actors }: IntegrityDeps) {
   const known = actor.assertionKeys.get(id)
   if (known || !isOnOrigin(id, activity.actor.origin)) return known
-  try {
-    return (await actors.refresh(activity.actor))?.assertionKeys.get(id)
-  } catch (error) {
-    if (error instanceof Unavailable || error instanceof Undeliverable || error instanceof Rejection) return undefined
-    throw error
-  }
+  const fresh = await unless([Unavailable, Undeliverable, Rejection], () => actors.refresh(activity.actor))
+  return fresh?.assertionKeys.get(id)
 }
 
 function isIntact(key: Parameters<typeof isProofMadeBy>[0], proven: ProvenDocument): boolean {
@@ -153,10 +150,6 @@ const signatureLength = 64
 /** Whether this is a proof of the one known kind, whoever made it. */
 export function isKnownProof({ type, cryptosuite }: JsonObject): boolean {
   return type === proofSuite.type && cryptosuite === proofSuite.cryptosuite
-}
-
-function isForAssertion({ proofPurpose }: JsonObject): boolean {
-  return proofPurpose === proofSuite.proofPurpose
 }
 
 /**

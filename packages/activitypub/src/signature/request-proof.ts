@@ -229,7 +229,7 @@ export function isDigestOf(body: Uint8Array, algorithm: string, value: string): 
   return computed.length === claimed.length && timingSafeEqual(computed, claimed)
 }
 
-function invalidDigest(problem: string): Rejection {
+export function invalidDigest(problem: string): Rejection {
   return new Rejection('signature_invalid', `Cannot verify activity: ${problem}`)
 }
 

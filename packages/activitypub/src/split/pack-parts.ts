@@ -59,13 +59,8 @@ export function packParts(parts: readonly Part[], packing: Packing): readonly (r
   return pieces
 }
 
-interface CutPart {
-  readonly part: TextPart
-  readonly length: number
-}
-
 /** HTML is cut as the text it shows. */
-function cutTextPart(part: TextPart, limits: PieceLimits, cutMarkdown: Cut | undefined): readonly CutPart[] {
+function cutTextPart(part: TextPart, limits: PieceLimits, cutMarkdown: Cut | undefined) {
   const { mime, content } = part
   if (mime === 'text/markdown' && cutMarkdown) {
     const trim = (text: string) => text.replace(/^(?:[ \t]*\n)+/, '').trimEnd()
@@ -73,7 +68,7 @@ function cutTextPart(part: TextPart, limits: PieceLimits, cutMarkdown: Cut | und
   }
   const plain = mime === 'text/html' ? readPostText(content).text : content
   return cutPlain(plain.replace(/\r\n?/g, '\n'), limits).map(({ text, length }) => ({
-    part: { ...part, mime: 'text/plain', content: text.trim() },
+    part: { ...part, mime: 'text/plain' as const, content: text.trim() },
     length,
   }))
 }

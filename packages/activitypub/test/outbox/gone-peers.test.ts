@@ -3,8 +3,7 @@ import { createKeyRing } from '../../src/actors/actor.ts'
 import { createDoubleKnock } from '../../src/deliver.ts'
 import { instanceActorIri } from '../../src/format/document.ts'
 import { createDocumentFetch } from '../../src/peers/document-fetch.ts'
-import type { DeletedActors } from '../../src/peers/unreachable-inboxes.ts'
-import { createDeletedActors } from '../../src/peers/unreachable-inboxes.ts'
+import { createDeletedCheck } from '../../src/peers/unreachable-inboxes.ts'
 import { origin } from '../gateway.ts'
 import { composeNote, postActivity } from '../person.ts'
 import type { Stage } from '../stage.ts'
@@ -18,7 +17,7 @@ let stage: Stage
 afterEach(() => stage.close())
 
 /** Alice follows the agent and has written to it. */
-async function openDeletedActors(): Promise<DeletedActors> {
+async function openDeletedCheck() {
   stage = await openStage()
   const { gateway, alice, peer } = stage
   const { platform, store } = gateway
@@ -31,7 +30,7 @@ async function openDeletedActors(): Promise<DeletedActors> {
   const send = createDoubleKnock({ fetch: platform.fetch, now })
   const instanceActor = instanceActorIri(origin)
   const fetchDocument = createDocumentFetch({ platform, send, keys, isBlocked: () => false, instanceActor })
-  return createDeletedActors({ fetchDocument, store, platform })
+  return createDeletedCheck({ fetchDocument, store, platform })
 }
 
 function answerFor(status: number): void {
@@ -49,39 +48,39 @@ async function left(): Promise<{ readonly followers: number; readonly words: num
 
 const all = { followers: 1, words: 1 }
 
-describe('DeletedActors.check()', () => {
+describe('createDeletedCheck()', () => {
   test('AP-31: the gateway forgets an actor when its server says that it is gone', async () => {
-    const gone = await openDeletedActors()
+    const check = await openDeletedCheck()
     answerFor(410)
-    await gone.check(stage.alice.id)
+    await check(stage.alice.id)
     expect(await left()).toEqual({ followers: 0, words: 0 })
     expect(stage.gateway.platform.logged.filter(({ text }) => text.startsWith('peer forgotten'))).toHaveLength(1)
   })
 
   test('AP-31: the gateway does not forget a missing actor at once, since the server may be in trouble', async () => {
-    const gone = await openDeletedActors()
+    const check = await openDeletedCheck()
     answerFor(404)
-    await gone.check(stage.alice.id)
+    await check(stage.alice.id)
     stage.gateway.platform.advance(dayMs / 2)
-    await gone.check(stage.alice.id)
+    await check(stage.alice.id)
     expect(stage.peer.countOf(stage.alice.id)).toBe(2)
     expect(await left()).toEqual(all)
   })
 
   test('AP-31: an actor that is missing for a day follows no more, and its words stay', async () => {
-    const gone = await openDeletedActors()
+    const check = await openDeletedCheck()
     answerFor(404)
-    await gone.check(stage.alice.id)
+    await check(stage.alice.id)
     stage.gateway.platform.advance(dayMs)
-    await gone.check(stage.alice.id)
+    await check(stage.alice.id)
     expect(await left()).toEqual({ followers: 0, words: 1 })
   })
 
   test('an actor that reappears in between is not gone', async () => {
-    const gone = await openDeletedActors()
+    const check = await openDeletedCheck()
     for (const status of [404, 200, 404]) {
       answerFor(status)
-      await gone.check(stage.alice.id)
+      await check(stage.alice.id)
       stage.gateway.platform.advance(dayMs)
     }
     expect(stage.peer.countOf(stage.alice.id)).toBe(3)
@@ -89,10 +88,10 @@ describe('DeletedActors.check()', () => {
   })
 
   test.each([200, 401, 403, 429, 500, 503])('an answer of %s changes nothing', async status => {
-    const gone = await openDeletedActors()
+    const check = await openDeletedCheck()
     answerFor(status)
     for (let count = 0; count < 3; count += 1) {
-      await gone.check(stage.alice.id)
+      await check(stage.alice.id)
       stage.gateway.platform.advance(dayMs)
     }
     expect(await left()).toEqual(all)
@@ -101,26 +100,26 @@ describe('DeletedActors.check()', () => {
   test.each(['no address', 'http://good.test/users/alice', 'https://127.0.0.1/users/alice', 'https://nowhere.test/x'])(
     'does not throw over "%s"',
     async peer => {
-      const gone = await openDeletedActors()
-      await expect(gone.check(peer)).resolves.toBeUndefined()
+      const check = await openDeletedCheck()
+      await expect(check(peer)).resolves.toBeUndefined()
       expect(await left()).toEqual(all)
     },
   )
 
   test('asks once, whoever asks at the same time or soon after', async () => {
-    const gone = await openDeletedActors()
+    const check = await openDeletedCheck()
     answerFor(200)
-    await Promise.all([1, 2, 3].map(() => gone.check(stage.alice.id)))
-    await gone.check(stage.alice.id)
+    await Promise.all([1, 2, 3].map(() => check(stage.alice.id)))
+    await check(stage.alice.id)
     expect(stage.peer.countOf(stage.alice.id)).toBe(1)
     stage.gateway.platform.advance(3_600_000)
-    await gone.check(stage.alice.id)
+    await check(stage.alice.id)
     expect(stage.peer.countOf(stage.alice.id)).toBe(2)
   })
 
   test('a server that loses all its actors at once gets sixty requests a minute', async () => {
-    const gone = await openDeletedActors()
-    await Promise.all(Array.from({ length: 100 }, (_, at) => gone.check(`https://good.test/users/${at}`)))
+    const check = await openDeletedCheck()
+    await Promise.all(Array.from({ length: 100 }, (_, at) => check(`https://good.test/users/${at}`)))
     expect(stage.peer.requests).toHaveLength(60)
   })
 })

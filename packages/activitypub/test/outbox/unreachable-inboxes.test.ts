@@ -21,7 +21,7 @@ function openUnreachableInboxes(followers: number) {
         return relations.slice(after, after + limit)
       },
     },
-    deletedActors: { check: async peer => void checked.push(peer) },
+    checkDeleted: async peer => void checked.push(peer),
     platform: { now: () => 0, sleep: rest },
   })
   return { onGone, looks, checked }

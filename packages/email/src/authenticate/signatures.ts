@@ -108,26 +108,9 @@ export type Coverage = readonly string[] | 'all'
 /** The header without the fields that others may have added or changed under the proof. */
 export function keepCovered(header: HeaderBlock, coverage: Coverage): HeaderBlock {
   if (coverage === 'all') return header
-  const left = countNames(coverage)
-  const isCovered = (name: string) => {
-    const count = left.get(name) ?? 0
-    left.set(name, count - 1)
-    return count > 0
-  }
+  const isCovered = takeFrom(coverage)
   const fields = header.fields.toReversed().filter(({ name }) => isCovered(name))
   return { ...header, fields: fields.toReversed() }
-}
-
-/**
- * The header fields that nobody can have added or changed under the proof of the author; all of it where the author is
- * not proven.
- */
-interface CoveredMail {
-  readonly covered: HeaderBlock
-  /** The people whom the mail names there. */
-  readonly named: Pick<MailAddresses, 'to' | 'cc'>
-  /** `unsigned_to` and the like: fields that are there and are not covered. */
-  readonly flags: readonly string[]
 }
 
 /** Fields that say where a mail belongs, what it is about and how it is read. */
@@ -136,18 +119,20 @@ const coverable = [
   ...['content-type', 'content-transfer-encoding'],
 ]
 
-/** A signed mail stays signed when a field is added that the signature does not name: such fields must decide nothing. */
-export function readCovered(
-  header: HeaderBlock,
-  { to, cc }: Pick<MailAddresses, 'to' | 'cc'>,
-  coverage: Coverage,
-): CoveredMail {
+/**
+ * The header fields that nobody can have added or changed under the proof of the author; all of it where the author is
+ * not proven. A signed mail stays signed when a field is added that the signature does not name: such fields must decide
+ * nothing.
+ */
+export function readCovered(header: HeaderBlock, { to, cc }: Pick<MailAddresses, 'to' | 'cc'>, coverage: Coverage) {
   const covered = keepCovered(header, coverage)
   const has = (name: string) => findField(covered, name) !== undefined
   const uncovered = coverable.filter(name => fieldValues(covered, name).length < fieldValues(header, name).length)
   return {
     covered,
+    /** The people whom the mail names there. */
     named: { to: has('to') ? to : [], cc: has('cc') ? cc : [] },
+    /** `unsigned_to` and the like: fields that are there and are not covered. */
     flags: uncovered.map(name => `unsigned_${name.replaceAll('-', '_')}`),
   }
 }
@@ -157,7 +142,7 @@ export const dayMs = 86_400_000
 const [oldestMs, aheadMs] = [5 * dayMs, 3_600_000]
 
 /** Whether it was written just now, by a `Date` that is covered. `now` in ms. */
-export function isRecent({ covered }: Pick<CoveredMail, 'covered'>, now: number): boolean {
+export function isRecent({ covered }: { readonly covered: HeaderBlock }, now: number): boolean {
   const age = now - Date.parse(findField(covered, 'date') ?? '')
   return age < oldestMs && age > -aheadMs
 }
@@ -176,7 +161,7 @@ export function readSharedCoverage(
   const lists = [...listCandidates(header, authorDomain), ...seals].map(field =>
     readTag(field, 'h').toLowerCase().split(':'),
   )
-  return lists.length === 0 ? undefined : lists.reduce<readonly string[]>(intersect, lists[0] ?? [])
+  return lists.length === 0 ? undefined : lists.reduce((left, right) => left.filter(takeFrom(right)))
 }
 
 /** Whether one of these signatures leaves the end of the body open (`l=`): others may have added to it. */
@@ -188,19 +173,15 @@ function listCandidates({ fields }: HeaderBlock, authorDomain: string): readonly
   return fields.filter(field => field.name === 'dkim-signature' && couldSignFor(field, authorDomain))
 }
 
-function intersect(left: readonly string[], right: readonly string[]): readonly string[] {
-  const counts = countNames(right)
-  return left.filter(name => {
-    const count = counts.get(name) ?? 0
-    counts.set(name, count - 1)
+/** Whether a name is left among `names`: each is taken as often as it is there. */
+function takeFrom(names: readonly string[]): (name: string) => boolean {
+  const left = new Map<string, number>()
+  for (const name of names) left.set(name, (left.get(name) ?? 0) + 1)
+  return name => {
+    const count = left.get(name) ?? 0
+    left.set(name, count - 1)
     return count > 0
-  })
-}
-
-function countNames(names: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>()
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
-  return counts
+  }
 }
 
 /** Whether a signature might speak for the author, by its `d=`. */
@@ -224,13 +205,6 @@ function lastLabels(domain: string): string {
   return domain.split('.').slice(-2).join('.')
 }
 
-/** The signatures of a message that are verified, and their keys. */
-interface SignaturePlan {
-  readonly keyNames: readonly string[]
-  readonly ignored: readonly (readonly [start: number, end: number])[]
-  readonly flags: readonly string[]
-}
-
 /** A 4096-bit signature over every known field needs half of it; white space beyond that only costs time. */
 const maxSignatureOctets = 4096
 
@@ -238,15 +212,15 @@ const maxSignatureOctets = 4096
 const maxNameChars = 253
 
 /**
- * Chooses before any crypto and any question: a few signatures are all judged; of many only the first that could speak
- * for the author.
+ * The signatures of a message that are verified, and their keys. Chosen before any crypto and any question: a few
+ * signatures are all judged; of many only the first that could speak for the author.
  * @throws Rejection when there are absurdly many
  */
 export function planSignatures(
   header: HeaderBlock,
   authorDomain: string,
   { limits, chain }: { readonly limits: MailLimits; readonly chain: ChainPlan },
-): SignaturePlan {
+) {
   const fields = header.fields.filter(({ name }) => name === 'dkim-signature')
   if (fields.length > limits.refused_signatures) {
     throw new Rejection('malformed', `Cannot verify mail: more than ${limits.refused_signatures} signatures`)
@@ -260,7 +234,7 @@ export function planSignatures(
   const keyNames = new Set([...judged].flatMap(listKeyName))
   return {
     keyNames: [...keyNames, ...chain.keyNames.filter(name => !keyNames.has(name))],
-    ignored: header.fields.filter(isIgnored).map(({ start, end }) => [start, end]),
+    ignored: header.fields.filter(isIgnored).map(({ start, end }) => [start, end] as const),
     flags: isCrowded ? ['too_many_signatures'] : [],
   }
 }
@@ -274,7 +248,7 @@ function listKeyName(field: HeaderField): string[] {
 
 /** Looks up every key of the plan. An error is an answer too. */
 export async function fetchKeys(
-  { keyNames }: SignaturePlan,
+  { keyNames }: Pick<ChainPlan, 'keyNames'>,
   { resolve }: { readonly resolve: DnsResolver },
 ): Promise<Readonly<Record<string, TxtAnswer>>> {
   const answers = await Promise.all(keyNames.map(async name => [name, await askKey(name, resolve)] as const))

@@ -81,12 +81,6 @@ interface MethodResult {
   readonly properties: ReadonlyMap<string, string>
 }
 
-interface ResultsField {
-  /** As it is written. */
-  readonly authservId: string
-  readonly results: readonly MethodResult[]
-}
-
 const quoted = String.raw`"(?:[^"\\]|\\.)*"`
 const idPattern = /^\s*([^\s;="()]+)(?:\s+1)?\s*;/
 const methodPattern = /^\s*([a-z][\w-]*)(?:\s*\/\s*1)?\s*=\s*([a-z]+)(?=\s|$)/i
@@ -102,12 +96,12 @@ const maxField = 16 * 1024
  * Reads a field by RFC 8601 §2.2, version 1; undefined for any other form. The identifier is taken literally. In quotes
  * or with comments, the named server might not recognize it as its own and leave it in a mail.
  */
-export function readResultsField(value: string): ResultsField | undefined {
+export function readResultsField(value: string) {
   if (value.length > maxField) return undefined
   const id = idPattern.exec(value)?.[1]
   const bare = withoutComments(value)
   if (id === undefined || bare === undefined) return undefined
-  const [, ...rest] = splitAtSemicolons(bare)
+  const [, ...rest] = bare.match(piecePattern) ?? []
   const written = rest.filter(text => text.trim() !== '' && text.trim().toLowerCase() !== 'none')
   const results = written.flatMap(text => readMethod(text) ?? [])
   if (results.length < written.length) return undefined
@@ -147,10 +141,6 @@ function withoutComments(value: string): string | undefined {
     if (depth === 0) kept += piece === ')' ? ' ' : piece
   }
   return depth === 0 ? kept : undefined
-}
-
-function splitAtSemicolons(text: string): readonly string[] {
-  return text.match(piecePattern) ?? []
 }
 
 /** A pass that does not count says why. */

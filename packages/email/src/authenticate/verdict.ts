@@ -1,4 +1,4 @@
-import type { DnsResolver, Platform, Proof } from '@postern/core'
+import type { Platform, Proof } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
 import { lazy } from '@postern/core/lazy'
 import { createExpiringMap } from '@postern/limits'
@@ -206,18 +206,10 @@ export interface BelievedVerdict {
   readonly coverage: Coverage
 }
 
-/** The questions one message may ask. */
-interface DnsBudget {
-  readonly resolve: DnsResolver
-  /** True once more was asked than allowed: whatever failed then is the message's doing, not DNS trouble. */
-  isExhausted(): boolean
-}
+export type MailDns = ReturnType<typeof createMailDns>
 
-export interface MailDns {
-  openBudget(): DnsBudget
-  /** Of these names those whose TXT records are remembered. */
-  listKnown(names: readonly string[]): ReadonlySet<string>
-}
+/** The questions one message may ask. */
+type DnsBudget = ReturnType<MailDns['openBudget']>
 
 /**
  * The resolver hides the lifetimes of the records; these are short enough for everyone. An absence is soon checked
@@ -234,7 +226,7 @@ const timeoutsPerBudget = 3
  * The resolver as mail needs it: every question ends in time, answers are bounded and remembered for a minute, failures are
  * not. Errors carry `code`; `ENOTFOUND` and `ENODATA` mean absent, everything else means trouble.
  */
-export function createMailDns(platform: Pick<Platform, 'resolveDns' | 'now' | 'sleep'>, limits: MailLimits): MailDns {
+export function createMailDns(platform: Pick<Platform, 'resolveDns' | 'now' | 'sleep'>, limits: MailLimits) {
   const cache = createExpiringMap<Promise<unknown>>(cacheEntries, () => platform.now())
 
   function ask(name: string, type: string): Promise<unknown> {
@@ -253,13 +245,15 @@ export function createMailDns(platform: Pick<Platform, 'resolveDns' | 'now' | 's
 
   const isKnown = (name: string) => cache.get(`TXT ${name.toLowerCase()}`) !== undefined
   return {
-    listKnown: names => new Set(names.filter(isKnown)),
+    /** Of these names those whose TXT records are remembered. */
+    listKnown: (names: readonly string[]): ReadonlySet<string> => new Set(names.filter(isKnown)),
     openBudget() {
       let asked = 0
       const until = platform.now() + limits.dns_timeout_ms * timeoutsPerBudget
       return {
+        /** True once more was asked than allowed: whatever failed then is the message's doing, not DNS trouble. */
         isExhausted: () => asked > limits.dns_questions,
-        async resolve(name, type) {
+        async resolve(name: string, type: string): Promise<unknown> {
           asked += 1
           if (asked > limits.dns_questions) throw dnsError('EBUDGET', 'too many questions')
           if (platform.now() >= until) throw dnsError('ETIMEOUT', 'all questions together took too long')
@@ -358,17 +352,14 @@ interface DmarcCheck {
   readonly isSpfAligned: boolean
 }
 
-interface DmarcEvidence {
-  readonly authorDomain: string
-  readonly signatures: readonly JudgedSignature[]
-  readonly spf: SpfCheck | undefined
-}
-
 /** The library, loaded once: naming it anew with each mail would be looked up anew. */
 export const loadDmarc = lazy(() => import('mailauth/lib/dmarc/index.js'))
 
 /** Asks for the author's policy and compares. Only signatures that are whole and in time count. */
-export async function checkDmarc(evidence: DmarcEvidence, { resolve }: DnsBudget): Promise<DmarcCheck> {
+export async function checkDmarc(
+  evidence: Pick<MailEvidence, 'authorDomain' | 'signatures' | 'spf'>,
+  { resolve }: DnsBudget,
+): Promise<DmarcCheck> {
   const { authorDomain, signatures, spf } = evidence
   const { evaluateDmarc } = await loadDmarc()
   const { response, dkimAligned } = await evaluateDmarc({

@@ -6,6 +6,7 @@ import type { HeaderBlock } from '../mail/octets.ts'
 import { findField, toBuffer } from '../mail/octets.ts'
 import type { AddressToken } from '../mail/read-tokens.ts'
 import { quoteBounceAddresses } from '../mail/read-tokens.ts'
+import { readBoundary } from '../mime/shape.ts'
 
 /** What a mail says about one that we sent. */
 interface MailReport {
@@ -116,11 +117,6 @@ function isOfType(head: string, wanted: RegExp): boolean {
 function decodePart(text: string, head: string): string {
   const isBase64 = /^content-transfer-encoding:[ \t]*base64/im.test(head)
   return isBase64 ? Buffer.from(text, 'base64').toString('latin1') : text
-}
-
-function readBoundary(type: string): string | undefined {
-  const match = /;\s*boundary\s*=\s*(?:"([^"]{1,200})"|([^\s;]{1,200}))/i.exec(type)
-  return match?.[1] ?? match?.[2]
 }
 
 /** Groups of fields with an empty line between them, as delivery reports are written (RFC 3464 §2.1). Names in lower case, first value wins. */

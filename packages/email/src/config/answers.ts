@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { count } from './limits.ts'
+import { count, countOrNone } from './limits.ts'
 
 /** How often is answered, however good the reasons. What exceeds one is kept, and the operator sees why. */
 const answerBudgetsSchema = z.strictObject({
@@ -42,11 +42,7 @@ export const answerConfigShape = {
   /** Give each answer an address of its own to reply to, so that replies find their thread without References. */
   reply_tokens: z.boolean().default(true),
   /** Bytes, before base64, of the files in one mail; larger ones become links. */
-  attach_bytes: z
-    .number()
-    .int()
-    .nonnegative()
-    .default(18 * 1024 * 1024),
+  attach_bytes: countOrNone(18 * 1024 * 1024),
   /** How many answers go out by mail at most; off in dev mode unless set. */
   budgets: answerBudgetsSchema.prefault({}),
 } as const

@@ -2,6 +2,8 @@ import { z } from 'zod'
 
 /** A whole number above zero. */
 export const count = (usual: number) => z.number().int().positive().default(usual)
+/** A whole number, or 0. */
+export const countOrNone = (usual: number) => z.number().int().nonnegative().default(usual)
 
 /** The maximum cost of one message. Sizes in octets, times in ms. */
 export const mailLimitsSchema = z.strictObject({
@@ -42,11 +44,7 @@ export const mailLimitsSchema = z.strictObject({
   /** Mails that wait for a parser; beyond that the gateway asks peers to come again. */
   waiting: count(256),
   /** How long the gateway defers a mail while DNS does not answer, ms; then it accepts it as unverified. */
-  deferral_ms: z
-    .number()
-    .int()
-    .nonnegative()
-    .default(4 * 3_600_000),
+  deferral_ms: countOrNone(4 * 3_600_000),
 })
 
 export type MailLimits = z.infer<typeof mailLimitsSchema>

@@ -15,10 +15,8 @@ export interface SenderHistory {
   effects(messageId: string): readonly RelationEffect[]
 }
 
-export interface Correspondents {
-  /** Compares an author with those who are known to an agent as proven. */
-  meet(agent: string, author: Mailbox, isVerified: boolean): Promise<SenderHistory>
-}
+/** Compares an author with those who are known to an agent as proven. */
+export type MeetCorrespondent = (agent: string, author: Mailbox, isVerified: boolean) => Promise<SenderHistory>
 
 type CorrespondentDeps = Pick<ChannelContext, 'store' | 'platform'>
 
@@ -42,7 +40,7 @@ interface SenderCache {
  * read before an unknown author is compared. An author who resembles another is not remembered, so each further mail is
  * compared again.
  */
-export function createCorrespondents(gateway: CorrespondentDeps): Correspondents {
+export function createCorrespondents(gateway: CorrespondentDeps): MeetCorrespondent {
   const caches = new Map<string, SenderCache>()
 
   function openRecords(agent: string): SenderCache {
@@ -72,17 +70,15 @@ export function createCorrespondents(gateway: CorrespondentDeps): Correspondents
     return records.reading
   }
 
-  return {
-    async meet(agent, author, isVerified) {
-      const records = openRecords(agent)
-      const { book } = records
-      if (!book.find(author)) await refresh(agent, records)
-      const known = book.find(author)
-      const found = await keepReal(book.findLike(author), { agent, author, isVerified, book, gateway })
-      if (found.length > 0) return describeLikeness(found)
-      if (!isVerified || (known && !known.isRenamed)) return noSenderHistory
-      return known ? renameAuthor(known.peer, author, book) : addAuthor(author, book)
-    },
+  return async (agent, author, isVerified) => {
+    const records = openRecords(agent)
+    const { book } = records
+    if (!book.find(author)) await refresh(agent, records)
+    const known = book.find(author)
+    const found = await keepReal(findLike(book, author, known), { agent, author, isVerified, book, gateway })
+    if (found.length > 0) return describeLikeness(found)
+    if (!isVerified || (known && !isRenamed(author, known))) return noSenderHistory
+    return known ? renameAuthor(known.peer, author, book) : addAuthor(author, book)
   }
 }
 
@@ -98,7 +94,7 @@ function renameAuthor(peer: string, { name }: Mailbox, book: AddressBook): Sende
 
 /** Into the book it comes when it is read from the store. */
 function addAuthor(author: Mailbox, book: AddressBook): SenderHistory {
-  const outdated = book.findOutdated(author)
+  const outdated = findOutdated(book, author)
   const ending = outdated === undefined ? [] : [{ kind: 'unrelate', relation, peer: outdated } as const]
   if (outdated !== undefined) book.remove(outdated)
   return { ...noSenderHistory, effects: id => [relateAuthor(formatMailbox(author), author.name, id), ...ending] }
@@ -161,51 +157,36 @@ function describeLikeness(found: readonly FoundLike[]): SenderHistory {
   }
 }
 
-/** The mailboxes that an agent knows, in the order in which it came to know them. */
-interface AddressBook {
-  add(peer: string, name: string | undefined): void
-  remove(peer: string): void
-  /** This mailbox, with any tag after a `+`; `isRenamed`: it had another display name before. */
-  find(author: Mailbox): { readonly peer: string; readonly isRenamed: boolean } | undefined
-  /** Known mailboxes that an author could be mistaken for. */
-  findLike(author: Mailbox): readonly Likeness[]
-  /** The mailbox that one more replaces: the oldest of its domain, or of all; undefined below the limits. */
-  findOutdated(author: Mailbox): string | undefined
-}
-
 /** A domain's owner has all its mailboxes, and must not displace the mailboxes of others with them. */
 const [maxKnown, maxOfDomain] = [10_000, 1_000]
 
-function createAddressBook(): AddressBook {
-  const known = createKnownMailboxes()
-
-  /** A known name is folded already, so it is not folded again for each mail. */
-  function foldNameOf(author: Mailbox, entry = known.find(author)): string {
-    return entry && entry.name === author.name ? entry.folded : foldName(author.name ?? '')
-  }
-
-  return {
-    add: known.add,
-    remove: known.remove,
-    find(author) {
-      const entry = known.find(author)
-      const isRenamed = author.name !== undefined && foldNameOf(author, entry) !== entry?.folded
-      return entry && { peer: entry.peer, isRenamed }
-    },
-    findLike(author) {
-      // A mailbox that resembles a known one never becomes known itself, but a known one may take another name.
-      const likes = known.find(author) ? [] : findLikeMailboxes(known, author)
-      return [...likes, ...findNamesakes(known, author.domain, foldNameOf(author))]
-    },
-    findOutdated({ domain }) {
-      const { locals } = known.domains.get(domain) ?? {}
-      if (locals && locals.size >= maxOfDomain) return locals.values().next().value?.peer
-      return known.entries.size >= maxKnown ? known.entries.keys().next().value : undefined
-    },
-  }
+/** The mailbox that one more replaces: the oldest of its domain, or of all; undefined below the limits. */
+function findOutdated({ entries, domains }: AddressBook, { domain }: Mailbox): string | undefined {
+  const { locals } = domains.get(domain) ?? {}
+  if (locals && locals.size >= maxOfDomain) return locals.values().next().value?.peer
+  return entries.size >= maxKnown ? entries.keys().next().value : undefined
 }
 
-function findLikeMailboxes({ domains }: KnownMailboxes, { local, domain }: Mailbox): readonly Likeness[] {
+/** It had another display name before. */
+function isRenamed(author: Mailbox, known: KnownMailbox): boolean {
+  return author.name !== undefined && foldNameOf(author, known) !== known.folded
+}
+
+/** A known name is folded already, so it is not folded again for each mail. */
+function foldNameOf({ name }: Mailbox, known: KnownMailbox | undefined): string {
+  return known && known.name === name ? known.folded : foldName(name ?? '')
+}
+
+/**
+ * Known mailboxes that an author could be mistaken for. One that resembles a known one never becomes known itself, but a known one may take
+ * another name.
+ */
+function findLike(book: AddressBook, author: Mailbox, known: KnownMailbox | undefined): readonly Likeness[] {
+  const likes = known ? [] : findLikeMailboxes(book, author)
+  return [...likes, ...findNamesakes(book, author.domain, foldNameOf(author, known))]
+}
+
+function findLikeMailboxes({ domains }: AddressBook, { local, domain }: Mailbox): readonly Likeness[] {
   const base = baseOf(local)
   const own = domains.get(domain) ?? describeDomain(domain)
   const { shown, folded, locals } = own
@@ -213,7 +194,7 @@ function findLikeMailboxes({ domains }: KnownMailboxes, { local, domain }: Mailb
   return [...findLikeDomains(domains, compared), ...findLikeLocals(locals, compared)]
 }
 
-function findNamesakes({ entries, names }: KnownMailboxes, domain: string, folded: string): Likeness[] {
+function findNamesakes({ entries, names }: AddressBook, domain: string, folded: string): Likeness[] {
   const peers = [...(names.get(folded) ?? [])]
   return peers
     .filter(peer => !areNested(entries.get(peer)?.domain ?? domain, domain))
@@ -260,22 +241,14 @@ interface KnownMailbox extends Pick<Mailbox, 'domain' | 'name'> {
   readonly folded: string
 }
 
-/** The mailboxes that an agent knows, with an index of their domains and one of their names. */
-interface KnownMailboxes {
-  /** By address, in the order in which the agent came to know them. */
-  readonly entries: ReadonlyMap<string, KnownMailbox>
-  readonly domains: ReadonlyMap<string, KnownDomain>
-  /** Addresses by folded name. */
-  readonly names: ReadonlyMap<string, ReadonlySet<string>>
-  add(peer: string, name: string | undefined): void
-  remove(peer: string): void
-  /** This mailbox, with any tag after a `+`. */
-  find(mailbox: Mailbox): (KnownMailbox & { readonly peer: string }) | undefined
-}
+type AddressBook = ReturnType<typeof createAddressBook>
 
-function createKnownMailboxes(): KnownMailboxes {
+/** The mailboxes that an agent knows, with an index of their domains and one of their names. */
+function createAddressBook() {
+  /** By address, in the order in which the agent came to know them. */
   const entries = new Map<string, KnownMailbox>()
   const domains = new Map<string, KnownDomain>()
+  /** Addresses by folded name. */
   const names = new Map<string, Set<string>>()
 
   function add(peer: string, name: string | undefined): void {
@@ -301,6 +274,7 @@ function createKnownMailboxes(): KnownMailboxes {
     if (named?.size === 0) names.delete(entry.folded)
   }
 
+  /** This mailbox, with any tag after a `+`. */
   function find({ local, domain }: Mailbox): (KnownMailbox & { readonly peer: string }) | undefined {
     const peer = domains.get(domain)?.locals.get(baseOf(local))?.peer ?? ''
     const entry = entries.get(peer)

@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto'
 import { createPrivateKey, createPublicKey, generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { LookupStore, PublishedKey, RotateOptions } from '@postern/core'
@@ -21,28 +20,29 @@ function describeDkimKey({ selector, privateKey }: DkimKey, domain: string): Pub
   }
 }
 
-interface DkimKeyGenerations {
-  /** Oldest first, without those that are revoked; the first is made if there is none. */
-  load(): Promise<readonly KeyGeneration[]>
-  /** Makes the next one. With `isRevoking`, those before it count no more. */
-  add(options?: RotateOptions): Promise<void>
-}
-
 type SecretName = 'rsa-2048' | 'ed25519' | 'made-at' | 'revokes'
 
 const generateInThreadpool = promisify(generateKeyPair)
 
 /** Generations are only ever added; each begins with the last of its secrets, its time. */
-function createDkimKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSecret'>, clock: Clock): DkimKeyGenerations {
+function createDkimKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSecret'>, clock: Clock) {
+  const makeTime = async () => isoTime(clock.now())
+  const makers: Readonly<Record<SecretName, () => Promise<string>>> = {
+    'rsa-2048': () => generatePem('rsa'),
+    ed25519: () => generatePem('ed25519'),
+    'made-at': makeTime,
+    revokes: makeTime,
+  }
+  /** Made if there is none. */
+  const secret = (name: SecretName, number: number) => store.secret(nameSecret(name, number), makers[name])
+
   async function read(number: number): Promise<KeyGeneration> {
-    const [rsa, ed25519] = await Promise.all([
-      store.secret(nameSecret('rsa-2048', number), generateRsa),
-      store.secret(nameSecret('ed25519', number), generateEd25519),
-    ])
-    const madeAt = await store.secret(nameSecret('made-at', number), async () => isoTime(clock.now()))
-    return { number, madeAt: Date.parse(madeAt), rsa: createPrivateKey(rsa), ed25519: createPrivateKey(ed25519) }
+    const [rsa, ed25519] = await Promise.all([secret('rsa-2048', number), secret('ed25519', number)])
+    const madeAt = Date.parse(await secret('made-at', number))
+    return { number, madeAt, rsa: createPrivateKey(rsa), ed25519: createPrivateKey(ed25519) }
   }
 
+  /** Oldest first, without those that are revoked; the first is made if there is none. */
   async function load(): Promise<readonly KeyGeneration[]> {
     let generations = [await read(1)]
     for (let next = 2; await store.hasSecret(nameSecret('made-at', next)); next += 1) {
@@ -54,10 +54,11 @@ function createDkimKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSecret
 
   return {
     load,
-    async add({ isRevoking } = {}) {
+    /** Makes the next one. With `isRevoking`, those before it count no more. */
+    async add({ isRevoking }: RotateOptions = {}): Promise<void> {
       const newest = (await load()).at(-1)?.number ?? 1
       // First: a new key must never be seen beside one that is revoked.
-      if (isRevoking) await store.secret(nameSecret('revokes', newest + 1), async () => isoTime(clock.now()))
+      if (isRevoking) await secret('revokes', newest + 1)
       await read(newest + 1)
     },
   }
@@ -67,18 +68,9 @@ function nameSecret(name: SecretName, generation: number): string {
   return `email-dkim-${name}${generation === 1 ? '' : `-${generation}`}`
 }
 
-async function generateRsa(): Promise<string> {
-  const { privateKey } = await generateInThreadpool('rsa', { modulusLength: 2048 })
-  return exportPem(privateKey)
-}
-
-async function generateEd25519(): Promise<string> {
-  const { privateKey } = await generateInThreadpool('ed25519')
-  return exportPem(privateKey)
-}
-
-function exportPem(key: KeyObject): string {
-  return key.export({ type: 'pkcs8', format: 'pem' }).toString()
+async function generatePem(kind: 'rsa' | 'ed25519'): Promise<string> {
+  const made = kind === 'rsa' ? generateInThreadpool('rsa', { modulusLength: 2048 }) : generateInThreadpool('ed25519')
+  return (await made).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
 /** The records a domain needs so that its mail is believed: DKIM is ours to know, SPF and DMARC are proposals. */
@@ -98,15 +90,7 @@ function proposeRecord(purpose: string, name: string, value: string): PublishedK
   return { purpose, id: name, algorithm: 'none', publicKey: '', dns: { name, type: 'TXT', value } }
 }
 
-/** Signs what we send, so that any smarthost will do. */
-export interface DkimSigner {
-  /** The message with its DKIM-Signatures on top; `signedAt` is ISO 8601 UTC. */
-  sign(message: Buffer, signedAt: string): Promise<Buffer>
-  /** Every key whose signatures may still be verified, newest first. */
-  publish(): Promise<readonly PublishedKey[]>
-  /** Makes new keys, and gives them. The old ones sign beside them while the new records spread, unless they are revoked. */
-  rotate(options?: RotateOptions): Promise<readonly PublishedKey[]>
-}
+export type DkimSigner = ReturnType<typeof createDkimSigner>
 
 interface DkimSignerDeps {
   readonly store: Pick<LookupStore, 'secret' | 'hasSecret'>
@@ -115,22 +99,25 @@ interface DkimSignerDeps {
   readonly clock: Clock
 }
 
-/** Signed with RSA and with Ed25519: who does not know the one knows the other. */
-export function createDkimSigner({ store, domain, selector, clock }: DkimSignerDeps): DkimSigner {
+/** Signs what we send, so that any smarthost will do: with RSA and with Ed25519, because some servers know only one of them. */
+export function createDkimSigner({ store, domain, selector, clock }: DkimSignerDeps) {
   const generations = createDkimKeyGenerations(store, clock)
   const signing = createSigning({ load: generations.load, domain, selector, clock })
   const describe = (generation: KeyGeneration) =>
     keysOf(generation, selector).map(key => ({ ...describeDkimKey(key, domain), madeAt: isoTime(generation.madeAt) }))
   return {
+    /** The message with its DKIM-Signatures on top; `signedAt` is ISO 8601 UTC. */
     sign: signing.sign,
-    async publish() {
+    /** Every key whose signatures may still be verified, newest first. */
+    async publish(): Promise<readonly PublishedKey[]> {
       const all = await signing.list()
       const valid = all.filter(
         (_, at) => (all[at + 1]?.madeAt ?? Number.POSITIVE_INFINITY) + 2 * overlapMs > clock.now(),
       )
       return valid.toReversed().flatMap(describe)
     },
-    async rotate(options) {
+    /** Makes new keys, and gives them. The old ones sign beside them while the new records spread, unless they are revoked. */
+    async rotate(options?: RotateOptions): Promise<readonly PublishedKey[]> {
       await generations.add(options)
       signing.forget()
       return (await signing.list()).slice(-1).flatMap(describe)

@@ -151,7 +151,7 @@ function readLine(octets: Buffer, { start, end }: HeaderField): string {
 export function parseSignature(field: Pick<HeaderField, 'value'>): DkimSignature {
   const { tags, isValid } = parseTagList(field.value)
   const read = readTags(tags)
-  const fault = isValid ? findFault(tags, read) : 'signature syntax error'
+  const fault = isValid ? rules.find(({ isBroken }) => isBroken(tags, read))?.fault : 'signature syntax error'
   return fault ? { ...read, fault } : read
 }
 
@@ -223,10 +223,6 @@ const rules: readonly Rule[] = [
   { fault: 'From field not signed', isBroken: (_, { fields }) => !fields.includes('from') },
 ]
 
-function findFault(tags: Tags, read: DkimSignature): DkimFault | undefined {
-  return rules.find(({ isBroken }) => isBroken(tags, read))?.fault
-}
-
 const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
 const domainName = new RegExp(`^${label}(?:\\.${label})+$`)
 const selectorName = new RegExp(`^${label}(?:\\.${label})*$`)
@@ -263,25 +259,18 @@ function readIdentityDomain(value: string): string | undefined {
   return at >= 0 && localPart.test(text.slice(0, at)) ? readDomain(text.slice(at + 1)) : undefined
 }
 
-/** The tags of a DKIM-Signature or of a key record. */
-interface TagList {
-  /** Values by name; names are case-sensitive. */
-  readonly tags: Tags
-  /** False for a tag without `=`, a bad name, an empty tag before the end, or a name that comes twice. */
-  readonly isValid: boolean
-}
-
 const tagName = /^[A-Za-z][A-Za-z0-9_]*$/
 
 /**
- * Reads a tag-list (RFC 6376 §3.2). Values have no white space around them; quotes and parentheses mean nothing. One
- * that is not valid is read as far as it goes, to be shown.
+ * Reads the tags of a DKIM-Signature or of a key record (RFC 6376 §3.2). Names are case-sensitive; values have no white
+ * space around them; quotes and parentheses mean nothing. One that is not valid is read as far as it goes, to be shown.
  */
-export function parseTagList(text: string): TagList {
+export function parseTagList(text: string) {
   const specs = text.split(';')
   // One semicolon may stand at the end.
   if (specs.length > 1 && trimSpace(specs.at(-1) ?? '') === '') specs.pop()
   const tags = new Map<string, string>()
+  // False for a tag without `=`, a bad name, an empty tag before the end, or a name that comes twice.
   let isValid = true
   for (const spec of specs) {
     const equals = spec.indexOf('=')

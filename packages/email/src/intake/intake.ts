@@ -1,5 +1,4 @@
 import type {
-  Admitted,
   AgentDirectory,
   ChannelContext,
   Inbound,
@@ -16,23 +15,10 @@ import type { HeaderBlock } from '../mail/octets.ts'
 import { fieldValues, findField, scanHeaders } from '../mail/octets.ts'
 import type { MailEnvelopeIn, RawMail } from '../mail/raw.ts'
 
-/** The work that every mail endpoint does with a message. */
-export interface MailIntake {
-  /** Durable for every recipient when it resolves. @throws Rejection, Unavailable */
-  take(octets: Uint8Array, envelope: MailEnvelopeIn, place: RefusalPlace): Promise<readonly Admitted[]>
-  /** The same, with an outcome for each recipient of the envelope; the sender is judged once. */
-  takeEach(
-    octets: Uint8Array,
-    envelope: MailEnvelopeIn,
-    place: RefusalPlace,
-  ): Promise<readonly PromiseSettledResult<readonly Admitted[]>[]>
-  /** @throws Rejection `no_recipient` */
-  checkRecipient(address: string, place: RefusalPlace): void
-  /** Remembers a refusal made before a message was read, unless it is remembered already. */
-  recordRefusal(error: unknown, place: RefusalPlace): void
-}
+export type MailIntake = ReturnType<typeof createMailIntake>
 
-export function createMailIntake<Proven>(inbound: Inbound<RawMail, Proven>, gateway: ChannelContext): MailIntake {
+/** The work that every mail endpoint does with a message. */
+export function createMailIntake<Proven>(inbound: Inbound<RawMail, Proven>, gateway: ChannelContext) {
   const { admission, store, platform, agents } = gateway
   const rawOf = (octets: Uint8Array, envelope: MailEnvelopeIn): RawMail => ({
     octets: withoutMboxLine(octets),
@@ -51,10 +37,14 @@ export function createMailIntake<Proven>(inbound: Inbound<RawMail, Proven>, gate
       recordRefusal(error, inbound.name, { store, platform, ...nameThose(place) })
   }
   return {
-    // A server that forwards mail for others declares whose it is.
-    take: (octets, envelope, place) =>
+    /**
+     * Durable for every recipient when it resolves. A server that forwards mail for others declares whose it is.
+     * @throws Rejection, Unavailable
+     */
+    take: (octets: Uint8Array, envelope: MailEnvelopeIn, place: RefusalPlace) =>
       receive(inbound, rawOf(octets, envelope), receptionOf({ ...place, from: envelope.ip ?? place.from })),
-    takeEach(octets, envelope, place) {
+    /** The same, with an outcome for each recipient of the envelope; the sender is judged once. */
+    takeEach(octets: Uint8Array, envelope: MailEnvelopeIn, place: RefusalPlace) {
       const raw = rawOf(octets, envelope)
       const reception = receptionOf(place)
       const proven = inbound.verify(raw, reception.steps)
@@ -62,12 +52,14 @@ export function createMailIntake<Proven>(inbound: Inbound<RawMail, Proven>, gate
         envelope.to.map(address => receive(narrowInbound(inbound, proven, findAgent(address)), raw, reception)),
       )
     },
-    checkRecipient(address, place) {
+    /** @throws Rejection `no_recipient` */
+    checkRecipient(address: string, place: RefusalPlace): void {
       if (findAgent(address)) return
       const rejection = new Rejection('no_recipient', 'Cannot accept mail: no such agent here')
       record(rejection, { ...place, agent: address })
       throw rejection
     },
+    /** Remembers a refusal made before a message was read, unless it is remembered already. */
     recordRefusal: record,
   }
 

@@ -3,38 +3,29 @@ import type { OnceStore, Platform } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { checkWebhookTime, createSeenTokens, isSameText } from '../webhook/proof.ts'
 
-/**
- * The right to bring mail to `POST /email/inbound`: knowledge of the intake secret, sent outright or used for a
- * signature.
- */
-export interface IntakeProof {
-  /** Settles what can be settled before the body is read. @throws Rejection */
-  checkHeaders(headers: Headers): void
-  /** Settles the rest. @throws Rejection */
-  checkBody({ headers, url }: Pick<Request, 'headers' | 'url'>, body: Uint8Array): Promise<void>
-  /** The request was accepted; its proof counts no second time. */
-  remember(headers: Headers): void
-}
+export type IntakeProof = ReturnType<typeof createIntakeProof>
 
 /** Standard Webhooks leaves the window to us; five minutes are its recommendation. */
 const window = { past: 300_000, ahead: 300_000 }
 
-/** Bearer token (RFC 6750), or the three headers of Standard Webhooks with `v1` (HMAC-SHA256 over id, time and body). */
-export function createIntakeProof(
-  secret: string | undefined,
-  platform: OnceStore & Pick<Platform, 'now'>,
-): IntakeProof {
+/**
+ * The right to bring mail to `POST /email/inbound`: knowledge of the intake secret, sent outright or used for a
+ * signature: a bearer token (RFC 6750), or the three headers of Standard Webhooks with `v1` (HMAC-SHA256 over id, time and body).
+ */
+export function createIntakeProof(secret: string | undefined, platform: OnceStore & Pick<Platform, 'now'>) {
   const seen = createSeenTokens(platform, window.past + window.ahead)
   const key = readIntakeKey(secret ?? '')
   return {
-    checkHeaders(headers) {
+    /** Settles what can be settled before the body is read. @throws Rejection */
+    checkHeaders(headers: Headers): void {
       if (!secret) throw new Rejection('forbidden', 'Cannot accept mail: email.intake.secret is not configured')
       if (isHookSigned(headers)) {
         checkWebhookTime(headers.get('webhook-timestamp') ?? '', platform.now(), window)
         seen.check(tokenOf(headers))
       } else checkBearer(headers.get('authorization'), secret)
     },
-    async checkBody({ headers, url }, body) {
+    /** Settles the rest. @throws Rejection */
+    async checkBody({ headers, url }: Pick<Request, 'headers' | 'url'>, body: Uint8Array): Promise<void> {
       if (!isHookSigned(headers)) return
       const signed = createHmac('sha256', key)
         .update(`${tokenOf(headers)}.`)
@@ -47,7 +38,8 @@ export function createIntakeProof(
       // The recipients are in the query, which is not signed.
       await seen.bind(`intake ${tokenOf(headers)}`, [new URL(url).search])
     },
-    remember(headers) {
+    /** The request was accepted; its proof counts no second time. */
+    remember(headers: Headers): void {
       if (isHookSigned(headers)) seen.remember(tokenOf(headers))
     },
   }

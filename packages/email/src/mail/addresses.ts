@@ -7,7 +7,7 @@ import type { default as ParseAddresses } from 'nodemailer/lib/addressparser'
 import { decodeWord } from '../text/encoded-word.ts'
 import type { HeaderBlock } from './octets.ts'
 import { fieldValues } from './octets.ts'
-import type { AddressMac, AddressToken, BounceToken, HopMark, Unsubscription } from './read-tokens.ts'
+import type { AddressMac, AddressToken, HopMark, Unsubscription } from './read-tokens.ts'
 import {
   findBounce,
   formatUnsubscription,
@@ -27,14 +27,7 @@ export interface Mailbox {
   readonly name?: string | undefined
 }
 
-/** One address field, read. */
-interface AddressList {
-  readonly mailboxes: readonly Mailbox[]
-  /** Something in the field is a group, no address we can read, or could be read in two ways. */
-  readonly isDoubtful: boolean
-}
-
-export type AddressReader = (value: string) => AddressList
+export type AddressReader = (value: string) => ReturnType<typeof readAddressList>
 
 /** dot-atom (RFC 5322 §3.2.3) with the letters of RFC 6531; quoted local parts are only ever used to deceive. */
 const localPattern = /^[\p{L}\p{N}\p{M}!#$%&'*+/=?^_`{|}~.-]{1,64}$/u
@@ -106,10 +99,11 @@ function hasOneReading(value: string): boolean {
   return /^[^<>"()]*(?:<[^<>"()]*>[\s,]*)?$/.test(bare)
 }
 
-function readAddressList(parse: typeof ParseAddresses, value: string): AddressList {
+/** `isDoubtful`: something in the field is a group, no address we can read, or could be read in two ways. */
+function readAddressList(parse: typeof ParseAddresses, value: string) {
   const entries = parse(value)
   const flat = entries.flatMap(entry => ('address' in entry ? [entry] : entry.group))
-  const mailboxes = flat.flatMap(({ address, name }) => {
+  const mailboxes = flat.flatMap(({ address, name }): Mailbox[] => {
     const mailbox = parseMailbox(address ?? '')
     const readable = decodeHeaderText(name ?? '').slice(0, 200)
     return mailbox ? [{ ...mailbox, ...(readable && { name: readable }) }] : []
@@ -237,22 +231,7 @@ export interface ReadTag {
   readonly tag?: string | undefined
 }
 
-export interface AddressTokens {
-  /** Envelope sender of one delivery (VERP); the plain address when a longer one would not fit. */
-  bounceAddress(agent: string, delivery: string): string
-  /** The address for answers to a response; undefined when it would not fit. `now` in ms. */
-  replyAddress(agent: string, reply: ReplyPlan): string | undefined
-  readTag(agent: string, tag: string | undefined, now: number): ReadTag
-  /** A token for a bounce somewhere in a text, as complaints quote it. */
-  findBounce(agent: string, text: string): BounceToken | undefined
-  /** The header field that marks what this gateway sends. */
-  formatHop(agent: string, mark: HopMark, response: string): string
-  /** Whether this gateway wrote a header field of that name. */
-  isOwnHop(value: string): boolean
-  /** The text in the link by which a person ends unasked mail of an agent. */
-  formatUnsubscription(unsubscription: Unsubscription): string
-  readUnsubscription(agent: string, text: string): Unsubscription | undefined
-}
+export type AddressTokens = ReturnType<typeof createAddressTokens>
 
 interface ReplyPlan {
   readonly response: string
@@ -273,22 +252,25 @@ export function replyAlias(response: string): string {
   return `reply:${response.slice(0, 16)}`
 }
 
-export function createAddressTokens(key: string, domain: string): AddressTokens {
+export function createAddressTokens(key: string, domain: string) {
   const mac = createAddressMac(key)
   return {
-    bounceAddress(agent, delivery) {
+    /** Envelope sender of one delivery (VERP); the plain address when a longer one would not fit. */
+    bounceAddress(agent: string, delivery: string): string {
       const id = delivery.toLowerCase()
       const local = `${agent}+b.${id}.${mac.sign('bounce', agent, id, 20)}`
       return /^[0-9a-z]{1,20}$/.test(id) && local.length <= maxLocal ? `${local}@${domain}` : `${agent}@${domain}`
     },
-    replyAddress(agent, { response, tag, at }) {
+    /** The address for answers to a response; undefined when it would not fit. */
+    replyAddress(agent: string, { response, tag, at }: ReplyPlan): string | undefined {
       if (!/^[0-9a-f]{32}$/.test(response)) return undefined
       const until = Math.floor(at / dayMs) + replyDays
       const data = `${response.slice(0, 16)}${(until & 0xffff).toString(16).padStart(4, '0')}`
       const local = `${agent}${tag ? `+${tag}` : ''}+r.${data}${mac.sign('reply', agent, data, 12)}`
       return local.length <= maxLocal ? `${local}@${domain}` : undefined
     },
-    readTag(agent, tag, now) {
+    /** `now` in ms. */
+    readTag(agent: string, tag: string | undefined, now: number): ReadTag {
       if (tag === undefined) return {}
       const at = tag.lastIndexOf('+') + 1
       const last = tag.slice(at)
@@ -296,11 +278,15 @@ export function createAddressTokens(key: string, domain: string): AddressTokens 
       const rest = token ? tag.slice(0, Math.max(at - 1, 0)) : tag
       return { ...(token && { token }), ...(rest && { tag: rest }) }
     },
-    findBounce: (agent, text) => findBounce(mac, agent, text),
-    formatHop: (agent, mark, response) => formatHopField(mac, agent, mark, response),
-    formatUnsubscription: unsubscription => formatUnsubscription(mac, unsubscription),
-    readUnsubscription: (agent, text) => readUnsubscription(mac, agent, text),
-    isOwnHop: value => isOwnHopField(mac, value),
+    /** A token for a bounce somewhere in a text, as complaints quote it. */
+    findBounce: (agent: string, text: string) => findBounce(mac, agent, text),
+    /** The header field that marks what this gateway sends. */
+    formatHop: (agent: string, mark: HopMark, response: string) => formatHopField(mac, agent, mark, response),
+    /** Whether this gateway wrote a header field of that name. */
+    isOwnHop: (value: string) => isOwnHopField(mac, value),
+    /** The text in the link by which a person ends unasked mail of an agent. */
+    formatUnsubscription: (unsubscription: Unsubscription) => formatUnsubscription(mac, unsubscription),
+    readUnsubscription: (agent: string, text: string) => readUnsubscription(mac, agent, text),
   }
 }
 

@@ -2,6 +2,7 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import type { KeyObject } from 'node:crypto'
 import { createHash, sign } from 'node:crypto'
 import { promisify } from 'node:util'
+import type { Platform } from '@postern/core'
 // Not all of core: without its schemas a thread that reads mail starts a third sooner.
 import { Rejection } from '@postern/core/errors'
 import type { MailLimits } from '../config/limits.ts'
@@ -234,10 +235,7 @@ interface SigningDeps extends Pick<DkimSigning, 'domain'> {
   readonly clock: Clock
 }
 
-export interface Clock {
-  /** ms since the epoch. */
-  now(): number
-}
+export type Clock = Pick<Platform, 'now'>
 
 /** After this, another gateway's rotation is seen here too, ms. */
 const loadedMs = 60_000

@@ -1,6 +1,6 @@
 const dayMs = 24 * 3_600_000
 
-export type BounceToken = Extract<AddressToken, { kind: 'bounce' }>
+type BounceToken = Extract<AddressToken, { kind: 'bounce' }>
 
 /** The meaning of an own address that mail comes to. It names the conversation, never the author. */
 export type AddressToken =

@@ -79,14 +79,11 @@ function splitMultipart(octets: Buffer, range: Range, boundary: string): readonl
   return lines.slice(1).map(({ start }, at) => ({ start: lines[at]?.end ?? start, end: start - 2 }))
 }
 
-interface DelimiterLine extends Range {
-  readonly isClosing: boolean
-  /** Nothing is behind the boundary but the mark of the last one, and a line end. */
-  readonly isExact: boolean
-}
-
-/** The lines that begin like a delimiter. */
-function* listDelimiters(octets: Buffer, { start, end }: Range, delimiter: string): Generator<DelimiterLine> {
+/**
+ * The lines that begin like a delimiter. `isExact`: nothing is behind the boundary but the mark of the last one, and a
+ * line end.
+ */
+function* listDelimiters(octets: Buffer, { start, end }: Range, delimiter: string) {
   for (let at = findDashes(octets, start, start); at >= 0 && at < end; at = findDashes(octets, at + 1, start)) {
     const lf = octets.indexOf(0x0a, at)
     const lineEnd = lf < 0 || lf >= end ? end : lf + 1

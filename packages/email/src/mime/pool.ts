@@ -6,15 +6,7 @@ import type { MimeJob, MimeResult } from './job.ts'
 import { ownBytes } from './job.ts'
 import type { MimeReply } from './worker.ts'
 
-/** Threads that read strangers' bytes. */
-export interface MimePool {
-  /**
-   * The result. Undefined when the message killed its thread or outlasted its time, and did so again when it was alone.
-   * @throws Unavailable when too many messages wait already
-   */
-  run(job: MimeJob): Promise<MimeResult | undefined>
-  close(): Promise<void>
-}
+export type MimePool = ReturnType<typeof createMimePool>
 
 interface PoolOptions extends Pick<PoolState, 'limits' | 'platform'> {
   /** Another worker file, for tests. */
@@ -23,14 +15,18 @@ interface PoolOptions extends Pick<PoolState, 'limits' | 'platform'> {
 
 const workerFile = new URL('./worker-thread.mjs', import.meta.url)
 
-/** Threads start with the first message and are replaced when one dies. */
-export function createMimePool({ limits, platform, file = workerFile }: PoolOptions): MimePool {
+/** Threads that read strangers' bytes. They start with the first message and are replaced when one dies. */
+export function createMimePool({ limits, platform, file = workerFile }: PoolOptions) {
   const seats = Array.from({ length: limits.parsers }, () => ({ worker: undefined, batch: [], rounds: 0 }))
   const waiting: ParseTask[] = []
   const closing = new AbortController()
   const pool: PoolState = { limits, platform, file, seats, waiting, closing, isWatched: false, isFilling: false }
   return {
-    run(job) {
+    /**
+     * The result. Undefined when the message killed its thread or outlasted its time, and did so again when it was alone.
+     * @throws Unavailable when too many messages wait already
+     */
+    run(job: MimeJob): Promise<MimeResult | undefined> {
       if (closing.signal.aborted || waiting.length >= limits.waiting) {
         throw new Unavailable('Cannot take mail: too many messages are waiting', { retryAfter: 30 })
       }
@@ -41,7 +37,7 @@ export function createMimePool({ limits, platform, file = workerFile }: PoolOpti
         fillSoon(pool)
       })
     },
-    async close() {
+    async close(): Promise<void> {
       closing.abort()
       for (const task of waiting.splice(0)) task.settle(undefined)
       await Promise.all(pool.seats.map(seat => seat.worker?.terminate()))

@@ -4,23 +4,15 @@ import { findField, scanHeaders } from '../mail/octets.ts'
 
 const [LF, CR] = [0x0a, 0x0d]
 
-/** How much there is in a message, counted without decoding anything. */
-interface MimeShape {
-  readonly parts: number
-  readonly depth: number
-  readonly embedded: number
-  /** Offsets where HTML of the message itself would name its charset, and does not. */
-  readonly unnamedCharsets: readonly number[]
-}
-
 type ShapeLimits = HeaderLimits & Pick<MailLimits, 'mime_parts' | 'mime_depth' | 'embedded_messages'>
 
-interface OpenShape {
-  parts: number
-  depth: number
-  embedded: number
+/** How much there is in a message, counted without decoding anything. */
+type MimeCounts = Record<'parts' | 'depth' | 'embedded', number>
+
+interface OpenShape extends MimeCounts {
   /** Delimiters of the multiparts we are in, outermost first. */
   readonly delimiters: string[]
+  /** Offsets where HTML of the message itself would name its charset, and does not. */
   readonly unnamedCharsets: number[]
 }
 
@@ -31,7 +23,7 @@ const maxDelimiter = 1024
  * Counts parts, nesting and embedded messages in one pass over the delimiter lines. So a message can be found too
  * complex before a parser builds its tree. Stops at the first exceeded limit.
  */
-export function measureMime(octets: Buffer, header: HeaderBlock, limits: ShapeLimits): MimeShape {
+export function measureMime(octets: Buffer, header: HeaderBlock, limits: ShapeLimits) {
   const shape: OpenShape = { parts: 0, depth: 0, embedded: 0, delimiters: [], unnamedCharsets: [] }
   let at = enterEntity(octets, header, shape, limits)
   while (at < octets.length && !isBeyond(shape, limits)) {
@@ -44,7 +36,7 @@ export function measureMime(octets: Buffer, header: HeaderBlock, limits: ShapeLi
 }
 
 /** Whether this is more than any honest mail has. */
-export function isBeyond({ parts, depth, embedded }: Omit<MimeShape, 'unnamedCharsets'>, limits: ShapeLimits): boolean {
+export function isBeyond({ parts, depth, embedded }: MimeCounts, limits: ShapeLimits): boolean {
   return parts > limits.mime_parts || depth > limits.mime_depth || embedded > limits.embedded_messages
 }
 

@@ -1,5 +1,5 @@
 import type { ChannelContext, RelationEffect } from '@postern/core'
-import { admitOwn, formatAddress, isoTime, randomHex } from '@postern/core'
+import { admitOwn, createSyntheticMessage, formatAddress, isoTime, randomHex } from '@postern/core'
 import type { Unsubscription } from '../mail/read-tokens.ts'
 import { emailDescriptor } from '../speaker.ts'
 
@@ -20,32 +20,10 @@ export async function recordSuppression(
   { admission, platform, agents }: Pick<SuppressionDeps, 'admission' | 'platform' | 'agents'>,
 ): Promise<void> {
   const address = formatAddress({ local: agent, domain: agents.domain })
-  await admitOwn(
-    {
-      agent,
-      message: {
-        id,
-        thread_id: id,
-        sender: { address, auth_method: 'none', verified: false },
-        recipient: address,
-        parts: [{ kind: 'text', mime: 'text/plain', content: words }],
-        recipient_capabilities: { mention_relay: emailDescriptor.mentionRelay },
-        received_via: 'email',
-        received_at: isoTime(platform.now()),
-      },
-      duplicateKey: id,
-      thread: { scope: id, references: [] },
-      aliases: [],
-      proofs: [],
-      raw: { bytes: new Uint8Array(), form: 'text' },
-      target: null,
-      disposition: 'keep',
-      flags: [flag],
-      effects: [effect],
-    },
-    admission,
-    randomHex(platform, 8),
-  )
+  const place = { id, agent, address, channel: emailDescriptor, threadId: id, scope: id, flag }
+  const synthetic = createSyntheticMessage({ ...place, at: isoTime(platform.now()) })
+  const message = { ...synthetic.message, parts: [{ kind: 'text', mime: 'text/plain', content: words } as const] }
+  await admitOwn({ ...synthetic, message, effects: [effect] }, admission, randomHex(platform, 8))
 }
 
 /** The operator's word. False where nothing is suppressed. */

@@ -22,25 +22,17 @@ const policy = "default-src 'none'; form-action 'self'; frame-ancestors 'none'"
 export function createUnsubscribeRoutes(routing: UnsubscribeRouting): Hono {
   const path = '/email/unsubscribe/:agent/:token'
   return new Hono()
-    .get(path, context => answer(context, routing, ({ agent, mailbox }) => writePage(agent, mailbox)))
-    .post(path, context => answer(context, routing, found => takeRequest(context.req.raw, found, routing)))
+    .onError(error => toProblem(error, routing.gateway.platform.log))
+    .get(path, async context => writePage(await readLink(context, routing)))
+    .post(path, async context => takeRequest(context.req.raw, await readLink(context, routing), routing))
 }
 
-async function answer(
-  context: Context,
-  { gateway, openTokens }: UnsubscribeRouting,
-  write: (found: Unsubscription) => Promise<Response> | Response,
-): Promise<Response> {
-  try {
-    const found = (await openTokens()).readUnsubscription(
-      context.req.param('agent') ?? '',
-      context.req.param('token') ?? '',
-    )
-    if (!found) throw new Rejection('no_recipient', 'Cannot unsubscribe: this link was not written here')
-    return await write(found)
-  } catch (error) {
-    return toProblem(error, gateway.platform.log)
-  }
+/** @throws Rejection `no_recipient` */
+async function readLink(context: Context, { openTokens }: UnsubscribeRouting): Promise<Unsubscription> {
+  const { agent = '', token = '' } = context.req.param()
+  const found = (await openTokens()).readUnsubscription(agent, token)
+  if (!found) throw new Rejection('no_recipient', 'Cannot unsubscribe: this link was not written here')
+  return found
 }
 
 /** As a form or as multipart (RFC 8058 §3.2). */
@@ -57,7 +49,7 @@ async function takeRequest(
   return page(`<p>${escapeHtml(found.agent)} will not write to ${escapeHtml(found.mailbox)} again unless asked.</p>`)
 }
 
-function writePage(agent: string, mailbox: string): Response {
+function writePage({ agent, mailbox }: Unsubscription): Response {
   return page(
     `<p>${escapeHtml(agent)} writes to ${escapeHtml(mailbox)}. Shall it stop?</p><form method="post"><button name="List-Unsubscribe" value="One-Click">Unsubscribe</button></form>`,
   )

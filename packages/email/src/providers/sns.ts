@@ -34,15 +34,8 @@ const certificatePath = /^\/SimpleNotificationService-[0-9a-f]{16,64}\.pem$/
 const window = { past: 2 * 3_600_000, ahead: 15 * 60_000 }
 const maxKeys = 16
 
-interface SnsVerifier {
-  /** @throws Rejection when it is not of this topic's Amazon SNS; Unavailable when the certificate cannot be had */
-  verify(message: SnsMessage): Promise<void>
-  /** Confirms a subscription that was verified. @throws Rejection, Unavailable */
-  confirm(message: SnsMessage): Promise<void>
-}
-
 /** Nothing is fetched for a topic that is not configured, nor from anywhere but Amazon SNS in the region of the topic. */
-export function createSnsVerifier(topics: readonly string[], { fetch, now }: ProviderPlatform): SnsVerifier {
+export function createSnsVerifier(topics: readonly string[], { fetch, now }: ProviderPlatform) {
   const keys = createExpiringMap<Promise<KeyObject>>(maxKeys)
 
   async function fetchKey(url: string): Promise<KeyObject> {
@@ -61,7 +54,8 @@ export function createSnsVerifier(topics: readonly string[], { fetch, now }: Pro
   }
 
   return {
-    async verify(message) {
+    /** @throws Rejection when it is not of this topic's Amazon SNS; Unavailable when the certificate cannot be had */
+    async verify(message: SnsMessage): Promise<void> {
       const region = checkTopic(message.TopicArn, topics)
       checkTime(message.Timestamp, now())
       const url = checkSnsUrl(message.SigningCertURL, region)
@@ -70,7 +64,8 @@ export function createSnsVerifier(topics: readonly string[], { fetch, now }: Pro
       const signature = Buffer.from(message.Signature, 'base64')
       if (!verify(hashes[message.SignatureVersion], signedText(message), key, signature)) throw refuseSignature()
     },
-    async confirm(message) {
+    /** Confirms a subscription that was verified. @throws Rejection, Unavailable */
+    async confirm(message: SnsMessage): Promise<void> {
       const url = checkSnsUrl(message.SubscribeURL ?? '', checkTopic(message.TopicArn, topics))
       const { status } = await fetch(url.href, { maxBytes: 64 * 1024 })
       if (status !== 200) throw new Unavailable('Cannot confirm subscription: Amazon SNS did not take it')

@@ -1,13 +1,6 @@
 import type { RejectionCode } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
 
-/** A reply line of SMTP: basic and enhanced code (RFC 5321 §4.2, RFC 3463), text safe to show. */
-interface SmtpReply {
-  readonly code: number
-  readonly enhanced: string
-  readonly text: string
-}
-
 type Codes = readonly [code: number, enhanced: string]
 
 const replies: Readonly<Record<RejectionCode, Codes>> = {
@@ -26,8 +19,8 @@ const replies: Readonly<Record<RejectionCode, Codes>> = {
 const unavailable: Codes = [451, '4.4.3']
 const bug: Codes = [451, '4.3.0']
 
-/** The gateway's refusals as SMTP replies. A bug of ours gives no detail. */
-export function toSmtpReply(error: unknown): SmtpReply {
+/** The gateway's refusals as SMTP replies: basic and enhanced code (RFC 5321 §4.2, RFC 3463), text safe to show. A bug of ours gives no detail. */
+export function toSmtpReply(error: unknown) {
   if (error instanceof Rejection) return formatReply(replies[error.code], withRetry(error))
   if (error instanceof Unavailable) return formatReply(unavailable, error.message)
   return formatReply(bug, 'Cannot accept mail now')
@@ -38,6 +31,6 @@ function withRetry({ message, retryAfter }: Rejection): string {
   return retryAfter === undefined ? message : `${message}; try again in ${Math.max(1, Math.ceil(retryAfter))} s`
 }
 
-function formatReply([code, enhanced]: Codes, text: string): SmtpReply {
+function formatReply([code, enhanced]: Codes, text: string) {
   return { code, enhanced, text }
 }

@@ -4,15 +4,8 @@ import type { Server } from 'node:net'
 import { connect } from 'node:net'
 import type { MailListenConfig } from '../config/servers.ts'
 
-/** The address of a listener. */
-interface ListenPlace {
-  readonly text: string
-  /** 0 for a socket in the file system. */
-  readonly port: number
-}
-
-/** Opens the port, or the socket in the file system, that the configuration names. @throws Error of the system */
-export async function openListenPlace(server: Server, config: MailListenConfig): Promise<ListenPlace> {
+/** Opens the port, or the socket in the file system (port 0), that the configuration names. @throws Error of the system */
+export async function openListenPlace(server: Server, config: MailListenConfig) {
   const { host, port = 0, path } = config
   if (path !== undefined) {
     await listenOnPath(server, path)

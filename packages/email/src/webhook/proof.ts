@@ -61,26 +61,14 @@ export function refuseSignature(): Rejection {
   return new Rejection('signature_invalid', 'Cannot accept webhook: its signature is wrong')
 }
 
-/**
- * Proofs of webhooks that must not count twice. Only memory distinguishes a retry from a replay. After a restart, or in
- * another process, the same mail is a duplicate.
- */
-interface SeenTokens {
-  /** @throws Rejection `replayed` */
-  check(token: string): void
-  /**
-   * For a token whose signature does not cover the content: it is bound to this content for good.
-   * @throws Rejection `replayed`
-   */
-  bind(token: string, content: readonly (string | Uint8Array)[]): Promise<void>
-  remember(token: string): void
-}
-
 /** More than come in a window; of more, the oldest are forgotten. */
 const maxTokens = 100_000
 
-/** Tokens are remembered for `windowMs`, which is as long as what they prove counts. */
-export function createSeenTokens(platform: OnceStore & Pick<Platform, 'now'>, windowMs: number): SeenTokens {
+/**
+ * Proofs of webhooks that must not count twice. They are remembered for `windowMs`, which is as long as what they prove counts. Only memory
+ * distinguishes a retry from a replay. After a restart, or in another process, the same mail is a duplicate.
+ */
+export function createSeenTokens(platform: OnceStore & Pick<Platform, 'now'>, windowMs: number) {
   const seen = new Map<string, number>()
   const replayed = () => new Rejection('replayed', 'Cannot accept webhook: it was here before')
 
@@ -92,17 +80,22 @@ export function createSeenTokens(platform: OnceStore & Pick<Platform, 'now'>, wi
   }
 
   return {
-    check(token) {
+    /** @throws Rejection `replayed` */
+    check(token: string): void {
       if ((seen.get(token) ?? 0) > platform.now()) throw replayed()
     },
-    async bind(token, content) {
+    /**
+     * For a token whose signature does not cover the content: it is bound to this content for good.
+     * @throws Rejection `replayed`
+     */
+    async bind(token: string, content: readonly (string | Uint8Array)[]): Promise<void> {
       const until = platform.now() + windowMs
       const isFirst = await platform.consumeOnce(`mail webhook ${token}`, until)
       const isOther = await platform.consumeOnce(`mail webhook ${token} ${digestAll(content)}`, until)
       // A try that failed comes again as it was.
       if (!isFirst && isOther) throw replayed()
     },
-    remember(token) {
+    remember(token: string): void {
       seen.set(token, platform.now() + windowMs)
       forget()
     },

@@ -32,11 +32,6 @@ export function parseStyleSheets(
   return rules
 }
 
-interface PlainRule {
-  readonly prelude: string
-  readonly body: string
-}
-
 /** `holds` says of each open group whether its rules count; a block that is none of ours is passed over. */
 interface SheetPlace {
   readonly holds: boolean[]
@@ -45,7 +40,7 @@ interface SheetPlace {
   open: number
 }
 
-function* listRules(sheet: string): Generator<PlainRule> {
+function* listRules(sheet: string) {
   const place: SheetPlace = { holds: [], start: 0, open: -1 }
   for (const { 0: mark, index } of sheet.matchAll(/[{};]/g)) {
     if (place.open < 0) readOutside(sheet, { mark, index }, place)
@@ -67,7 +62,7 @@ function readOutside(sheet: string, { mark, index }: { mark: string; index: numb
   else place.start = index + 1
 }
 
-function* ruleOf(sheet: string, { holds, start, open }: SheetPlace, end: number): Generator<PlainRule> {
+function* ruleOf(sheet: string, { holds, start, open }: SheetPlace, end: number) {
   const prelude = sheet.slice(start, open).trim()
   if (!holds.every(Boolean) || prelude.startsWith('@') || prelude.length > maxPrelude) return
   yield { prelude, body: sheet.slice(open + 1, Math.min(end, open + maxBody)) }
@@ -87,22 +82,13 @@ function holdsGroup(prelude: string): boolean {
 /** The winning value of each property that is declared for an element. */
 export type Styles = ReadonlyMap<string, string>
 
-interface CascadedStyles {
-  readonly sure: Styles
-  /** With what a rule declares that may hold for it; absent where there is none. */
-  readonly possible?: Styles
-}
-
 /** What is left of it is shared by all elements of a document. */
 const maxSteps = 500_000
 /** Heavier than any selector. */
 const [inlineWeight, importantWeight] = [1e7, 1e8]
 
 /** What an element says of itself: by its kind and its attributes, and by its `style`. */
-interface ElementStyles {
-  readonly own: readonly Declaration[]
-  readonly inline: readonly Declaration[]
-}
+type ElementStyles = Readonly<Record<'own' | 'inline', readonly Declaration[]>>
 
 /** Finds what style sheets declare for elements. */
 export function createCascade(rules: readonly StyleRule[]) {
@@ -122,7 +108,8 @@ export function createCascade(rules: readonly StyleRule[]) {
   }
 
   return {
-    stylesOf(element: StyledElement, { own, inline }: ElementStyles): CascadedStyles {
+    /** `possible`: with what a rule declares that may hold for it; absent where there is none. */
+    stylesOf(element: StyledElement, { own, inline }: ElementStyles) {
       const found = byKey.size > 0 && budget.steps > 0 ? listMatches(element) : []
       const weighed = (isSureOnly: boolean) => [
         { declarations: own, weight: -1 },
@@ -137,18 +124,13 @@ export function createCascade(rules: readonly StyleRule[]) {
   }
 }
 
-interface Weighed {
-  readonly declarations: readonly Declaration[]
-  readonly weight: number
-}
-
 /** Of equal ones the later wins: a fraction that never reaches the next specificity. */
-function weighRule({ declarations, selector, order }: StyleRule): Weighed {
+function weighRule({ declarations, selector, order }: StyleRule) {
   return { declarations, weight: Math.min(selector.specificity, inlineWeight - 2) + order / 10_000 }
 }
 
 /** CSS Cascade 5 §6. */
-function pickWinners(sources: readonly Weighed[]): Styles {
+function pickWinners(sources: readonly ReturnType<typeof weighRule>[]): Styles {
   const weights = new Map<string, number>()
   const winners = new Map<string, string>()
   for (const { declarations, weight } of sources) {

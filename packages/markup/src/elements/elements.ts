@@ -222,13 +222,6 @@ const formattingElements = listNames('a b big code em font i nobr s small strike
 const scopeElements = listNames('table td th caption template object applet marquee')
 const tableElements = listNames('tr td th tbody thead tfoot caption')
 
-/** Text as a reader sees it. */
-interface VisibleCharacters {
-  readonly text: string
-  /** Characters that were taken out. */
-  readonly invisible: number
-}
-
 /**
  * Characters that show nothing and can carry words only a machine reads: tags (U+E0000), zero-width spaces and joiners of words,
  * fillers, variation selectors of Mongolian, direction overrides. ZWJ and ZWNJ stay: emoji and several scripts need them, and so do the
@@ -240,8 +233,8 @@ const invisible =
 const controls = /[^\P{Cc}\n\t]/gu
 const isPlain = /^[\x20-\x7e\n\t]*$/
 
-/** Takes out what a human reader would not have seen. */
-export function readVisibleCharacters(text: string): VisibleCharacters {
+/** Takes out what a human reader would not have seen. `invisible`: characters that were taken out. */
+export function readVisibleCharacters(text: string) {
   if (isPlain.test(text)) return { text, invisible: 0 }
   let count = 0
   const visible = text.replace(invisible, (_, flag?: string) => {

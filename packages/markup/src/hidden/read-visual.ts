@@ -161,17 +161,14 @@ export function listInlineStyles(attributes: HtmlAttributes): readonly Declarati
   return style ? parseDeclarations(style).filter(({ name }) => hidesByProperty(name)) : []
 }
 
-interface ResolvedStyles {
-  readonly styles: Styles
-  /** Those that the elements within inherit. */
-  readonly variables: ReadonlyMap<string, string>
-}
-
 const [maxVariables, maxValue, maxDepth] = [64, 512, 4]
 const use = /var\(\s*(--[\w-]{1,64})\s*(?:,([^()]{0,200}))?\)/g
 
-/** Puts the values of custom properties where they are used (CSS Variables 1 §3). Bounded: a value may not grow. */
-function resolveVariables(declared: Styles, outer: ReadonlyMap<string, string>): ResolvedStyles {
+/**
+ * Puts the values of custom properties where they are used (CSS Variables 1 §3). Bounded: a value may not grow.
+ * `variables`: those that the elements within inherit.
+ */
+function resolveVariables(declared: Styles, outer: ReadonlyMap<string, string>) {
   const own = [...declared].filter(([name]) => name.startsWith('--'))
   const variables = own.length === 0 ? outer : new Map([...outer, ...own].slice(-maxVariables))
   const uses = [...declared].filter(([, value]) => value.includes('var('))

@@ -85,12 +85,7 @@ function isFlat(points: readonly (readonly number[])[]): boolean {
 }
 
 /** Where an element is drawn, against where it would be. */
-interface Placement {
-  readonly shift: Visual['shift']
-  readonly indentPx: number
-}
-
-export function readShift(styles: Styles, outer: Visual, base: LengthBase): Placement {
+export function readShift(styles: Styles, outer: Visual, base: LengthBase) {
   const px = (name: string) => toPixels(styles.get(name) ?? '', base)
   const moved = isMoved(styles)
   const translation = readTranslation(styles, base)
@@ -106,7 +101,7 @@ const [leftPx, rightPx, abovePx, belowPx] = [-200, 3000, -500, 5000]
 /** For an element that leaves the flow, and for the first line of a paragraph. */
 const outsidePx = -100
 
-interface Placed extends Placement {
+interface Placed extends Pick<Visual, 'shift' | 'indentPx'> {
   readonly base: LengthBase
   readonly isClipped: boolean
 }
@@ -133,13 +128,8 @@ function isMoved(styles: Styles): boolean {
   return /^(?:absolute|fixed|relative|sticky)$/.test(styles.get('position') ?? '')
 }
 
-interface TransformFunction {
-  readonly name: string
-  readonly values: readonly string[]
-}
-
 /** CSS Transforms 1 and 2, of which a few hide text. */
-function listFunctions(styles: Styles): readonly TransformFunction[] {
+function listFunctions(styles: Styles) {
   const written = [styles.get('transform'), styles.get('-webkit-transform'), styles.get('-ms-transform')].join(' ')
   const single = ['scale', 'translate', 'rotate'].flatMap(name => {
     const value = styles.get(name)
@@ -157,7 +147,7 @@ export function readScale(styles: Styles): number {
   return listFunctions(styles).reduce((scale, each) => scale * scaleOf(each), 1)
 }
 
-function scaleOf({ name, values }: TransformFunction): number {
+function scaleOf({ name, values }: ReturnType<typeof listFunctions>[number]): number {
   const numbers = values.map(value => Number.parseFloat(value) * (value.endsWith('%') ? 0.01 : 1))
   if (/^scale(?:3d|x|y)?$/.test(name)) return leastOf(numbers.slice(0, 2))
   if (name === 'matrix')

@@ -43,10 +43,6 @@ interface TextPlace extends StyledPlace {
 /** Deeper ones look the same. */
 const maxQuotes = 8
 
-interface TextWriter extends HtmlReader {
-  end(): HtmlText
-}
-
 interface WriterState {
   readonly html: string
   readonly options: HtmlTextOptions
@@ -63,7 +59,7 @@ interface WriterState {
 }
 
 /** Writes the tokens of a document as text. */
-function createHtmlTextWriter(html: string, options: HtmlTextOptions): TextWriter {
+function createHtmlTextWriter(html: string, options: HtmlTextOptions): HtmlReader & { end(): HtmlText } {
   const sheet = createTextSheet()
   const hasSheets = styleElement.test(html)
   const styles = hasSheets ? createStyleReader(html, options) : undefined
@@ -110,7 +106,7 @@ function write(state: WriterState, raw: string, { visual, quotes, list }: TextPl
   const isOfLink = links.take(read.text, isHidden && !isBlank)
   if (!isBlank && (isHidden ? !isOfLink : !isBare(visual) && mayBeHiding(visual))) state.hasHidden = true
   if (isHidden) return
-  sheet.setPrefix('> '.repeat(quotes) + '  '.repeat(Math.max(0, (list?.depth ?? 0) - 1)))
+  sheet.next.prefix = '> '.repeat(quotes) + '  '.repeat(Math.max(0, (list?.depth ?? 0) - 1))
   sheet.append(visual.isVerbatim ? read.text : read.text.replace(/[ \t\r\n\u00a0]+/g, ' '), visual.isVerbatim)
 }
 
@@ -171,8 +167,8 @@ function openElement(state: WriterState, name: string, attributes: HtmlAttribute
   const { list, isSilent, quotes } = open.context()
   if (isSilent) return
   if (quotes > outer.quotes) sheet.breakLines(2)
-  if (name === 'li') sheet.setMark(nextMark(list))
-  if (name === 'td' || name === 'th') sheet.setGap(' ')
+  if (name === 'li') sheet.next.mark = nextMark(list)
+  if (name === 'td' || name === 'th') sheet.next.gap = ' '
   if (name === 'a') state.hasHidden = links.open(attributes, hides(open.context().visual)) || state.hasHidden
 }
 
@@ -201,8 +197,11 @@ interface SheetState {
   readonly pieces: string[]
   /** Line ends before the next text. */
   pending: number
+  /** Before the next text. */
   mark: string
+  /** Before the next text, unless a line begins there. */
   gap: string
+  /** Of each line, from the next line end on. */
   prefix: string
   /** The prefix of the current line. */
   written: string
@@ -226,18 +225,7 @@ function createTextSheet() {
     addBreak() {
       if (state.pieces.length > 0) state.pending = Math.min(state.pending + 1, 2)
     },
-    /** A mark before the next text. */
-    setMark(next: string) {
-      state.mark = next
-    },
-    /** A gap before the next text, unless a line begins there. */
-    setGap(next: string) {
-      state.gap = next
-    },
-    /** A prefix of each line, from the next line end on. */
-    setPrefix(next: string) {
-      state.prefix = next
-    },
+    next: state as Pick<SheetState, 'mark' | 'gap' | 'prefix'>,
     isEmpty: () => state.pieces.length === 0,
     /** A position to return to: the next text begins there. */
     bookmark() {

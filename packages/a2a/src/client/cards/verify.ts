@@ -2,7 +2,6 @@ import type { Platform } from '@postern/core'
 import { isJsonObject, parseIfJson, parseUrl } from '@postern/core'
 import type { JWK } from '@postern/http/tokens'
 import { loadJose } from '@postern/http/tokens'
-import type { CardSignature } from '../../cards/signed-cards.ts'
 import { toSignedBytes } from '../../cards/signed-cards.ts'
 import { fetchDocument, refuseAgent } from '../exchange/fetch-document.ts'
 import type { FoundCard } from './find.ts'
@@ -40,14 +39,8 @@ export async function verifyCard(card: FoundCard, trust: CardTrust, signal?: Abo
   throw refuseAgent('no signature of its card holds')
 }
 
-interface SignatureHead extends CardSignature {
-  readonly alg: string
-  readonly kid: string
-  readonly jku: string | undefined
-}
-
 /** Undefined for a signature that cannot be valid: no `kid`, another algorithm, or a critical header. */
-function readSignature(value: unknown): SignatureHead | undefined {
+function readSignature(value: unknown) {
   if (!isJsonObject(value) || typeof value.protected !== 'string' || typeof value.signature !== 'string')
     return undefined
   const { alg, kid, jku, crit } = decodeHeader(value.protected)
@@ -89,7 +82,7 @@ function createKeySource({ platform }: CardTrust, signal: AbortSignal | undefine
 }
 
 async function holds(
-  { kid, alg, protected: head, signature }: SignatureHead,
+  { kid, alg, protected: head, signature }: NonNullable<ReturnType<typeof readSignature>>,
   card: object,
   keys: readonly JWK[],
   now: number,

@@ -3,6 +3,7 @@ import { Undeliverable } from '@postern/core'
 import { parseMediaType } from '@postern/http'
 import type { AgentInterface, ClientOperation } from './bindings.ts'
 import { wireBindings } from './bindings.ts'
+import type { AnswerHead } from './fetch-document.ts'
 import { checkAvailable, ErrorAnswer, readPeerObject, refuseAgent, refuseAnswer } from './fetch-document.ts'
 
 /** Returns the headers that authenticate the call; none if the card asks for none. */
@@ -76,7 +77,7 @@ async function describeRequest(
 }
 
 /** Does not follow challenges: only our configuration decides which token goes where (RFC 8707 §3). */
-function checkStatus(answer: Parameters<typeof checkAvailable>[0], now: number): void {
+function checkStatus(answer: AnswerHead, now: number): void {
   const { status } = answer
   if (status === 200) return
   checkAvailable(answer, 'it answered', now)

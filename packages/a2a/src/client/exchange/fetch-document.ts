@@ -1,4 +1,4 @@
-import type { FetchRequest, Platform } from '@postern/core'
+import type { FetchAnswer, FetchRequest, Platform } from '@postern/core'
 import { isJsonObject, Unavailable, Undeliverable } from '@postern/core'
 import { parseBoundedJson, parseRetryAfter } from '@postern/http'
 
@@ -28,13 +28,10 @@ export async function fetchDocument(
   return readPeerObject(body, what)
 }
 
-interface StatusAnswer {
-  readonly status: number
-  readonly headers: Headers
-}
+export type AnswerHead = Pick<FetchAnswer, 'status' | 'headers'>
 
 /** @throws Unavailable for an answer that may be another one later */
-export function checkAvailable({ status, headers }: StatusAnswer, told: string, now: number): void {
+export function checkAvailable({ status, headers }: AnswerHead, told: string, now: number): void {
   if (status !== 429 && status < 500) return
   const retryAfter = parseRetryAfter(headers.get('retry-after'), now)
   throw new Unavailable(`Cannot call agent: ${told} with ${status}`, { retryAfter })
@@ -75,32 +72,18 @@ export class ErrorAnswer extends Undeliverable {
   }
 }
 
-interface CallDeadline {
-  /** Aborts when the time is over, or with the caller's reason. */
-  readonly signal: AbortSignal
-  /** Releases the timer and the caller's signal. */
-  clear(): void
-}
-
-/** One deadline for a whole call. `AbortSignal.timeout` would keep the call in memory until then, even after it ends. */
-export function openCallDeadline(
-  ms: number,
-  caller: AbortSignal | undefined,
-  { sleep }: Pick<Platform, 'sleep'>,
-): CallDeadline {
-  const controller = new AbortController()
+/**
+ * One deadline for a whole call: `signal` aborts when the time is over, or with the caller's reason; `clear` releases the timer.
+ * `AbortSignal.timeout` would keep the call in memory until then, even after it ends.
+ */
+export function openCallDeadline(ms: number, caller: AbortSignal | undefined, { sleep }: Pick<Platform, 'sleep'>) {
+  const over = new AbortController()
   const done = new AbortController()
-  const give = () => controller.abort(caller?.reason)
-  if (caller?.aborted) give()
-  else caller?.addEventListener('abort', give, { once: true })
   void sleep(ms, done.signal).then(() => {
-    if (!done.signal.aborted) controller.abort(new Unavailable('Cannot call agent: it did not answer in time'))
+    if (!done.signal.aborted) over.abort(new Unavailable('Cannot call agent: it did not answer in time'))
   })
   return {
-    signal: controller.signal,
-    clear() {
-      done.abort()
-      caller?.removeEventListener('abort', give)
-    },
+    signal: caller ? AbortSignal.any([caller, over.signal]) : over.signal,
+    clear: () => done.abort(),
   }
 }

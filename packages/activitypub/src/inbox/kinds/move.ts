@@ -3,6 +3,7 @@ import { Undeliverable } from '@postern/core'
 import { idOf, parseIri } from '../../format/document.ts'
 import { keepForAgents, tellEvent } from '../../normalize.ts'
 import type { RemoteActor } from '../../peers/actor-document.ts'
+import { unless } from '../../peers/look-ups.ts'
 import type { ActivityKind, Lookups } from '../activity-kind.ts'
 
 /**
@@ -58,18 +59,9 @@ async function findTarget(
 ): Promise<RemoteActor | undefined> {
   if (text === undefined) return undefined
   const iri = parseIri(text, 'the new account')
-  const known = await findIfShown(() => actors.find(iri))
+  // The sender is not to blame when the new account's host does not show the account or is blocked.
+  const known = await unless([Undeliverable], () => actors.find(iri))
   if (!known || known.aliases.has(old)) return known
-  const fresh = await findIfShown(() => actors.refresh(iri))
+  const fresh = await unless([Undeliverable], () => actors.refresh(iri))
   return fresh?.aliases.has(old) ? fresh : undefined
-}
-
-/** The sender of a `Move` is not to blame when the new account's host does not show the account or is blocked. */
-async function findIfShown(look: () => Promise<RemoteActor | undefined>): Promise<RemoteActor | undefined> {
-  try {
-    return await look()
-  } catch (error) {
-    if (error instanceof Undeliverable) return undefined
-    throw error
-  }
 }

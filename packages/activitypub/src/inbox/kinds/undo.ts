@@ -29,15 +29,8 @@ export const undo: ActivityKind = {
   },
 }
 
-interface Undone {
-  readonly id: string | undefined
-  /** Only where it is embedded. */
-  readonly type: string | undefined
-  readonly object: string | undefined
-}
-
-/** An actor can undo only its own activities (CVE-2025-30741). */
-function readUndone({ activity, actor }: ProvenActivity): Undone | undefined {
+/** An actor can undo only its own activities (CVE-2025-30741). `type`: only where it is embedded. */
+function readUndone({ activity, actor }: ProvenActivity) {
   const embedded = asObject(activity.json.object)
   const id = idOf(activity.json.object)
   const isOwn = embedded?.actor === undefined || idOf(onlyOf(embedded.actor)) === actor.id
@@ -57,7 +50,7 @@ async function findById(
 
 /** Some servers forget the id of an activity but still describe it. */
 async function findByRelation(
-  { type, object }: Undone,
+  { type, object }: NonNullable<ReturnType<typeof readUndone>>,
   { actor }: ProvenActivity,
   { agents, store }: Lookups,
 ): Promise<Findings | undefined> {

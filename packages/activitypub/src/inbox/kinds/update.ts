@@ -1,4 +1,4 @@
-import type { Json, KnownMessage, Relation } from '@postern/core'
+import type { Json, Relation } from '@postern/core'
 import { asObject, idOf, isReadablePost, textOf } from '../../format/document.ts'
 import { findAddressed, keepForAgents, readPost, tellEvent } from '../../normalize.ts'
 import type { RemoteActor } from '../../peers/actor-document.ts'
@@ -25,11 +25,13 @@ export const update: ActivityKind = {
   read: resolved =>
     resolved.readdressed
       ? tellReaddressed(resolved, resolved.readdressed)
-      : resolved.agents.map(agent => readPost(resolved, agent, lastToldTo(agent, resolved.known))),
-}
-
-function lastToldTo(agent: string, known: readonly KnownMessage[]): KnownMessage | undefined {
-  return known.findLast(message => message.agent === agent)
+      : resolved.agents.map(agent =>
+          readPost(
+            resolved,
+            agent,
+            resolved.known.findLast(told => told.agent === agent),
+          ),
+        ),
 }
 
 /**

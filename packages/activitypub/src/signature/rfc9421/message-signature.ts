@@ -1,6 +1,5 @@
 import type { KeyObject } from 'node:crypto'
 import { hash, verify } from 'node:crypto'
-import { Rejection } from '@postern/core'
 import type { RequestProof, SignatureParameters, SignedRequest } from '../request-proof.ts'
 import {
   checkExpiry,
@@ -8,6 +7,7 @@ import {
   digestAlgorithms,
   hasContent,
   hostOf,
+  invalidDigest,
   invalidSignature,
   isDigestOf,
   readField,
@@ -194,17 +194,13 @@ export function checkContentDigest(header: string | null, body: Uint8Array): voi
     const algorithm = digestAlgorithms.get(name)
     return algorithm ? [{ algorithm, value }] : []
   })
-  if (known.length === 0) throw invalidContent('there is no sha-256 or sha-512 digest of the content')
+  if (known.length === 0) throw invalidDigest('there is no sha-256 or sha-512 digest of the content')
   if (!known.every(({ algorithm, value }) => isDigestOf(body, algorithm, Buffer.from(value).toString('base64')))) {
-    throw invalidContent('the digest is not that of the content')
+    throw invalidDigest('the digest is not that of the content')
   }
 }
 
 /** The `Content-Digest` header of a body we send. */
 export function formatContentDigest(body: Uint8Array): string {
   return `sha-256=:${hash('sha256', body, 'base64')}:`
-}
-
-function invalidContent(problem: string): Rejection {
-  return new Rejection('signature_invalid', `Cannot verify activity: ${problem}`)
 }

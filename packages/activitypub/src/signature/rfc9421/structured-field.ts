@@ -52,16 +52,11 @@ const patterns = {
   bytes: /:([A-Za-z0-9+/]*={0,2}):/y,
 } as const
 
-interface Cursor {
-  readonly isAtEnd: boolean
-  /** Undefined when something else follows. */
-  find(pattern: RegExp): RegExpExecArray | undefined
-  /** @throws Rejection */
-  take(pattern: RegExp): RegExpExecArray
-}
+type Cursor = ReturnType<typeof openCursor>
 
-function openCursor(text: string, what: string): Cursor {
+function openCursor(text: string, what: string) {
   let at = 0
+  /** Undefined when something else follows. */
   function find(pattern: RegExp): RegExpExecArray | undefined {
     pattern.lastIndex = at
     const found = pattern.exec(text) ?? undefined
@@ -73,7 +68,8 @@ function openCursor(text: string, what: string): Cursor {
       return at === text.length
     },
     find,
-    take: pattern => find(pattern) ?? refuseField(what, 'it does not have the form of its kind'),
+    /** @throws Rejection */
+    take: (pattern: RegExp) => find(pattern) ?? refuseField(what, 'it does not have the form of its kind'),
   }
 }
 
