@@ -47,12 +47,11 @@ export {
   auditTool,
   buildDecisionEnvelope,
   callUnderPolicy,
-  createPolicyMemory,
   observeTool,
 } from './envelope/runs/tool-policy.ts'
 export type { Session, SessionPrincipal, SessionStore } from './envelope/sessions/session.ts'
 export { checkSessionOwner } from './envelope/sessions/session.ts'
-export { claimRun, createSessionStore, screenExternalMessage } from './envelope/sessions/session-store.ts'
+export { createSessionStore } from './envelope/sessions/session-store.ts'
 export { codecs, exportThread, importThread } from './exchange/thread.ts'
 export type { JsonMap } from './json/difference.ts'
 export { copyJson, diffJson, hashContent, isJsonDifference, patchJson } from './json/difference.ts'
@@ -74,7 +73,6 @@ export { storeCodec } from './store-format/codec.ts'
 export {
   filterMessagesByRole,
   isMessageTurnComplete,
-  prepareJobHistory,
   readStoreNote,
 } from './store-format/filter-messages.ts'
 export type { StoreMessage, StoreMessageType } from './store-format/message.ts'

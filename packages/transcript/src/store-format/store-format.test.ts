@@ -13,7 +13,6 @@ import {
   messageTypeNames,
   messageTypes,
   parseStoreMessage,
-  prepareJobHistory,
   seedAgentTypes,
 } from '../index.ts'
 
@@ -479,26 +478,5 @@ describe('builders and catalogue', () => {
     }
     expect(JSON.parse(JSON.stringify(messageTypes))).toEqual(messageTypes)
     expect(messageTypes.action.required_arguments).toEqual(['tool_name', 'tool_args'])
-  })
-
-  it('the record of a job gives its words and actions, and skips the rest', () => {
-    const job = {
-      conversation: [
-        { role: 'user', content: 'a' },
-        { role: 'system', content: 'b' },
-        'junk',
-        { role: 'assistant', content: 'c' },
-      ],
-      traces: [
-        { type: 'task', content: 'd' },
-        { type: 'final', content: 'e' },
-        { type: 'action', tool: 'f' },
-      ],
-    }
-    expect(prepareJobHistory(job)).toEqual([
-      { type: 'user_message', content: 'a' },
-      { type: 'assistant_message', content: 'c' },
-      { type: 'task', content: 'd' },
-    ])
   })
 })
