@@ -77,14 +77,13 @@ export {
 } from './store-format/filter-messages.ts'
 export type { StoreMessage, StoreMessageType } from './store-format/message.ts'
 export {
-  findMessageTypeInfo,
   isMessageType,
   messageTypeNames,
   messageTypes,
   parseStoreMessage,
 } from './store-format/message.ts'
 export type { AgentViewOptions, MessageStore, TeamViewOptions } from './store-format/message-store.ts'
-export { createStoreMemory, seedAgentTypes } from './store-format/message-store.ts'
+export { createStoreMemory } from './store-format/message-store.ts'
 export { createTranscriptMessageStore } from './store-format/transcript-message-store.ts'
 export { withTurnFrames } from './store-format/turn-frames.ts'
 export { swarmCodec } from './swarm/codec.ts'

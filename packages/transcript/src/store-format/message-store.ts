@@ -34,16 +34,6 @@ export interface MessageStore {
   add(location: string, messages: readonly unknown[], agent_key?: string): Promise<readonly StoreMessage[]>
 }
 
-/** The six types of the published example of an agent's view. */
-export const seedAgentTypes: readonly StoreMessageType[] = [
-  'task',
-  'action',
-  'observation',
-  'error',
-  'final',
-  'delegation',
-]
-
 interface StoreMemoryOptions {
   readonly store: MessageStore
   readonly location: string
