@@ -132,3 +132,18 @@ export function listClaimedIds(marker: unknown): readonly string[] {
   const { data } = markerSchema.safeParse(marker)
   return data ? [data.entry_id, ...(data.more ?? [])] : []
 }
+
+/** The marker of a dialect that has an open map in its messages, in that member. */
+export function markIn<Foreign extends JsonMap>(
+  member: keyof Foreign & string,
+): Pick<Dialect<Foreign>, 'readMarker' | 'stripMarker' | 'addMarker'> {
+  const openMapOf = (message: Foreign) => (message[member] ?? {}) as JsonMap
+  return {
+    readMarker: message => openMapOf(message)[markerName],
+    stripMarker(message) {
+      const { [markerName]: _, ...rest } = openMapOf(message)
+      return { ...message, [member]: rest }
+    },
+    addMarker: (message, run) => ({ ...message, [member]: { ...openMapOf(message), [markerName]: markerOfRun(run) } }),
+  }
+}

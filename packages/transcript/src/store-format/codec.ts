@@ -2,7 +2,7 @@ import type { Json } from '@postern/core'
 import { createCodec } from '../codec/create-codec.ts'
 import type { Dialect, Reading, TranscriptDraft } from '../codec/dialect.ts'
 import { markerName, markerOfRun } from '../codec/dialect.ts'
-import { argsOf, findOpenCall, presentMembers, resultOfEntry } from '../codec/tool-entry.ts'
+import { argsOf, findOpenCall, resultOfEntry } from '../codec/tool-entry.ts'
 import type { EntryBody, EntryContent, EntryTool } from '../entry/entry.ts'
 import {
   contentOfText,
@@ -14,6 +14,7 @@ import {
 } from '../entry/entry.ts'
 import type { EntryKind } from '../entry/kind.ts'
 import type { JsonMap } from '../json/difference.ts'
+import { presentMembers } from '../json/difference.ts'
 import type { StoreMessage, StoreMessageType } from './message.ts'
 import { parseStoreMessage } from './message.ts'
 

@@ -1,8 +1,8 @@
 import type { Json } from '@postern/core'
 import { createCodec } from '../codec/create-codec.ts'
 import type { Dialect, ReadContext, Reading, TranscriptDraft } from '../codec/dialect.ts'
-import { markerName, markerOfRun } from '../codec/dialect.ts'
-import { argsOf, findCallName, isCallEntry, resultTextOf } from '../codec/tool-entry.ts'
+import { markIn } from '../codec/dialect.ts'
+import { argsOf, countCalling, findCallName, isCallEntry, resultTextOf } from '../codec/tool-entry.ts'
 import type { EntryBody, EntryContent } from '../entry/entry.ts'
 import { contentOfText, readEntryDecision, textOfContent, writeEntryDecision } from '../entry/entry.ts'
 import type { EntryKind, EntryRole } from '../entry/kind.ts'
@@ -72,13 +72,6 @@ const roleOfRole: Record<EntryRole, SwarmRole> = {
 
 const roleOfKind: Partial<Record<EntryKind, SwarmRole>> = { rescue: 'resque', flush: 'flush', tool_result: 'tool' }
 
-/** How many entries one swarm message holds: the assistant's text and the calls after it. */
-function countSwarmRun([head, ...rest]: readonly EntryBody[]): number {
-  if (!head || head.group_id === undefined || !isSpeech(head)) return 1
-  const end = rest.findIndex(entry => entry.group_id !== head.group_id || !isCallEntry(entry))
-  return 1 + (end < 0 ? rest.length : end)
-}
-
 /** Entries as a swarm message, by their canonical members alone. */
 function writeSwarmMessage([head, ...rest]: readonly [EntryBody, ...EntryBody[]]): SwarmMessage {
   const calls = [head, ...rest].filter(isCallEntry).map(writeCall)
@@ -108,27 +101,17 @@ function writeCall({ tool, kind }: EntryBody): SwarmToolCall {
   }
 }
 
+const marking = markIn<SwarmMessage>('payload')
+
 const dialect: Dialect<SwarmMessage> = {
   format: 'swarm',
   parse: parseSwarmMessage,
   toDrafts: readSwarmDrafts,
-  countRun: countSwarmRun,
+  countRun: entries => countCalling(entries, isSpeech, isCallEntry),
   toMessage: writeSwarmMessage,
-  readMarker: ({ payload }) => payload?.[markerName],
-  stripMarker: message => (message.payload ? { ...message, payload: withoutMarker(message.payload) } : message),
-  addMarker: (message, run) => ({
-    ...message,
-    payload: { ...message.payload, [markerName]: markerOfRun(run) as Json },
-  }),
+  ...marking,
   // A marker turns a payload of null, or an absent one, into an object.
-  essenceOf: ({ payload, ...message }) => ({ ...message, payload: withoutMarker(payload ?? {}) }) as Json,
-}
-
-function withoutMarker({
-  [markerName]: _,
-  ...payload
-}: NonNullable<SwarmMessage['payload']>): NonNullable<SwarmMessage['payload']> {
-  return payload
+  essenceOf: message => marking.stripMarker(message) as Json,
 }
 
 const codec = createCodec(dialect)

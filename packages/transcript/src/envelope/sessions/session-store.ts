@@ -1,5 +1,6 @@
 import { isoTime, Rejection } from '@postern/core'
 import type { CodecFinding } from '../../codec/dialect.ts'
+import { presentMembers } from '../../json/difference.ts'
 import { formatUuidOf } from '../../json/uuid.ts'
 import { reconcileEnvelopes } from '../codec.ts'
 import { createSession, findPendingSession, openSession } from './open-session.ts'
@@ -66,8 +67,8 @@ async function updateSession(
     report: finding => findings.push(finding),
   })
   await transcript.replace(thread, entries, { token })
-  const present = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
-  const row = await changeSession(principal, id, { ...present, updated_at: isoTime(platform.now()) }, deps)
+  const changed = { ...presentMembers(change), updated_at: isoTime(platform.now()) }
+  const row = await changeSession(principal, id, changed, deps)
   return row && { ...row, messages: await readSessionMessages(thread, deps), findings }
 }
 
