@@ -11,7 +11,7 @@ import type {
   PartialResponse,
   StreamAnswer,
 } from '@postern/core'
-import { plainTextOf, Unavailable } from '@postern/core'
+import { isJsonObject, plainTextOf, Unavailable } from '@postern/core'
 import { parseMediaType } from '@postern/http'
 import type { z } from 'zod'
 import { readEventData } from '../completion/event-data.ts'
@@ -93,16 +93,14 @@ function* endAnswer(
   interrupts: NonNullable<RunProgress['end']>['interrupts'],
 ): Generator<AgentChunk> {
   if (run.length === 0 && run.snapshot !== '') yield run.snapshot
-  if (isRecord(run.state)) yield { chat_state: run.state as PartialResponse['chat_state'] }
+  const isShown = isJsonObject(run.state) && Object.keys(run.state).length > 0
+  if (isShown) yield { chat_state: run.state as PartialResponse['chat_state'] }
   const questions = interrupts.flatMap(({ message, reason }) => message || reason || [])
   const content = questions.join('\n\n') || 'The agent waits for your answer.'
   if (interrupts.length > 0) {
     yield { status: 'input_required', parts: [{ kind: 'text', mime: 'text/markdown', content }] }
   }
 }
-
-const isRecord = (value: Json | undefined): value is { [name: string]: Json } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
 
 function keepRun({ state, end }: RunProgress, { log }: Pick<AgentContext, 'log'>): { [name: string]: Json } {
   const isKept = state !== undefined && JSON.stringify(state).length <= maxState

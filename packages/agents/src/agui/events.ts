@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import type { AgentChunk, Json } from '@postern/core'
-import { lazy, parseJsonText, partialResponseSchema } from '@postern/core'
+import { lazy, parseIfJson, parseJsonText, partialResponseSchema } from '@postern/core'
 import { readAguiUsage } from '@postern/transcript'
 import { z } from 'zod'
 
@@ -160,11 +160,8 @@ function endCall({ toolCallId, content }: Event, run: RunProgress): readonly Age
 }
 
 function readJson(text: string): unknown {
-  try {
-    return parseJsonText(text)
-  } catch {
-    return text
-  }
+  const json = parseIfJson(text)
+  return json === undefined ? text : json
 }
 
 function keepState({ snapshot }: Event, run: RunProgress): readonly AgentChunk[] {

@@ -194,8 +194,13 @@ function endCutOff({ text }: Round, { log }: EndingDeps): readonly AgentChunk[] 
 /** Most characters of the model's own explanation. */
 const maxReason = 2_000
 
-function refuse({ refusal }: Round): readonly AgentChunk[] {
-  const message = refusal.trim().slice(0, maxReason) || 'This will not be answered.'
+/** The model's own reason for not answering, or else that there is none. */
+export function nameRefusal({ refusal }: Round): string {
+  return refusal.trim().slice(0, maxReason) || 'This will not be answered.'
+}
+
+function refuse(round: Round): readonly AgentChunk[] {
+  const message = nameRefusal(round)
   return [{ status: 'rejected', parts: [{ kind: 'policy', policy: { kind: 'forbidden', message } }] }]
 }
 

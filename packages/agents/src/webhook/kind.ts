@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Agent, AgentContext, GuardedFetch, NormalizedMessage, PartialResponse } from '@postern/core'
+import type { AgentContext, GuardedFetch, NormalizedMessage, PartialResponse } from '@postern/core'
 import { parseDuration } from '@postern/core'
 import { z } from 'zod'
 import { endpointUrlSchema } from '../config/endpoint.ts'
@@ -42,7 +42,10 @@ export const webhookKind = defineAgentKind({
   usage: '"webhook" (with url and secret)',
   uses: /^webhook$/,
   schema: webhookConfigSchema,
-  open: async (config, opening) => ({ agent: createWebhookAgent(readWebhook(config, opening)) }),
+  async open(config, opening) {
+    const webhook = readWebhook(config, opening)
+    return { agent: { handle: (message, context) => handlers[webhook.format](webhook, message, context) } }
+  },
 })
 
 function readWebhook(config: z.output<typeof webhookConfigSchema>, { name, platform }: Opening): Webhook {
@@ -56,12 +59,6 @@ function readWebhook(config: z.output<typeof webhookConfigSchema>, { name, platf
     timeoutMs: Math.floor(parseDuration(deadline) * 0.9),
     fetch: platform.fetchFor(new URL(url).origin),
     now: () => platform.now(),
-  }
-}
-
-function createWebhookAgent(webhook: Webhook): Agent {
-  return {
-    handle: (message, context) => handlers[webhook.format](webhook, message, context),
   }
 }
 
