@@ -22,6 +22,18 @@ export const responseStatuses = [
   'working',
 ] as const
 
+/** What an answer says beside its parts. */
+const saidShape = {
+  /** Further recipients, `@name@domain`; the channel's `mention_relay` brings them in. */
+  mentions: z.array(z.string()).optional(),
+  /** Who may read it on the fediverse; default: as the message, and never wider. */
+  visibility: z.enum(visibilities).optional(),
+  /** A content warning; of a mail, its subject. */
+  subject: z.string().optional(),
+  /** Answer another agent with a bare message instead of a task (A2A); elsewhere without effect. */
+  as: z.literal('message').optional(),
+}
+
 /** What stands behind an answer: kept with it and shown where somebody watches (web chat, history), on no other wire. */
 const behindShape = {
   /** The member that speaks, if several agents stand behind one address. */
@@ -51,14 +63,7 @@ export const normalizedResponseSchema = z
     parts: z.array(partSchema),
     /** How the turn ended: the state of the A2A task, elsewhere text. */
     status: z.enum(responseStatuses),
-    /** Further recipients, `@name@domain`; the channel's `mention_relay` brings them in. */
-    mentions: z.array(z.string()).optional(),
-    /** Who may read it on the fediverse; default: as the message, and never wider. */
-    visibility: z.enum(visibilities).optional(),
-    /** A content warning; of a mail, its subject. */
-    subject: z.string().optional(),
-    /** Answer another agent with a bare message instead of a task (A2A). */
-    as: z.literal('message').optional(),
+    ...saidShape,
     ...behindShape,
     /** How many parts were a result before the agent asked, refused or failed. */
     results: z.number().int().positive().optional(),
@@ -78,16 +83,9 @@ export const partialResponseSchema = z.object({
   parts: z.array(partSchema).optional(),
   /** How the turn ends; default: `completed`. */
   status: z.enum(responseStatuses).optional(),
-  /** Further recipients, `@name@domain`. */
-  mentions: z.array(z.string()).optional(),
-  /** Who may read it on the fediverse; default: as the message, and never wider. */
-  visibility: z.enum(visibilities).optional(),
-  /** A content warning; of a mail, its subject. */
-  subject: z.string().optional(),
+  ...saidShape,
   /** How many parts were a result before the agent asked; set for the pieces of a stream. */
   results: z.number().int().positive().optional(),
-  /** Answer another agent with a bare message instead of a task (A2A); elsewhere without effect. */
-  as: z.literal('message').optional(),
   /** What the agent does besides answering. */
   acts: z.array(agentActionSchema).max(50).optional(),
   /** What the transcript keeps of the turn, as `context.note` does. */
@@ -183,16 +181,17 @@ export type ShowRequirement = (policy: Policy) => Policy
 
 /** Only for documents that go to the sender and nobody else. */
 export function showRequirements(parts: readonly Part[], show: ShowRequirement | undefined): readonly Part[] {
-  if (!show || !parts.some(part => part.kind === 'policy')) return parts
-  return parts.map(part => (part.kind === 'policy' ? { kind: 'policy', policy: show(part.policy) } : part))
+  return show ? mapPolicies(parts, show) : parts
+}
+
+function mapPolicies(parts: readonly Part[], change: (policy: Policy) => Policy): readonly Part[] {
+  if (!parts.some(part => part.kind === 'policy')) return parts
+  return parts.map(part => (part.kind === 'policy' ? { kind: 'policy', policy: change(part.policy) } : part))
 }
 
 /** In the language of whom it is for, as far as it was said in it. */
 function translatePolicies(parts: readonly Part[], locale: string | undefined): readonly Part[] {
-  if (locale === undefined || !parts.some(part => part.kind === 'policy')) return parts
-  return parts.map(part =>
-    part.kind === 'policy' ? { kind: 'policy', policy: translatePolicy(part.policy, [locale]) } : part,
-  )
+  return locale === undefined ? parts : mapPolicies(parts, policy => translatePolicy(policy, [locale]))
 }
 
 /** By the first of these languages there is: `de-AT`, then `de`. */
