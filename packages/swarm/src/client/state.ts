@@ -1,3 +1,4 @@
+import { createOneByOne } from '@postern/core'
 import type { BusEvent } from '../bus/bus.ts'
 import type { SwarmHistory } from '../conversation/history.ts'
 import { openSwarmHistory } from '../conversation/history.ts'
@@ -23,18 +24,14 @@ export async function openSwarmClientState(
   deps: SwarmDeps,
   clientId: string,
 ): Promise<SwarmClientState> {
-  let last: Promise<unknown> = Promise.resolve()
+  const oneByOne = createOneByOne()
   return {
     clientId,
     history: await openSwarmHistory(deps, spec.swarmName, clientId),
     navigation: await openNavigation(spec, deps, clientId),
     life: undefined,
     calls: { areStopped: false },
-    queue(run) {
-      const done = last.then(run)
-      last = done.catch(() => {})
-      return done
-    },
+    queue: run => oneByOne(clientId, run),
   }
 }
 
