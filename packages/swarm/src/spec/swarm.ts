@@ -36,9 +36,7 @@ export interface OperatorPort {
   }): Promise<string>
 }
 
-const rescueStrategies = ['flush', 'recomplete', 'custom'] as const
-
-export type RescueStrategy = (typeof rescueStrategies)[number]
+export type RescueStrategy = 'flush' | 'recomplete' | 'custom'
 
 export interface AgentSpec {
   readonly agentName: string
@@ -104,7 +102,6 @@ export interface SwarmTexts {
   readonly placeholders: readonly string[]
   readonly operatorTimeout: string
   readonly restart: string
-  readonly repeat: string
 }
 
 export const swarmTexts: SwarmTexts = {
@@ -115,7 +112,6 @@ export const swarmTexts: SwarmTexts = {
   ],
   operatorTimeout: 'Nobody is there to answer right now. Please try again later.',
   restart: 'Something went wrong. Start again from what the user said last.',
-  repeat: 'Please repeat what you would like.',
 }
 
 /** What a running tool may do, in the name of the agent that called it. */

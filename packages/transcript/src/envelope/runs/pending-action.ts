@@ -13,7 +13,6 @@ export const pendingActionSchema = z.object({
   summary: z.string(),
   preview: jsonSchema,
   apply_input: jsonMapSchema,
-  workspace: z.string().optional(),
   agent: z.string().optional(),
   status: z.enum(actionStatuses),
   created_at: z.string(),
@@ -30,7 +29,7 @@ export type PendingAction = z.infer<typeof pendingActionSchema>
 type ActionDecision = (typeof actionDecisions)[number]
 
 type NewAction = Pick<PendingAction, 'kind' | 'summary' | 'apply_input'> &
-  Partial<Pick<PendingAction, 'action_id' | 'preview' | 'workspace' | 'agent' | 'expires_at' | 'metadata'>>
+  Partial<Pick<PendingAction, 'action_id' | 'preview' | 'agent' | 'expires_at' | 'metadata'>>
 
 interface Resolution {
   readonly decision: ActionDecision

@@ -10,7 +10,6 @@ type ToolPolicy = 'direct' | 'preview' | 'forbidden'
 
 export interface WantedCall {
   readonly owner: string
-  readonly workspace?: string | undefined
   readonly agent: string
   readonly tool_name: string
   readonly tool_call_id: string
@@ -37,18 +36,7 @@ export async function callUnderPolicy(
 ): Promise<PolicyOutcome> {
   if (policy === 'forbidden') return { envelope: buildRefusal(call, 'the tool is forbidden'), isWaiting: false }
   if (policy === 'direct') return { envelope: await runDirectly(call, deps), isWaiting: false }
-  const {
-    owner,
-    workspace,
-    agent,
-    tool_name,
-    parameters,
-    summary,
-    preview = null,
-    expires_at,
-    tool_call_id,
-    turn,
-  } = call
+  const { owner, agent, tool_name, parameters, summary, preview = null, expires_at, tool_call_id, turn } = call
   const action = await deps.actions.create(owner, {
     kind: tool_name,
     summary,
@@ -56,7 +44,6 @@ export async function callUnderPolicy(
     apply_input: { ...parameters },
     agent,
     metadata: { tool_call_id, turn },
-    ...(workspace !== undefined && { workspace }),
     ...(expires_at !== undefined && { expires_at }),
   })
   return { envelope: buildApprovalEnvelope(summary, action, { tool_call_id }), isWaiting: true }

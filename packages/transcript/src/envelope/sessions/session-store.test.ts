@@ -76,7 +76,7 @@ describe('createSessionStore()', () => {
         { role: 'assistant', content: 'b' },
       ],
     })
-    const thread = await sessions.findThread(ann, id)
+    const thread = await transcript.findThread(ann.owner, { transport: 'envelope', key: id })
     if (!thread) throw new Error('no thread')
     const before = await transcript.read(thread)
     await sessions.update(ann, id, { messages: [...(first?.messages ?? []), { role: 'user', content: 'c' }] })

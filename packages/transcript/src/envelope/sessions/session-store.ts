@@ -44,7 +44,6 @@ export function createSessionStore(deps: SessionDeps): SessionStore {
       const thread = await findSessionThread(principal, id, deps)
       return thread !== undefined && (await transcript.releaseLock(thread, token))
     },
-    findThread: (principal, id) => findSessionThread(principal, id, deps),
   }
 }
 
