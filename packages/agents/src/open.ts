@@ -1,5 +1,5 @@
 import type { Agent, AgentProfile, HistoryPolicy, Log, RunningAgent } from '@postern/core'
-import { ConfigError, parseDuration } from '@postern/core'
+import { ConfigError, lazy, parseDuration } from '@postern/core'
 import { createMemoryRecords, createMemoryTranscript } from '@postern/transcript'
 import type { AgentIcon } from './config/profile.ts'
 import { readIcon } from './config/profile.ts'
@@ -180,18 +180,13 @@ export interface AgentChange {
 
 /** Closes an agent once. An agent that fails to close keeps nothing else open. */
 function createAgentClosing(name: string, { close }: OpenedAgent, log: Log): () => Promise<void> {
-  let closed: Promise<void> | undefined
-  const closeQuietly = async () => {
+  return lazy(async () => {
     try {
       await close?.()
     } catch (error) {
       log.error({ agent: name, err: error }, 'agent failed to close')
     }
-  }
-  return () => {
-    closed ??= closeQuietly()
-    return closed
-  }
+  })
 }
 
 async function closeResidents(residents: Iterable<Pick<OpenResident, 'close'>>): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Agent, AgentChunk, AgentContext, FilePart, NormalizedMessage } from '@postern/core'
+import { lazy } from '@postern/core'
 import type { SwarmClient } from '@postern/swarm'
 import {
   createSharedTies,
@@ -161,14 +162,10 @@ function createSpecTurn(agentDeps: SwarmAgentDeps, heard: Heard, deps: SpecTurnD
   let calls = 0
   let isWaiting = false
   let refusal: string | undefined
-  let images: ReturnType<typeof readImages> | undefined
   return {
     context: { ...context, message, state: kept.ofTools, swarm: createToolSwarm(agentDeps, tell, findClient) },
     heard: { message, flags: context.flags ?? [] },
-    readImages() {
-      images ??= readImages(message, context)
-      return images
-    },
+    readImages: lazy(() => readImages(message, context)),
     endsAt: agentDeps.platform.now() + agentDeps.timeoutMs,
     approvals: agentDeps.approvals,
     faults: new Map(),

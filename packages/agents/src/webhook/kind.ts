@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { AgentContext, GuardedFetch, NormalizedMessage, PartialResponse } from '@postern/core'
+import type { AgentContext, NormalizedMessage, PartialResponse } from '@postern/core'
 import { parseDuration } from '@postern/core'
 import { z } from 'zod'
 import { endpointUrlSchema } from '../config/endpoint.ts'
@@ -27,15 +27,7 @@ export const webhookConfigSchema = commonAgentSchema.extend({
   format: z.enum(['message', 'conversation']).default('message'),
 })
 
-interface Webhook {
-  readonly name: string
-  readonly url: string
-  readonly key: Uint8Array
-  readonly timeoutMs: number
-  readonly format: z.output<typeof webhookConfigSchema>['format']
-  readonly fetch: GuardedFetch
-  now(): number
-}
+type Webhook = ReturnType<typeof readWebhook>
 
 /** An agent in any language behind one URL (Standard Webhooks 1.0.0). */
 export const webhookKind = defineAgentKind({
@@ -48,7 +40,7 @@ export const webhookKind = defineAgentKind({
   },
 })
 
-function readWebhook(config: z.output<typeof webhookConfigSchema>, { name, platform }: Opening): Webhook {
+function readWebhook(config: z.output<typeof webhookConfigSchema>, { name, platform }: Opening) {
   const { url, secret, deadline, format } = config
   return {
     name,
