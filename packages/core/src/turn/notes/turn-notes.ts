@@ -5,7 +5,7 @@ import type { AgentCallAnswer } from '../../ports/agent/agent-call.ts'
 import type { HistoryPolicy } from '../../ports/agent/history-policy.ts'
 import type { TurnContext } from '../../ports/agent/turn-context.ts'
 import { isoTime } from '../../ports/platform/platform.ts'
-import type { AgentNote, NoteBody, NoteNotice, NoteSetting, StageNotice, TurnNote } from '../../ports/records/note.ts'
+import type { AgentNote, NoteNotice, NoteSetting, StageNotice, TurnNote } from '../../ports/records/note.ts'
 import { formatTurnId, noteTextOf } from '../../ports/records/note.ts'
 import type { Answer, Turn } from '../../ports/records/work.ts'
 import type { NotedCall } from './call-notes.ts'
@@ -56,15 +56,13 @@ export function createTurnNotes(turn: Turn, gateway: NotesDeps): TurnNotes {
     if (noted >= maxNotes) throw new Rejection('too_large', `Cannot note: more than ${maxNotes} in one turn`)
   }
 
-  const stages = createTurnStages(turn, {
-    now: gateway.platform.now,
-    take() {
+  const stages = createTurnStages(turn, gateway, {
+    writer,
+    takePlace() {
       checkQuota()
       noted += 1
       return noted
     },
-    tell: notice => tellWatchers(turn, gateway.store, notice),
-    keep: (place, id, body) => writer.keep(`note ${place}`, id, body),
   })
 
   function note(given: AgentNote): void {
@@ -203,15 +201,13 @@ interface TurnStages {
 }
 
 interface StageDeps {
-  readonly now: () => number
+  readonly writer: TurnNoteWriter
   /** A place among the turn's notes. @throws Rejection too_large */
-  take(): number
-  tell(notice: StageNotice): void
-  keep(place: number, id: string, body: NoteBody): void
+  takePlace(): number
 }
 
 /** Kept when it is over, with the time it took. */
-function createTurnStages(turn: Turn, { now, take, tell, keep }: StageDeps): TurnStages {
+function createTurnStages(turn: Turn, { platform, store }: NotesDeps, { writer, takePlace }: StageDeps): TurnStages {
   let open:
     | { readonly stage: string; readonly answer: string; readonly place: number; readonly from: number }
     | undefined
@@ -221,7 +217,7 @@ function createTurnStages(turn: Turn, { now, take, tell, keep }: StageDeps): Tur
     if (!open) return
     const { stage, answer, place, from } = open
     open = undefined
-    keep(place, idOf(place), {
+    writer.keep(`note ${place}`, idOf(place), {
       kind: 'activity',
       role: 'system',
       scope: 'agent',
@@ -229,7 +225,7 @@ function createTurnStages(turn: Turn, { now, take, tell, keep }: StageDeps): Tur
       content: { value: { stage } },
       turn_id: formatTurnId(turn.message),
       stage,
-      latency_ms: Math.max(0, Math.round(now() - from)),
+      latency_ms: Math.max(0, Math.round(platform.now() - from)),
       metadata: { message_id: answer },
     })
   }
@@ -243,8 +239,8 @@ function createTurnStages(turn: Turn, { now, take, tell, keep }: StageDeps): Tur
         )
       }
       end()
-      open = { stage, answer, place: take(), from: now() }
-      tell({ kind: 'stage', id: idOf(open.place), stage })
+      open = { stage, answer, place: takePlace(), from: platform.now() }
+      tellWatchers(turn, store, { kind: 'stage', id: idOf(open.place), stage })
     },
     end,
   }
