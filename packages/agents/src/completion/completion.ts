@@ -6,7 +6,7 @@ import type { Chunk } from './chunk.ts'
 import { holdEnd, readChunk, streamEnd } from './chunk.ts'
 import { readEventData } from './event-data.ts'
 import type { UsageAsking } from './model-error.ts'
-import { findModelError, isContentRefused, postAsking, toStatusError } from './model-error.ts'
+import { findModelError, isContentRefused, toStatusError } from './model-error.ts'
 
 /** Bytes of one answer at most, with reasoning. */
 const maxAnswerBytes = 16 * 1024 * 1024
@@ -58,7 +58,7 @@ export async function* openCompletion(
   const post = (more: object) =>
     openAnswer({ ...body, ...more }, endpoint, { signal: AbortSignal.any([signal, leaving.signal]), timeoutMs })
   try {
-    const answer = await postAsking(post, usage, readComplaint)
+    const answer = await usage.post(post, readComplaint)
     const chunks = readCompletion(answer, platform.now())
     for await (const chunk of holdEnd(chunks, { isWanted: usage.isWanted, startTail })) {
       noteSpoken()
