@@ -120,16 +120,6 @@ export const refusalKinds = [
 ] as const
 export type RefusalKind = (typeof refusalKinds)[number]
 
-const statuses: Readonly<Record<RequirementKind | RefusalKind, ResponseStatus>> = {
-  consent_required: 'input_required',
-  payment_required: 'input_required',
-  unauthorized: 'auth_required',
-  forbidden: 'rejected',
-  too_many_requests: 'rejected',
-  unavailable_for_legal_reasons: 'rejected',
-  service_unavailable: 'rejected',
-}
-
 export function isRequirementKind(kind: string): kind is RequirementKind {
   return requirementKinds.some(known => known === kind)
 }
@@ -151,7 +141,8 @@ export function statusWithPolicies(
 }
 
 function statusOf(kind: string): ResponseStatus {
-  return Object.hasOwn(statuses, kind) ? statuses[kind as keyof typeof statuses] : 'input_required'
+  if (kind === 'unauthorized') return 'auth_required'
+  return refusalKinds.some(refusal => refusal === kind) ? 'rejected' : 'input_required'
 }
 
 /** Who may say yes: the one who is talking, or a person behind the gateway. */

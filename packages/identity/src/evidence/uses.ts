@@ -60,13 +60,9 @@ export function describeAccepted(kind: Kind, { assertion, keyId, algorithm }: Re
   return { kind, verdict: 'pass', issuer, subject, method, assurance, key_id: keyId, algorithm }
 }
 
-const verdicts: Partial<Readonly<Record<EvidenceCode, Proof['verdict']>>> = {
-  'untrusted-issuer': 'policy',
-  'untrusted-method': 'policy',
-  'untrusted-assurance': 'policy',
-  'untrusted-subject': 'policy',
-  'untrusted-delegation': 'policy',
-  'key-unavailable': 'temperror',
+function judge(code: EvidenceCode): Proof['verdict'] {
+  if (code === 'key-unavailable') return 'temperror'
+  return code.startsWith('untrusted-') ? 'policy' : 'fail'
 }
 
 /** What the operator sees of invalid evidence. Its content is only a claim, without signatures and other values. */
@@ -74,7 +70,7 @@ export function describeLeftOut(kind: Kind, { code, message: reason }: EvidenceF
   const { issuer, subject, method } = claimed?.assertion ?? {}
   return {
     kind,
-    verdict: verdicts[code] ?? 'fail',
+    verdict: judge(code),
     reason,
     code,
     ...(claimed && { issuer, subject, method, key_id: claimed.keyId }),

@@ -4,7 +4,7 @@ import type { CodecFinding, Dialect, ReadContext } from '../codec/dialect.ts'
 import { markIn } from '../codec/dialect.ts'
 import type { EntryBody, TranscriptEntry } from '../entry/entry.ts'
 import { formatPlainTime, readEntryUsage, textOfContent, writeEntryDecision } from '../entry/entry.ts'
-import type { EntryKind, EntryRole } from '../entry/kind.ts'
+import type { EntryKind } from '../entry/kind.ts'
 import type { JsonMap } from '../json/difference.ts'
 import { diffJson, isJsonMap, presentMembers } from '../json/difference.ts'
 import type { AgentMessageEnvelope, EnvelopeType } from './envelope.ts'
@@ -45,9 +45,8 @@ const dialect: Dialect<AgentMessageEnvelope> = {
 /** Message envelopes. It reads rows and envelopes of any age and writes canonical envelopes. */
 export const envelopeCodec = createCodec(dialect)
 
-/** The nearest legal type; where it is not the kind itself the bag names the kind. */
-const typeOfKind: Record<EntryKind, EnvelopeType> = {
-  text: 'text',
+/** The nearest legal type, where that is not `text`; where it is not the kind itself the bag names the kind. */
+const typeOfKind: Partial<Record<EntryKind, EnvelopeType>> = {
   delta: 'delta',
   tool_call: 'tool_call',
   tool_result: 'tool_result',
@@ -56,32 +55,10 @@ const typeOfKind: Record<EntryKind, EnvelopeType> = {
   policy: 'input_required',
   final: 'final_result',
   error: 'error',
-  task: 'text',
   delegation: 'tool_call',
   synthesis: 'final_result',
-  global_observation: 'text',
-  strategic_plan: 'text',
-  suggested_plan: 'text',
-  script_plan: 'text',
-  script_instruction: 'text',
-  director_context: 'text',
-  injected_context: 'text',
-  system: 'text',
-  developer: 'text',
-  flush: 'text',
   rescue: 'error',
   navigation: 'tool_call',
-  reasoning: 'text',
-  activity: 'text',
-}
-
-const nameOfRole: Record<EntryRole, string> = {
-  user: 'user',
-  assistant: 'assistant',
-  tool: 'tool',
-  system: 'system',
-  developer: 'developer',
-  marker: 'system',
 }
 
 /** An entry as an envelope, by its canonical members alone. */
@@ -91,7 +68,7 @@ function writeEnvelope(entry: EntryBody): AgentMessageEnvelope {
     schema: envelopeSchemaName,
     version: envelopeVersion,
     type,
-    role: nameOfRole[entry.role],
+    role: entry.role === 'marker' ? 'system' : entry.role,
     content: writeContent(entry),
     payload: writePayload(type, entry),
     metadata: writeMetadata(entry),
@@ -103,7 +80,7 @@ function writeEnvelope(entry: EntryBody): AgentMessageEnvelope {
 function typeOfEntry({ kind, content }: EntryBody): EnvelopeType {
   const isPlain =
     'value' in content ? typeof content.value === 'string' : content.parts.every(part => part.kind === 'text')
-  return kind === 'text' && !isPlain ? 'multimodal_part' : typeOfKind[kind]
+  return kind === 'text' && !isPlain ? 'multimodal_part' : (typeOfKind[kind] ?? 'text')
 }
 
 function writeContent({ content }: EntryBody): Json {

@@ -5,7 +5,7 @@ import { markIn } from '../codec/dialect.ts'
 import { argsOf, countCalling, findCallName, isCallEntry, resultTextOf } from '../codec/tool-entry.ts'
 import type { EntryBody, EntryContent } from '../entry/entry.ts'
 import { contentOfText, readEntryDecision, textOfContent, writeEntryDecision } from '../entry/entry.ts'
-import type { EntryKind, EntryRole } from '../entry/kind.ts'
+import type { EntryKind } from '../entry/kind.ts'
 import type { SwarmImage, SwarmMessage, SwarmRole, SwarmToolCall } from './message.ts'
 import { encodeSwarmImages, listInlineImages, parseSwarmMessage, readSwarmImage } from './message.ts'
 
@@ -61,22 +61,13 @@ function readCall({ id, function: called }: SwarmToolCall, { agentName, mode }: 
   }
 }
 
-const roleOfRole: Record<EntryRole, SwarmRole> = {
-  user: 'user',
-  assistant: 'assistant',
-  tool: 'tool',
-  system: 'system',
-  developer: 'developer',
-  marker: 'flush',
-}
-
 const roleOfKind: Partial<Record<EntryKind, SwarmRole>> = { rescue: 'resque', flush: 'flush', tool_result: 'tool' }
 
 /** Entries as a swarm message, by their canonical members alone. */
 function writeSwarmMessage([head, ...rest]: readonly [EntryBody, ...EntryBody[]]): SwarmMessage {
   const calls = [head, ...rest].filter(isCallEntry).map(writeCall)
   const images = 'parts' in head.content ? listInlineImages(head.content.parts) : []
-  const role = roleOfKind[head.kind] ?? roleOfRole[head.role]
+  const role = roleOfKind[head.kind] ?? (head.role === 'marker' ? 'flush' : head.role)
   return {
     role,
     agentName: head.agent_key ?? '',
