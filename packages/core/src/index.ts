@@ -111,6 +111,7 @@ export type {
 export {
   approvers,
   hasRequirements,
+  isFilePart,
   isForOperator,
   isRequirementKind,
   normalizedResponseSchema,

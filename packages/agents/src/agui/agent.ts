@@ -11,7 +11,7 @@ import type {
   PartialResponse,
   StreamAnswer,
 } from '@postern/core'
-import { isJsonObject, plainTextOf, Unavailable } from '@postern/core'
+import { isFilePart, isJsonObject, plainTextOf, Unavailable } from '@postern/core'
 import { parseMediaType } from '@postern/http'
 import type { z } from 'zod'
 import { readEventData } from '../completion/event-data.ts'
@@ -161,9 +161,7 @@ function writeTurn({ id, role, parts, timestamp, sender }: HistoricalMessage): r
 /** Text and links; files by their names. */
 function writeParts(parts: readonly Part[]): string {
   const files = parts.flatMap(part =>
-    part.kind === 'file' || part.kind === 'artifact'
-      ? [`[${part.name ?? 'a file'}, ${part.mime ?? 'unknown type'}]`]
-      : [],
+    isFilePart(part) ? [`[${part.name ?? 'a file'}, ${part.mime ?? 'unknown type'}]`] : [],
   )
   return [plainTextOf(parts), ...files].filter(Boolean).join('\n\n')
 }

@@ -3,7 +3,7 @@ import type { Json } from '../format/notations.ts'
 import { agentActionSchema } from './agent-action.ts'
 import { visibilities } from './choices.ts'
 import type { NormalizedMessage } from './message.ts'
-import type { Part, Policy } from './part.ts'
+import type { ArtifactPart, FilePart, Part, Policy } from './part.ts'
 import { partSchema, traceSchema } from './part.ts'
 import { tokenUsageSchema } from './token-usage.ts'
 
@@ -155,6 +155,11 @@ export const operatorSubject = 'operator'
 /** Whoever is talking is only told of it. */
 export function isForOperator({ kind, approver }: Policy): boolean {
   return kind === 'consent_required' && approver === 'operator'
+}
+
+/** Whether it has bytes. */
+export function isFilePart(part: Part): part is FilePart | ArtifactPart {
+  return part.kind === 'file' || part.kind === 'artifact'
 }
 
 /** Text and links of `parts` as one plain reading, for history budgets and for wires that carry only text. */

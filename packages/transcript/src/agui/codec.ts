@@ -111,7 +111,9 @@ function isAssistant(entry: EntryBody): boolean {
   return spokenKinds.has(entry.kind) && entry.role === 'assistant'
 }
 
-function writeBody(head: EntryBody, rest: readonly EntryBody[]): Pick<AguiMessage, 'role' | 'content'> {
+type AguiBody = Pick<AguiMessage, 'role' | 'content'>
+
+function writeBody(head: EntryBody, rest: readonly EntryBody[]): AguiBody {
   const { kind, role, content } = head
   if (kind === 'tool_result' && head.tool) return writeResult(head, head.tool.call_id)
   if (isAssistant(head)) return writeAssistant([head, ...rest])
@@ -127,7 +129,7 @@ function writeUserContent({ content }: EntryBody): Json {
 }
 
 /** Assistant content is a string in 1.0, so a file is a link or its name. */
-function writeAssistant(run: readonly EntryBody[]): Pick<AguiMessage, 'role' | 'content'> {
+function writeAssistant(run: readonly EntryBody[]): AguiBody {
   const toolCalls = run.filter(({ kind }) => kind === 'tool_call').map(writeAguiCall)
   const content = run
     .map(({ content: said }) => textOfContent(said))
@@ -141,7 +143,7 @@ function writeAguiCall({ tool }: EntryBody): AguiToolCall {
   return { id: tool?.call_id ?? '', type: 'function', function: named }
 }
 
-function writeResult(entry: EntryBody, toolCallId: string): Pick<AguiMessage, 'role' | 'content'> {
+function writeResult(entry: EntryBody, toolCallId: string): AguiBody {
   const { content, tool } = entry
   const hasFiles = 'parts' in content && content.parts.some(part => part.kind !== 'text')
   return {
@@ -149,16 +151,13 @@ function writeResult(entry: EntryBody, toolCallId: string): Pick<AguiMessage, 'r
     toolCallId,
     content: hasFiles ? writeAguiParts(content.parts) : resultTextOf(entry),
     ...(tool?.error && { error: tool.error.message }),
-  } as Pick<AguiMessage, 'role' | 'content'>
+  } as AguiBody
 }
 
-function writeActivity({ kind, content, tool }: EntryBody): Pick<AguiMessage, 'role' | 'content'> {
+function writeActivity({ kind, content, tool }: EntryBody): AguiBody {
   const said = 'value' in content ? content.value : textOfContent(content)
   const body: JsonMap = isJsonMap(said) ? said : presentMembers({ content: said, ...tool?.args })
-  return { role: 'activity', activityType: planActivityTypes[kind] ?? kind, content: body } as Pick<
-    AguiMessage,
-    'role' | 'content'
-  >
+  return { role: 'activity', activityType: planActivityTypes[kind] ?? kind, content: body } as AguiBody
 }
 
 const dialect: Dialect<AguiMessage> = {
