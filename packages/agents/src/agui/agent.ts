@@ -17,8 +17,7 @@ import type { z } from 'zod'
 import { readEventData } from '../completion/event-data.ts'
 import { checkPassingStatus } from '../kind/passing-status.ts'
 import type { aguiAgentSchema } from './config.ts'
-import type { RunProgress } from './events.ts'
-import { createProgress, readEvent } from './events.ts'
+import { RunProgress, readEvent } from './events.ts'
 
 /** Bytes of one run's events at most. */
 const maxRunBytes = 16 * 1024 * 1024
@@ -45,10 +44,10 @@ async function* converse(
   context: AgentContext,
 ): AsyncGenerator<AgentChunk, void, undefined> {
   const kept = ((await context.state.get()) ?? {}) as KeptRun
-  const run = createProgress(kept.state)
+  const run = new RunProgress(kept.state)
   yield* readRun(await postRun(server, message, { context, kept }), run)
-  if (!run.end) throw new Unavailable('The AG-UI server broke off in the middle of its run')
-  yield* endAnswer(run, run.end.interrupts)
+  if (!run.interrupts) throw new Unavailable('The AG-UI server broke off in the middle of its run')
+  yield* endAnswer(run, run.interrupts)
   context.state.set(keepRun(run, context))
 }
 
@@ -83,15 +82,12 @@ async function postRun(
 async function* readRun(body: StreamAnswer['body'], run: RunProgress): AsyncGenerator<AgentChunk, void, undefined> {
   for await (const data of readEventData(body)) {
     yield* readEvent(data, run)
-    if (run.end) return
+    if (run.interrupts) return
   }
 }
 
 /** A server that streams no text tells its answer in a snapshot; one that waits for somebody asks. */
-function* endAnswer(
-  run: RunProgress,
-  interrupts: NonNullable<RunProgress['end']>['interrupts'],
-): Generator<AgentChunk> {
+function* endAnswer(run: RunProgress, interrupts: NonNullable<RunProgress['interrupts']>): Generator<AgentChunk> {
   if (run.length === 0 && run.snapshot !== '') yield run.snapshot
   const isShown = isJsonObject(run.state) && Object.keys(run.state).length > 0
   if (isShown) yield { chat_state: run.state as PartialResponse['chat_state'] }
@@ -102,10 +98,13 @@ function* endAnswer(
   }
 }
 
-function keepRun({ state, end }: RunProgress, { log }: Pick<AgentContext, 'log'>): { [name: string]: Json } {
+function keepRun(
+  { state, interrupts: given = [] }: RunProgress,
+  { log }: Pick<AgentContext, 'log'>,
+): { [name: string]: Json } {
   const isKept = state !== undefined && JSON.stringify(state).length <= maxState
   if (state !== undefined && !isKept) log.warn({ most: maxState }, 'the state of an AG-UI server is too large to keep')
-  const interrupts = end?.interrupts.map(({ id }) => id) ?? []
+  const interrupts = given.map(({ id }) => id)
   return { ...(isKept && { state }), ...(interrupts.length > 0 && { interrupts }) }
 }
 

@@ -193,21 +193,14 @@ function checkSize(body: TurnNote['body'], most: number): void {
   throw new Rejection('too_large', `Cannot note: longer than ${most} characters`)
 }
 
-/** The stages of a turn, one after the other, as its agent names them. */
-interface TurnStages {
-  /** Ends the one before it. `answer`: id of the answer it leads to. @throws Rejection malformed, too_large */
-  begin(stage: string, answer: string): void
-  end(): void
-}
-
 interface StageDeps {
   readonly writer: TurnNoteWriter
   /** A place among the turn's notes. @throws Rejection too_large */
   takePlace(): number
 }
 
-/** Kept when it is over, with the time it took. */
-function createTurnStages(turn: Turn, { platform, store }: NotesDeps, { writer, takePlace }: StageDeps): TurnStages {
+/** The stages of a turn, one after the other, as its agent names them. Each is kept when it is over, with the time it took. */
+function createTurnStages(turn: Turn, { platform, store }: NotesDeps, { writer, takePlace }: StageDeps) {
   let open:
     | { readonly stage: string; readonly answer: string; readonly place: number; readonly from: number }
     | undefined
@@ -231,7 +224,8 @@ function createTurnStages(turn: Turn, { platform, store }: NotesDeps, { writer, 
   }
 
   return {
-    begin(stage, answer) {
+    /** Ends the one before it. `answer`: id of the answer it leads to. @throws Rejection malformed, too_large */
+    begin(stage: string, answer: string) {
       if (!isStageName(stage)) {
         throw new Rejection(
           'malformed',
@@ -252,20 +246,14 @@ interface CallEnd {
   failed(error: unknown): void
 }
 
-/** The calls of a turn that have no end yet. */
-interface OpenCalls {
-  /** @throws Undeliverable when the turn has ended; LeaseLost, Unavailable */
-  begin(call: NotedCall): Promise<CallEnd>
-  /** The turn has ended: every open call has failed. */
-  end(): void
-}
-
 const afterTurn = 'Cannot call agent: the turn has ended'
 
-function createOpenCalls(turn: Turn, writer: TurnNoteWriter): OpenCalls {
+/** The calls of a turn that have no end yet. */
+function createOpenCalls(turn: Turn, writer: TurnNoteWriter) {
   const openCalls = new Set<CallEnd>()
   let hasEnded = false
 
+  /** @throws Undeliverable when the turn has ended; LeaseLost, Unavailable */
   async function begin(call: NotedCall): Promise<CallEnd> {
     if (hasEnded) throw new Undeliverable(afterTurn)
     const { name, worker, task, agentKey: agent_key } = call
@@ -290,6 +278,7 @@ function createOpenCalls(turn: Turn, writer: TurnNoteWriter): OpenCalls {
 
   return {
     begin,
+    /** The turn has ended: every open call has failed. */
     end() {
       hasEnded = true
       for (const call of [...openCalls]) call.failed(new Unavailable('The turn ended before it answered'))
