@@ -88,7 +88,8 @@ export function readEvent(data: string, run: RunProgress): readonly AgentChunk[]
   if (!parsed.success) {
     throw new Error(`Cannot read an AG-UI event: ${parsed.error.issues[0]?.path.join('.') || 'it'} is not valid`)
   }
-  return readers[parsed.data.type]?.(parsed.data, run) ?? []
+  const { type } = parsed.data
+  return Object.hasOwn(readers, type) ? (readers[type]?.(parsed.data, run) ?? []) : []
 }
 
 function parseEvent(data: string): unknown {

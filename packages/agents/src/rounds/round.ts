@@ -164,7 +164,8 @@ const endings: Readonly<Record<string, (round: Round, deps: EndingDeps) => reado
 /** What to add when a model calls no tool: nothing, a refusal, a mark. @throws Error, Unavailable */
 export function endAnswer(round: Round, deps: EndingDeps): readonly AgentChunk[] {
   if (round.refusal.trim()) return refuse(round)
-  return (endings[round.finish] ?? endWell)(round, deps)
+  const end = Object.hasOwn(endings, round.finish) ? endings[round.finish] : undefined
+  return (end ?? endWell)(round, deps)
 }
 
 function endWell({ text }: Round, { mayStaySilent, hasSpoken, log }: EndingDeps): readonly AgentChunk[] {
