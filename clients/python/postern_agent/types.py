@@ -518,7 +518,7 @@ class Reply(ReplyWords):
     status: NotRequired[Literal["completed", "input_required", "auth_required", "rejected", "failed", "working"]]
     """How the turn ends; default: `completed`."""
     mentions: NotRequired[list[str]]
-    """Further recipients, `@name@domain`."""
+    """Further recipients, `@name@domain`; the channel's `mention_relay` brings them in."""
     visibility: NotRequired[Literal["public", "unlisted", "followers", "direct"]]
     """Who may read it on the fediverse; default: as the message, and never wider."""
     subject: NotRequired[str]

@@ -1,11 +1,11 @@
 import type { Agent, AgentProfile, HistoryPolicy, Log, RunningAgent } from '@postern/core'
-import { ConfigError, parseDuration } from '@postern/core'
+import { ConfigError, lazy, parseDuration } from '@postern/core'
 import { createMemoryRecords, createMemoryTranscript } from '@postern/transcript'
 import type { AgentIcon } from './config/profile.ts'
 import { readIcon } from './config/profile.ts'
 import type { AgentConfigInput } from './config.ts'
 import { readAgentConfig } from './config.ts'
-import type { AgentPlatform, AgentStores, CommonAgentConfig, HumanOperators, OpenedAgent } from './kind/agent-kind.ts'
+import type { AgentPlatform, AgentStores, CommonAgentConfig, OpenedAgent, Opening } from './kind/agent-kind.ts'
 import { createHistoryView } from './kind/history-view.ts'
 import type { AgentSet, OpenResident, RunningDirectory } from './kind/running-agents.ts'
 import { createRunningAgents, hearOnly } from './kind/running-agents.ts'
@@ -13,20 +13,15 @@ import { createRunningAgents, hearOnly } from './kind/running-agents.ts'
 /** Published names: the narrow grammar, and no empty piece between dots, so that every wire can carry them. */
 const namePattern = /^(?=.{1,64}$)[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/
 
-export interface AgentDepsOptions {
+export interface AgentDepsOptions extends Omit<Opening, 'name' | 'stores'> {
   /** Host of every `@agent@domain`. */
   readonly domain: string
   /** https origin, without a slash at the end. */
   readonly origin: string
   /** SemVer that the agents are published with. */
   readonly version: string
-  readonly platform: AgentPlatform
-  /** Folder that module paths start from: the configuration file's. */
-  readonly baseDir: string
-  readonly log: Log
   /** Default: as long as the process lives. */
   readonly stores?: AgentStores | undefined
-  readonly operators?: HumanOperators | undefined
 }
 
 /** The agents of this gateway, and how they run. */
@@ -180,18 +175,13 @@ export interface AgentChange {
 
 /** Closes an agent once. An agent that fails to close keeps nothing else open. */
 function createAgentClosing(name: string, { close }: OpenedAgent, log: Log): () => Promise<void> {
-  let closed: Promise<void> | undefined
-  const closeQuietly = async () => {
+  return lazy(async () => {
     try {
       await close?.()
     } catch (error) {
       log.error({ agent: name, err: error }, 'agent failed to close')
     }
-  }
-  return () => {
-    closed ??= closeQuietly()
-    return closed
-  }
+  })
 }
 
 async function closeResidents(residents: Iterable<Pick<OpenResident, 'close'>>): Promise<void> {

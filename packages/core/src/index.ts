@@ -111,6 +111,7 @@ export type {
 export {
   approvers,
   hasRequirements,
+  isFilePart,
   isForOperator,
   isRequirementKind,
   normalizedResponseSchema,
@@ -389,5 +390,6 @@ export {
 } from './worker/receive.ts'
 export type { LeftAloneHost } from './worker/send.ts'
 export { createBreaker, renderUnsent } from './worker/send.ts'
+export { createOneByOne } from './worker/work-pool.ts'
 export type { Worker, WorkerOptions } from './worker/worker.ts'
 export { startWorker } from './worker/worker.ts'

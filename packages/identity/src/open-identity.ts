@@ -3,7 +3,7 @@ import type { IdentityConfig } from './config.ts'
 import { attestationForm } from './connector/attestation.ts'
 import { credentialForm } from './credential/credential.ts'
 import type { EvidenceForm, ReadEvidence } from './evidence/trust.ts'
-import type { CarriedEntry } from './evidence/uses.ts'
+import type { CarriedEntry, UseEvidence } from './evidence/uses.ts'
 import { createEvidenceUses, describeAccepted, describeLeftOut, readCarrier } from './evidence/uses.ts'
 import type { DocumentPlatform, EvidenceDeps } from './evidence/verify.ts'
 import { checkEvidence, createDocumentCache } from './evidence/verify.ts'
@@ -27,12 +27,12 @@ interface Outcome {
 /** Forwarded evidence (MN-6.4, MN-6.5). Valid evidence becomes an identity; the rest is left out and logged. */
 export function openIdentity(config: IdentityConfig, { platform, store }: IdentityDeps): IdentityVerifier {
   const deps: EvidenceDeps = { config, platform, documents: createDocumentCache(platform) }
-  const used = createEvidenceUses(store)
+  const take = createEvidenceUses(store)
   return {
     extensions: listIdentityExtensions(config),
     async verify(claim) {
       const checked = await Promise.all(forms.flatMap(form => verifyForm(form, claim, deps)))
-      const outcomes = await useUp(checked, claim, used)
+      const outcomes = await useUp(checked, claim, take)
       for (const outcome of outcomes) logFault(outcome, claim, platform)
       return toVerdict(outcomes)
     },
@@ -64,7 +64,7 @@ async function verifyEntry(
   let read: ReadEvidence | undefined
   try {
     if (entry instanceof EvidenceFault) throw entry
-    read = form.read(entry, claim)
+    read = form.read(entry)
     await checkEvidence(read, claim, deps)
     return { kind: form.kind, read }
   } catch (error) {
@@ -76,13 +76,13 @@ async function verifyEntry(
 async function useUp(
   checked: readonly Outcome[],
   claim: EvidenceClaim,
-  used: ReturnType<typeof createEvidenceUses>,
+  take: UseEvidence,
 ): Promise<readonly Outcome[]> {
   const takes = new Map<string, Promise<boolean>>()
   const consume = async (outcome: Outcome): Promise<Outcome> => {
     const { read, fault } = outcome
     if (!read || fault) return outcome
-    const use = takes.get(read.replayKey) ?? used.take(read, claim)
+    const use = takes.get(read.replayKey) ?? take(read, claim)
     takes.set(read.replayKey, use)
     return (await use) ? outcome : { ...outcome, fault: new EvidenceFault('replayed', 'it was used before') }
   }

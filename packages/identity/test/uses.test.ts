@@ -5,10 +5,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { attestationForm } from '../src/connector/attestation.ts'
 import { createEvidenceUses } from '../src/evidence/uses.ts'
 import { attestationCases } from './attestation-cases.ts'
-import { audience, now } from './case.ts'
+import { now } from './case.ts'
 
 const [good] = attestationCases
-const evidence = attestationForm.read(good?.evidence as Record<string, unknown>, { audience })
+const evidence = attestationForm.read(good?.evidence as Record<string, unknown>)
 
 let store: Awaited<ReturnType<typeof openSqliteStore>>
 beforeEach(async () => {
@@ -27,8 +27,8 @@ function slowDown() {
 }
 
 test('two copies of one message at once both have their evidence, however slow the store is', async () => {
-  const uses = createEvidenceUses(slowDown())
-  const take = () => uses.take(evidence, { sender: 'alice', messageId: 'm' })
+  const useEvidence = createEvidenceUses(slowDown())
+  const take = () => useEvidence(evidence, { sender: 'alice', messageId: 'm' })
   expect(await Promise.all([take(), take(), take()])).toEqual([true, true, true])
 })
 
@@ -41,8 +41,8 @@ test('one failure of the store does not block the next message', async () => {
       return store.consumeOnce(key, until)
     },
   }
-  const uses = createEvidenceUses(failing)
-  const take = () => uses.take(evidence, { sender: 'alice', messageId: 'm' })
+  const useEvidence = createEvidenceUses(failing)
+  const take = () => useEvidence(evidence, { sender: 'alice', messageId: 'm' })
   const [first, second] = await Promise.allSettled([take(), take()])
   expect([first.status, second]).toEqual(['rejected', { status: 'fulfilled', value: true }])
 })

@@ -1,5 +1,5 @@
 import type { Agent, AgentCallAnswer, AgentCallOptions } from '@postern/core'
-import { parseAddress } from '@postern/core'
+import { parseIfAddress } from '@postern/core'
 import { z } from 'zod'
 import { commonAgentSchema, defineAgentKind } from '../kind/agent-kind.ts'
 
@@ -13,12 +13,7 @@ export const a2aAgentSchema = commonAgentSchema
   .refine(({ card, address }) => (card === undefined) !== (address === undefined), 'needs either "card" or "address"')
 
 export function isAddress(text: string): boolean {
-  try {
-    parseAddress(text)
-    return true
-  } catch {
-    return false
-  }
+  return parseIfAddress(text) !== undefined
 }
 
 /** A remote A2A agent that answers here under one of our names. */

@@ -11,14 +11,13 @@ import type {
   PartialResponse,
   StreamAnswer,
 } from '@postern/core'
-import { plainTextOf, Unavailable } from '@postern/core'
+import { isFilePart, isJsonObject, plainTextOf, Unavailable } from '@postern/core'
 import { parseMediaType } from '@postern/http'
 import type { z } from 'zod'
 import { readEventData } from '../completion/event-data.ts'
 import { checkPassingStatus } from '../kind/passing-status.ts'
 import type { aguiAgentSchema } from './config.ts'
-import type { RunProgress } from './events.ts'
-import { createProgress, readEvent } from './events.ts'
+import { RunProgress, readEvent } from './events.ts'
 
 /** Bytes of one run's events at most. */
 const maxRunBytes = 16 * 1024 * 1024
@@ -45,10 +44,10 @@ async function* converse(
   context: AgentContext,
 ): AsyncGenerator<AgentChunk, void, undefined> {
   const kept = ((await context.state.get()) ?? {}) as KeptRun
-  const run = createProgress(kept.state)
+  const run = new RunProgress(kept.state)
   yield* readRun(await postRun(server, message, { context, kept }), run)
-  if (!run.end) throw new Unavailable('The AG-UI server broke off in the middle of its run')
-  yield* endAnswer(run, run.end.interrupts)
+  if (!run.interrupts) throw new Unavailable('The AG-UI server broke off in the middle of its run')
+  yield* endAnswer(run, run.interrupts)
   context.state.set(keepRun(run, context))
 }
 
@@ -83,17 +82,15 @@ async function postRun(
 async function* readRun(body: StreamAnswer['body'], run: RunProgress): AsyncGenerator<AgentChunk, void, undefined> {
   for await (const data of readEventData(body)) {
     yield* readEvent(data, run)
-    if (run.end) return
+    if (run.interrupts) return
   }
 }
 
 /** A server that streams no text tells its answer in a snapshot; one that waits for somebody asks. */
-function* endAnswer(
-  run: RunProgress,
-  interrupts: NonNullable<RunProgress['end']>['interrupts'],
-): Generator<AgentChunk> {
+function* endAnswer(run: RunProgress, interrupts: NonNullable<RunProgress['interrupts']>): Generator<AgentChunk> {
   if (run.length === 0 && run.snapshot !== '') yield run.snapshot
-  if (isRecord(run.state)) yield { chat_state: run.state as PartialResponse['chat_state'] }
+  const isShown = isJsonObject(run.state) && Object.keys(run.state).length > 0
+  if (isShown) yield { chat_state: run.state as PartialResponse['chat_state'] }
   const questions = interrupts.flatMap(({ message, reason }) => message || reason || [])
   const content = questions.join('\n\n') || 'The agent waits for your answer.'
   if (interrupts.length > 0) {
@@ -101,13 +98,13 @@ function* endAnswer(
   }
 }
 
-const isRecord = (value: Json | undefined): value is { [name: string]: Json } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
-
-function keepRun({ state, end }: RunProgress, { log }: Pick<AgentContext, 'log'>): { [name: string]: Json } {
+function keepRun(
+  { state, interrupts: given = [] }: RunProgress,
+  { log }: Pick<AgentContext, 'log'>,
+): { [name: string]: Json } {
   const isKept = state !== undefined && JSON.stringify(state).length <= maxState
   if (state !== undefined && !isKept) log.warn({ most: maxState }, 'the state of an AG-UI server is too large to keep')
-  const interrupts = end?.interrupts.map(({ id }) => id) ?? []
+  const interrupts = given.map(({ id }) => id)
   return { ...(isKept && { state }), ...(interrupts.length > 0 && { interrupts }) }
 }
 
@@ -163,9 +160,7 @@ function writeTurn({ id, role, parts, timestamp, sender }: HistoricalMessage): r
 /** Text and links; files by their names. */
 function writeParts(parts: readonly Part[]): string {
   const files = parts.flatMap(part =>
-    part.kind === 'file' || part.kind === 'artifact'
-      ? [`[${part.name ?? 'a file'}, ${part.mime ?? 'unknown type'}]`]
-      : [],
+    isFilePart(part) ? [`[${part.name ?? 'a file'}, ${part.mime ?? 'unknown type'}]`] : [],
   )
   return [plainTextOf(parts), ...files].filter(Boolean).join('\n\n')
 }

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import type { AgentChunk, Json } from '@postern/core'
-import { lazy, parseJsonText, partialResponseSchema } from '@postern/core'
+import { lazy, parseIfJson, parseJsonText, partialResponseSchema } from '@postern/core'
 import { readAguiUsage } from '@postern/transcript'
 import { z } from 'zod'
 
@@ -12,43 +12,24 @@ interface BegunCall {
   args: string
 }
 
-interface Interrupt {
-  readonly id: string
-  readonly message?: string | undefined
-  readonly reason?: string | undefined
-}
-
-/** How a run ended, by the server's word. */
-interface RunEnd {
-  readonly interrupts: readonly Interrupt[]
-}
-
 /** What a run has said so far. */
-export interface RunProgress {
+export class RunProgress {
   /** Characters of text. */
-  length: number
+  length = 0
   /** The text message that the last words were of. */
   speaking: string | undefined
   /** Text messages that are nobody's answer. */
-  readonly foreign: Set<string>
-  readonly calls: Map<string, BegunCall>
-  callCount: number
+  readonly foreign = new Set<string>()
+  readonly calls = new Map<string, BegunCall>()
+  callCount = 0
   state: Json | undefined
   /** Text of the last answer in a snapshot of the messages. */
-  snapshot: string
-  end: RunEnd | undefined
-}
+  snapshot = ''
+  /** What the server waits for, by its own word; undefined until the run ends. */
+  interrupts: readonly Interrupt[] | undefined
 
-export function createProgress(state: Json | undefined): RunProgress {
-  return {
-    length: 0,
-    speaking: undefined,
-    foreign: new Set(),
-    calls: new Map(),
-    callCount: 0,
-    state,
-    snapshot: '',
-    end: undefined,
+  constructor(state: Json | undefined) {
+    this.state = state
   }
 }
 
@@ -57,6 +38,14 @@ const maxText = 200_000
 /** Calls that are kept of one answer, and characters of the arguments or the result of one. */
 const maxCalls = 500
 const maxCallText = 256 * 1024
+
+const interruptSchema = z.looseObject({
+  id: z.string(),
+  message: z.string().optional(),
+  reason: z.string().optional(),
+})
+
+type Interrupt = z.infer<typeof interruptSchema>
 
 const eventSchema = z.looseObject({
   type: z.string(),
@@ -69,14 +58,7 @@ const eventSchema = z.looseObject({
   snapshot: z.json().nullish(),
   messages: z.array(z.looseObject({ role: z.string(), content: z.unknown().optional() })).nullish(),
   stepName: z.string().nullish(),
-  outcome: z
-    .looseObject({
-      type: z.string(),
-      interrupts: z
-        .array(z.looseObject({ id: z.string(), message: z.string().optional(), reason: z.string().optional() }))
-        .nullish(),
-    })
-    .nullish(),
+  outcome: z.looseObject({ type: z.string(), interrupts: z.array(interruptSchema).nullish() }).nullish(),
   usage: z.json().nullish(),
   code: z.string().nullish(),
 })
@@ -106,7 +88,8 @@ export function readEvent(data: string, run: RunProgress): readonly AgentChunk[]
   if (!parsed.success) {
     throw new Error(`Cannot read an AG-UI event: ${parsed.error.issues[0]?.path.join('.') || 'it'} is not valid`)
   }
-  return readers[parsed.data.type]?.(parsed.data, run) ?? []
+  const { type } = parsed.data
+  return Object.hasOwn(readers, type) ? (readers[type]?.(parsed.data, run) ?? []) : []
 }
 
 function parseEvent(data: string): unknown {
@@ -160,11 +143,8 @@ function endCall({ toolCallId, content }: Event, run: RunProgress): readonly Age
 }
 
 function readJson(text: string): unknown {
-  try {
-    return parseJsonText(text)
-  } catch {
-    return text
-  }
+  const json = parseIfJson(text)
+  return json === undefined ? text : json
 }
 
 function keepState({ snapshot }: Event, run: RunProgress): readonly AgentChunk[] {
@@ -208,7 +188,7 @@ function showStage({ stepName }: Event): readonly AgentChunk[] {
 
 function endRun({ outcome, usage }: Event, run: RunProgress): readonly AgentChunk[] {
   if (outcome?.type === 'cancelled') throw new Error('The AG-UI server canceled the run')
-  run.end = { interrupts: outcome?.type === 'interrupt' ? (outcome.interrupts ?? []) : [] }
+  run.interrupts = outcome?.type === 'interrupt' ? (outcome.interrupts ?? []) : []
   return readUsage(usage)
 }
 

@@ -101,6 +101,11 @@ describe('an AG-UI agent', () => {
     expect(chunks.map(textOfAnswer).filter(Boolean)).toHaveLength(3)
   })
 
+  test('skips events of no type that it knows, whatever their names', async () => {
+    const types = ['CUSTOM', 'constructor', 'toString', '__proto__'].map(type => ({ type }))
+    expect(textOfAnswer(await answerTo(...types, textEvent('Good day.')))).toBe('Good day.')
+  })
+
   test('shows its tool calls beside the answer, and its steps as stages', async () => {
     const { ask } = await openAgui([
       runOf(

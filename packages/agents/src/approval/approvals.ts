@@ -137,7 +137,6 @@ const ends: Readonly<Record<PendingAction['status'], (action: PendingAction) => 
   accepted: readResult,
   rejected: ({ metadata }) => ({ error: { message: metadata.remembered ? refusedForGood : refusedCall } }),
   expired: () => ({ error: { message: 'Nobody allowed it in time.' } }),
-  deleted: () => ({ error: { message: refusedCall } }),
 }
 
 function readEnd(action: PendingAction | undefined): ToolOutcome {

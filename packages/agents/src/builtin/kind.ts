@@ -7,8 +7,8 @@ import type {
   ArtifactPart,
   FilePart,
   NormalizedMessage,
-  Part,
 } from '@postern/core'
+import { isFilePart } from '@postern/core'
 import type { AgentKind, AgentPlatform, Opening } from '../kind/agent-kind.ts'
 import { commonAgentSchema, defineAgentKind } from '../kind/agent-kind.ts'
 import { createEchoAgent, readReceivedText } from '../kind/running-agents.ts'
@@ -109,7 +109,7 @@ function describeHistory({ context }: Call): string {
 }
 
 async function describeAttachments({ message, context }: Call): Promise<string> {
-  const files = message.parts.filter(isFile)
+  const files = message.parts.filter(isFilePart)
   if (files.length === 0) return 'There is no attachment.'
   const lines = await Promise.all(files.map(part => describeFile(part, context)))
   return lines.join('\n')
@@ -120,10 +120,6 @@ async function describeFile(part: FilePart | ArtifactPart, context: AgentContext
   const digest = createHash('sha256').update(bytes).digest('hex')
   const name = (part.name ?? 'unnamed').replace(/[`\p{Cc}]/gu, '')
   return `- \`${name}\` (${mime ?? part.mime ?? 'unknown type'}): ${bytes.length} bytes, sha256 \`${digest}\``
-}
-
-function isFile(part: Part): part is FilePart | ArtifactPart {
-  return part.kind === 'file' || part.kind === 'artifact'
 }
 
 function makeFile({ message }: Call): AgentAnswer {

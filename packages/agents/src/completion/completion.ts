@@ -6,7 +6,7 @@ import type { Chunk } from './chunk.ts'
 import { holdEnd, readChunk, streamEnd } from './chunk.ts'
 import { readEventData } from './event-data.ts'
 import type { UsageAsking } from './model-error.ts'
-import { findModelError, isContentRefused, postAsking, toStatusError } from './model-error.ts'
+import { findModelError, isContentRefused, toStatusError } from './model-error.ts'
 
 /** Bytes of one answer at most, with reasoning. */
 const maxAnswerBytes = 16 * 1024 * 1024
@@ -53,15 +53,15 @@ export async function* openCompletion(
 ): AsyncGenerator<Chunk, void, undefined> {
   const { platform, usage } = endpoint
   const leaving = new AbortController()
-  const silence = startSilence(leaving, platform, timeoutMs)
+  const noteSpoken = watchSilence(leaving, platform, timeoutMs)
   const startTail = () => void platform.sleep(tailMs, leaving.signal).then(() => leaving.abort())
   const post = (more: object) =>
     openAnswer({ ...body, ...more }, endpoint, { signal: AbortSignal.any([signal, leaving.signal]), timeoutMs })
   try {
-    const answer = await postAsking(post, usage, readComplaint)
+    const answer = await usage.post(post, readComplaint)
     const chunks = readCompletion(answer, platform.now())
     for await (const chunk of holdEnd(chunks, { isWanted: usage.isWanted, startTail })) {
-      silence.hear()
+      noteSpoken()
       yield chunk
     }
   } catch (error) {
@@ -75,32 +75,33 @@ export async function* openCompletion(
 
 function openAnswer(
   body: object,
-  endpoint: ModelEndpoint,
+  { url, apiKey, openStream }: ModelEndpoint,
   { signal, timeoutMs }: CompletionTime,
 ): Promise<StreamAnswer> {
-  const limits = { timeoutMs, idleMs: timeoutMs, maxBytes: maxAnswerBytes }
-  return endpoint.openStream(endpoint.url, { ...describePost(body, endpoint), ...limits, signal })
+  return openStream(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'text/event-stream, application/json',
+      ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+    },
+    body: JSON.stringify(body),
+    timeoutMs,
+    idleMs: timeoutMs,
+    maxBytes: maxAnswerBytes,
+    signal,
+  })
 }
 
-function startSilence(leaving: AbortController, { now, sleep }: ModelEndpoint['platform'], timeoutMs: number) {
+/** Leaves when the model is silent for too long. @returns what is to be called for each piece */
+function watchSilence(leaving: AbortController, { now, sleep }: ModelEndpoint['platform'], timeoutMs: number) {
   let streamedAt = Number.NEGATIVE_INFINITY
   void sleep(timeoutMs, leaving.signal).then(() => {
     if (now() - streamedAt >= breathMs) leaving.abort()
   })
-  return {
-    hear() {
-      streamedAt = now()
-    },
+  return () => {
+    streamedAt = now()
   }
-}
-
-function describePost(body: object, { apiKey }: ModelEndpoint) {
-  const headers = {
-    'content-type': 'application/json',
-    accept: 'text/event-stream, application/json',
-    ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
-  }
-  return { method: 'POST', headers, body: JSON.stringify(body) } as const
 }
 
 async function* readCompletion(answer: StreamAnswer, now: number): AsyncGenerator<Chunk, void, undefined> {

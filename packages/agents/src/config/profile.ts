@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { ConfigError } from '@postern/core'
+import { detectMedia } from '@postern/http'
 import { z } from 'zod'
 
 const maxFields = 8
@@ -85,22 +86,17 @@ export async function readIcon(icon: string | undefined, { key, baseDir }: IconP
   return { bytes: new Uint8Array(bytes), mediaType: kind.mediaType, fileName: `${digest}.${kind.extension}` }
 }
 
-interface ImageKind {
-  readonly mediaType: string
-  readonly extension: string
-  matches(head: string): boolean
+/** Pictures, and how their files' names end. Not SVG: it is a document with scripts, under the gateway's own origin. */
+const imageExtensions: Readonly<Record<string, string>> = {
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/gif': 'gif',
+  'image/webp': 'webp',
 }
 
-/** By their first bytes, as Latin-1. Not SVG: it is a document with scripts, under the gateway's own origin. */
-const imageKinds: readonly ImageKind[] = [
-  { mediaType: 'image/png', extension: 'png', matches: head => head.startsWith('\x89PNG\r\n\x1a\n') },
-  { mediaType: 'image/jpeg', extension: 'jpg', matches: head => head.startsWith('\xff\xd8\xff') },
-  { mediaType: 'image/gif', extension: 'gif', matches: head => /^GIF8[79]a/.test(head) },
-  { mediaType: 'image/webp', extension: 'webp', matches: head => /^RIFF[\s\S]{4}WEBP/.test(head) },
-]
-
 /** The kind of picture by its bytes, whatever its name. */
-export function findImageKind(bytes: Uint8Array): ImageKind | undefined {
-  const head = Buffer.from(bytes.subarray(0, 16)).toString('latin1')
-  return imageKinds.find(({ matches }) => matches(head))
+export function findImageKind(bytes: Uint8Array) {
+  const mediaType = detectMedia(bytes)
+  const extension = imageExtensions[mediaType]
+  return extension === undefined ? undefined : { mediaType, extension }
 }

@@ -139,12 +139,7 @@ interface KindDeps<Config extends CommonAgentConfig> {
 }
 
 /** One way to plug an agent in: a row of the table in `kinds.ts` and a file. */
-export interface AgentKind {
-  readonly usage: string
-  /** Every value of `use` that means this kind. */
-  readonly uses: RegExp
-  readonly schema: z.ZodObject & z.ZodType<CommonAgentConfig>
-  readonly runsHere?: true
+export interface AgentKind extends Omit<KindDeps<CommonAgentConfig>, 'open'> {
   /** @throws ConfigError */
   open(config: unknown, opening: Opening): Promise<OpenedAgent>
 }

@@ -1,51 +1,46 @@
-import type {
-  Agent,
-  AgentChunk,
-  AgentContext,
-  HistoricalMessage,
-  Json,
-  NormalizedMessage,
-  ToolCallPart,
-} from '@postern/core'
-import { policiesOf } from '@postern/core'
+import type { AgentChunk, AgentContext, HistoricalMessage, NormalizedMessage, ToolCallPart } from '@postern/core'
+import { parseDuration, policiesOf } from '@postern/core'
+import type { z } from 'zod'
+import { openApprovals } from '../approval/approvals.ts'
 import { describeCallEnd, endDecidedCall, findDecidedEnd } from '../approval/decided-call.ts'
 import type { Approvals } from '../approval/port.ts'
 import { readPreview } from '../approval/port.ts'
-import type { ModelEndpoint } from '../completion/completion.ts'
 import { openCompletion } from '../completion/completion.ts'
-import type { ToolRules } from '../config/approval.ts'
+import type { OpenedAgent, Opening } from '../kind/agent-kind.ts'
+import { openTools } from '../mcp/toolbox.ts'
 import type { ChatMessage } from '../prompt/messages.ts'
 import { readImages } from '../prompt/messages.ts'
 import { composePrompt } from '../prompt/prompt.ts'
 import type { Round } from '../rounds/round.ts'
 import { bookUsage, endAnswer, readRound } from '../rounds/round.ts'
 import { beginCall } from '../rounds/run-call.ts'
-import type { Tool } from '../tools/tools.ts'
+import type { Toolbox } from '../tools/tools.ts'
 import { formatToolResult } from '../tools/tools.ts'
+import type { openaiAgentSchema } from './config.ts'
+import type { OpenedModel } from './model-endpoint.ts'
+import { openModelEndpoint } from './model-endpoint.ts'
 
-export interface Model {
-  readonly endpoint: ModelEndpoint
-  /** Members of every request: `model`, `stream`, `temperature`, … */
-  readonly settings: { readonly [name: string]: Json | undefined }
-  readonly prompt: string
-  readonly tools: ReadonlyMap<string, Tool>
-  /** The tools that need approval. */
-  readonly rules: ToolRules
+export interface Model extends OpenedModel {
+  readonly config: z.output<typeof openaiAgentSchema>
+  readonly tools: Toolbox['tools']
   readonly approvals: Approvals
-  /** How many rounds of tool calls one turn may have. */
-  readonly maxRounds: number
-  readonly showsCalls: boolean
-  /** Whether to mark the position of a prompt cache for the endpoint. */
-  readonly marksCache: boolean
-  readonly seesImages: boolean
-  readonly mayStaySilent: boolean
   /** For all rounds of a turn, ms. */
   readonly timeoutMs: number
 }
 
-/** An agent whose answers a model writes. */
-export function createModelAgent(model: Model): Agent {
-  return { handle: (message, context) => converse(model, message, context) }
+/** Opens an agent whose answers a model writes. @throws ConfigError */
+export async function openOpenaiAgent(config: Model['config'], opening: Opening): Promise<OpenedAgent> {
+  const { name, platform, stores } = opening
+  const { tools, close } = await openTools(config, `agents.${name}`, opening)
+  const model: Model = {
+    ...openModelEndpoint(config, platform),
+    config,
+    tools,
+    approvals: openApprovals({ name, records: stores.records, platform }),
+    // Silence before the turn's own deadline is Unavailable, so the turn is tried again.
+    timeoutMs: Math.floor(parseDuration(config.deadline) * 0.9),
+  }
+  return { agent: { handle: (message, context) => converse(model, message, context) }, ...(close && { close }) }
 }
 
 /** Asks the model, runs its tool calls, and asks again with the results until there is an answer. */
@@ -59,13 +54,13 @@ async function* converse(
   messages.push(...(yield* goOnWithCall(model, message, context)))
   const ids = new Set<string>()
   let hasSpoken = false
-  for (let left = model.maxRounds; ; left -= 1) {
+  for (let left = model.config.max_rounds; ; left -= 1) {
     const time = { signal: context.signal, timeoutMs: Math.max(1, endsAt - model.endpoint.platform.now()) }
     const round = yield* readRound(openCompletion(describeRequest(model, messages, left > 0), model.endpoint, time))
     yield* bookUsage(round, model.endpoint)
     hasSpoken ||= round.text.trim() !== ''
     if (round.calls.length === 0 || round.refusal.trim() || round.finish === 'content_filter') {
-      yield* endAnswer(round, { mayStaySilent: model.mayStaySilent, hasSpoken, log: context.log })
+      yield* endAnswer(round, { mayStaySilent: model.config.may_stay_silent, hasSpoken, log: context.log })
       return
     }
     checkCalls(round, left)
@@ -91,12 +86,12 @@ async function* goOnWithCall(
 async function openConversation(model: Model, message: NormalizedMessage, context: AgentContext) {
   const { turns, cacheBreakpointAfter } = context.history()
   const messages = composePrompt({
-    prompt: model.prompt,
+    prompt: model.config.prompt,
     turns,
-    cacheBreakpointAfter: model.marksCache ? cacheBreakpointAfter : undefined,
+    cacheBreakpointAfter: model.config.cache_control ? cacheBreakpointAfter : undefined,
     message,
     flags: context.flags ?? [],
-    images: model.seesImages ? await readImages(message, context) : [],
+    images: model.config.images ? await readImages(message, context) : [],
     withCalls: model.tools.size > 0,
   })
   const asked = await listAskedCalls(turns, model.approvals)
@@ -145,7 +140,7 @@ interface CallDeps {
  * Then the turn ends with the question, and later calls do not run.
  */
 async function* runCalls(
-  { tools, showsCalls, rules, approvals }: Model,
+  { tools, approvals, config: { show_tools: showsCalls, tool_policies: rules } }: Model,
   { text, calls }: Round,
   { message, context, ids }: CallDeps,
 ): AsyncGenerator<AgentChunk, readonly ChatMessage[] | undefined, undefined> {

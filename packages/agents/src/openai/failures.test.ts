@@ -131,6 +131,11 @@ describe('a model that answers whole', () => {
     body: { object: 'chat.completion', choices: [{ index: 0, message, finish_reason }], usage: {} },
   })
 
+  test.each(['eos', 'constructor', '__proto__'])('ends well for the unknown reason %s', async reason => {
+    const { ask } = await openModelAgent([whole({ role: 'assistant', content: 'Hello.' }, reason)])
+    expect(textOfAnswer((await ask()).answer)).toBe('Hello.')
+  })
+
   test('works, with and without a request for a stream', async () => {
     for (const stream of [true, false]) {
       const { ask, server } = await openModelAgent([whole({ role: 'assistant', content: 'Hello.' }, null)], {

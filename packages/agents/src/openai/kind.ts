@@ -6,5 +6,5 @@ export const openaiKind = defineAgentKind({
   usage: '"openai" (with base_url and model)',
   uses: /^openai$/,
   schema: openaiAgentSchema,
-  open: async (config, opening) => (await import('./open.ts')).openOpenaiAgent(config, opening),
+  open: async (config, opening) => (await import('./agent.ts')).openOpenaiAgent(config, opening),
 })

@@ -3,12 +3,9 @@ import type { z } from 'zod'
 import type { ModelEndpoint } from '../completion/completion.ts'
 import { createUsageAsking } from '../completion/model-error.ts'
 import type { AgentPlatform } from '../kind/agent-kind.ts'
-import type { openaiAgentSchema } from './config.ts'
+import type { modelShape } from './config.ts'
 
-type ModelConfig = Pick<
-  z.output<typeof openaiAgentSchema>,
-  'base_url' | 'model' | 'api_key' | 'temperature' | 'max_tokens' | 'parameters' | 'stream' | 'usage'
->
+type ModelConfig = z.output<z.ZodObject<typeof modelShape>>
 
 export interface OpenedModel {
   readonly endpoint: ModelEndpoint

@@ -1,5 +1,5 @@
 import type { AgentContext, ArtifactPart, FilePart, NormalizedMessage, Part, ToolCallPart } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+import { isFilePart, plainTextOf } from '@postern/core'
 import { findImageKind } from '../config/profile.ts'
 import { formatToolResult } from '../tools/tools.ts'
 
@@ -59,9 +59,7 @@ function toCalledTool({ id, name, args }: ToolCallPart): CalledTool {
 
 function formatSaid(parts: readonly Part[]): string {
   const named = parts.map(part =>
-    part.kind === 'file' || part.kind === 'artifact'
-      ? `[${part.kind}: ${part.name ?? part.description ?? 'unnamed'}]`
-      : plainTextOf([part]),
+    isFilePart(part) ? `[${part.kind}: ${part.name ?? part.description ?? 'unnamed'}]` : plainTextOf([part]),
   )
   return named.filter(Boolean).join('\n\n')
 }
@@ -86,8 +84,7 @@ export async function readImages({ parts }: NormalizedMessage, context: ImageDep
 }
 
 function isLikelyImage(part: Part): part is FilePart | ArtifactPart {
-  if (part.kind !== 'file' && part.kind !== 'artifact') return false
-  return part.mime?.startsWith('image/') === true && (part.size ?? 0) <= maxImageBytes
+  return isFilePart(part) && part.mime?.startsWith('image/') === true && (part.size ?? 0) <= maxImageBytes
 }
 
 async function readImage(part: FilePart | ArtifactPart, context: ImageDeps): Promise<ImagePiece | undefined> {

@@ -59,16 +59,11 @@ export interface WrittenCall {
   readonly args: string
 }
 
-/** Joins calls that come in pieces, however a server splits them. */
-interface CallList {
-  add(delta: CallDelta): void
-  readonly calls: readonly WrittenCall[]
-}
-
 const maxCalls = 32
 const maxArgs = 256 * 1024
 
-function createCallList(): CallList {
+/** Joins calls that come in pieces, however a server splits them. */
+function createCallList() {
   const calls: { id: string; name: string; args: string; readonly index: number | undefined }[] = []
 
   function begin({ index, id, function: named }: CallDelta) {
@@ -80,7 +75,7 @@ function createCallList(): CallList {
 
   return {
     calls,
-    add(delta) {
+    add(delta: CallDelta) {
       const { index, function: said } = delta
       const last = typeof index === 'number' ? calls.findLast(call => call.index === index) : calls.at(-1)
       const call = last && !isAnother(delta, last) ? last : begin(delta)
@@ -102,22 +97,14 @@ function toArgs(args: unknown): string {
   return typeof args === 'string' ? args : JSON.stringify(args)
 }
 
-/** The part of a model's text that is meant for the user. */
-interface Speech {
-  /** The text to send now. */
-  add(piece: string): string
-  /** The text held back. */
-  end(): string
-}
-
 const opening = '<think>'
 const closing = '</think>'
 
 /**
- * Leaves out white space before the first word, and reasoning that a server left in the text (`<think>` at its beginning), however it is
+ * The part of a model's text that is meant for the user. Leaves out white space before the first word, and reasoning that a server left in the text (`<think>` at its beginning), however it is
  * split.
  */
-function createSpeech(): Speech {
+function createSpeech() {
   let stage: 'before' | 'thinking' | 'speaking' = 'before'
   let held = ''
 
@@ -146,11 +133,13 @@ function createSpeech(): Speech {
   }
 
   return {
-    add(piece) {
+    /** The text to send now. */
+    add(piece: string): string {
       if (stage === 'speaking') return piece
       held += piece
       return stage === 'before' ? begin() : think()
     },
+    /** The text held back. */
     end: () => (stage === 'before' ? held.trimStart() : ''),
   }
 }
@@ -175,7 +164,8 @@ const endings: Readonly<Record<string, (round: Round, deps: EndingDeps) => reado
 /** What to add when a model calls no tool: nothing, a refusal, a mark. @throws Error, Unavailable */
 export function endAnswer(round: Round, deps: EndingDeps): readonly AgentChunk[] {
   if (round.refusal.trim()) return refuse(round)
-  return (endings[round.finish] ?? endWell)(round, deps)
+  const end = Object.hasOwn(endings, round.finish) ? endings[round.finish] : undefined
+  return (end ?? endWell)(round, deps)
 }
 
 function endWell({ text }: Round, { mayStaySilent, hasSpoken, log }: EndingDeps): readonly AgentChunk[] {
@@ -194,8 +184,13 @@ function endCutOff({ text }: Round, { log }: EndingDeps): readonly AgentChunk[] 
 /** Most characters of the model's own explanation. */
 const maxReason = 2_000
 
-function refuse({ refusal }: Round): readonly AgentChunk[] {
-  const message = refusal.trim().slice(0, maxReason) || 'This will not be answered.'
+/** The model's own reason for not answering, or else that there is none. */
+export function nameRefusal({ refusal }: Round): string {
+  return refusal.trim().slice(0, maxReason) || 'This will not be answered.'
+}
+
+function refuse(round: Round): readonly AgentChunk[] {
+  const message = nameRefusal(round)
   return [{ status: 'rejected', parts: [{ kind: 'policy', policy: { kind: 'forbidden', message } }] }]
 }
 

@@ -1,4 +1,5 @@
 import type { Agent, AgentChunk, AgentContext, FilePart, NormalizedMessage } from '@postern/core'
+import { lazy } from '@postern/core'
 import type { SwarmClient } from '@postern/swarm'
 import {
   createSharedTies,
@@ -159,16 +160,10 @@ function createSpecTurn(agentDeps: SwarmAgentDeps, heard: Heard, deps: SpecTurnD
   const { message, context, tell } = heard
   const { kept, clientId, findClient } = deps
   let calls = 0
-  let isWaiting = false
-  let refusal: string | undefined
-  let images: ReturnType<typeof readImages> | undefined
-  return {
+  const turn: SpecTurn & { isWaiting: boolean; refusal: string | undefined } = {
     context: { ...context, message, state: kept.ofTools, swarm: createToolSwarm(agentDeps, tell, findClient) },
     heard: { message, flags: context.flags ?? [] },
-    readImages() {
-      images ??= readImages(message, context)
-      return images
-    },
+    readImages: lazy(() => readImages(message, context)),
     endsAt: agentDeps.platform.now() + agentDeps.timeoutMs,
     approvals: agentDeps.approvals,
     faults: new Map(),
@@ -183,20 +178,17 @@ function createSpecTurn(agentDeps: SwarmAgentDeps, heard: Heard, deps: SpecTurnD
       tell({ chat_state: { activeAgent, navigationStack: [...navigationStack] } })
     },
     findRefusal: words => findClient().bans.checkMessage('output', words, clientId),
+    isWaiting: false,
     endWaiting() {
-      isWaiting = true
+      turn.isWaiting = true
     },
-    get isWaiting() {
-      return isWaiting
-    },
+    refusal: undefined,
     refuse(words) {
-      refusal = words
+      turn.refusal = words
       return words
     },
-    get refusal() {
-      return refusal
-    },
   }
+  return turn
 }
 
 /** What tools may do with the swarm. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Agent, AgentContext, GuardedFetch, NormalizedMessage, PartialResponse } from '@postern/core'
+import type { AgentContext, NormalizedMessage, PartialResponse } from '@postern/core'
 import { parseDuration } from '@postern/core'
 import { z } from 'zod'
 import { endpointUrlSchema } from '../config/endpoint.ts'
@@ -27,25 +27,20 @@ export const webhookConfigSchema = commonAgentSchema.extend({
   format: z.enum(['message', 'conversation']).default('message'),
 })
 
-interface Webhook {
-  readonly name: string
-  readonly url: string
-  readonly key: Uint8Array
-  readonly timeoutMs: number
-  readonly format: z.output<typeof webhookConfigSchema>['format']
-  readonly fetch: GuardedFetch
-  now(): number
-}
+type Webhook = ReturnType<typeof readWebhook>
 
 /** An agent in any language behind one URL (Standard Webhooks 1.0.0). */
 export const webhookKind = defineAgentKind({
   usage: '"webhook" (with url and secret)',
   uses: /^webhook$/,
   schema: webhookConfigSchema,
-  open: async (config, opening) => ({ agent: createWebhookAgent(readWebhook(config, opening)) }),
+  async open(config, opening) {
+    const webhook = readWebhook(config, opening)
+    return { agent: { handle: (message, context) => handlers[webhook.format](webhook, message, context) } }
+  },
 })
 
-function readWebhook(config: z.output<typeof webhookConfigSchema>, { name, platform }: Opening): Webhook {
+function readWebhook(config: z.output<typeof webhookConfigSchema>, { name, platform }: Opening) {
   const { url, secret, deadline, format } = config
   return {
     name,
@@ -56,12 +51,6 @@ function readWebhook(config: z.output<typeof webhookConfigSchema>, { name, platf
     timeoutMs: Math.floor(parseDuration(deadline) * 0.9),
     fetch: platform.fetchFor(new URL(url).origin),
     now: () => platform.now(),
-  }
-}
-
-function createWebhookAgent(webhook: Webhook): Agent {
-  return {
-    handle: (message, context) => handlers[webhook.format](webhook, message, context),
   }
 }
 

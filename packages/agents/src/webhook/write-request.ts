@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { AgentContext, HistoricalMessage, Json, NormalizedMessage, Part, ToolCallPart } from '@postern/core'
-import { isJsonObject, parseJsonText, plainTextOf } from '@postern/core'
+import { isFilePart, isJsonObject, parseJsonText, plainTextOf } from '@postern/core'
 import type { AgentMessageEnvelope, ConversationRequest } from '@postern/transcript'
 import { buildTextEnvelope, buildToolCallEnvelope, buildToolResultEnvelope } from '@postern/transcript'
 
@@ -55,7 +55,7 @@ function markLast(envelopes: readonly AgentMessageEnvelope[]): readonly AgentMes
 function writeTurn(turn: HistoricalMessage): readonly AgentMessageEnvelope[] {
   const { role, sender, parts, timestamp, id } = turn
   const words = plainTextOf(parts.filter(part => part.kind !== 'tool_call'))
-  const files = parts.filter(({ kind }) => kind === 'file' || kind === 'artifact')
+  const files = parts.filter(isFilePart)
   const { address, verified, auth_method } = sender
   const proof = { ...(verified !== undefined && { verified }), ...(auth_method && { auth_method }) }
   const metadata = { sender: address, ...proof, ...(files.length > 0 && { files: files.map(nameFile) }) }

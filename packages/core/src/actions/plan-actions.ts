@@ -7,6 +7,7 @@ import { agentActionSchema } from '../message/agent-action.ts'
 import type { ChannelName } from '../message/message.ts'
 import type { ArtifactPart, FilePart, Part } from '../message/part.ts'
 import type { NormalizedResponse } from '../message/response.ts'
+import { isFilePart } from '../message/response.ts'
 import type { AgentActions } from '../ports/agent/agent.ts'
 import type { ActingAgents, ActionDeps, StoredFiles, TurnContext } from '../ports/agent/turn-context.ts'
 import type { Addressing, Channel } from '../ports/channel.ts'
@@ -209,7 +210,7 @@ export async function settleFiles(
 type Reference = (FilePart | ArtifactPart) & { readonly bytes_ref: { readonly kind: 'content_addressed' } }
 
 function isReference(part: Part): part is Reference {
-  return (part.kind === 'file' || part.kind === 'artifact') && part.bytes_ref.kind === 'content_addressed'
+  return isFilePart(part) && part.bytes_ref.kind === 'content_addressed'
 }
 
 async function settleReference(part: Reference, store: Pick<LookupStore, 'findBlob'>): Promise<Part> {

@@ -1,7 +1,7 @@
 import type { HistoricalMessage, HistoricalSender, NormalizedMessage } from '../message/message.ts'
 import type { Part, ToolCallPart } from '../message/part.ts'
 import { knownPartSchema } from '../message/part.ts'
-import { plainTextOf } from '../message/response.ts'
+import { isFilePart, plainTextOf } from '../message/response.ts'
 import type { HistoryPolicy, HistoryView } from '../ports/agent/history-policy.ts'
 import type { Entry } from '../ports/records/transcript.ts'
 
@@ -230,11 +230,7 @@ export function readResultParts(result: unknown): readonly Part[] | undefined {
   const listed = typeof result === 'object' && result !== null && 'parts' in result ? result.parts : undefined
   if (!Array.isArray(listed)) return undefined
   const parts = listed.map(part => knownPartSchema.safeParse(part).data)
-  return parts.every(part => part !== undefined) && parts.some(isFile) ? parts.filter(isPresentable) : undefined
-}
-
-function isFile(part: Part | undefined): boolean {
-  return part?.kind === 'file' || part?.kind === 'artifact'
+  return parts.every(part => part !== undefined) && parts.some(isFilePart) ? parts.filter(isPresentable) : undefined
 }
 
 /** Words, files and pictures; calls and requirements are for the channel that shows them. */

@@ -3,7 +3,7 @@ import type { Json } from '../format/notations.ts'
 import { agentActionSchema } from './agent-action.ts'
 import { visibilities } from './choices.ts'
 import type { NormalizedMessage } from './message.ts'
-import type { Part, Policy } from './part.ts'
+import type { ArtifactPart, FilePart, Part, Policy } from './part.ts'
 import { partSchema, traceSchema } from './part.ts'
 import { tokenUsageSchema } from './token-usage.ts'
 
@@ -21,6 +21,18 @@ export const responseStatuses = [
   'failed',
   'working',
 ] as const
+
+/** What an answer says beside its parts. */
+const saidShape = {
+  /** Further recipients, `@name@domain`; the channel's `mention_relay` brings them in. */
+  mentions: z.array(z.string()).optional(),
+  /** Who may read it on the fediverse; default: as the message, and never wider. */
+  visibility: z.enum(visibilities).optional(),
+  /** A content warning; of a mail, its subject. */
+  subject: z.string().optional(),
+  /** Answer another agent with a bare message instead of a task (A2A); elsewhere without effect. */
+  as: z.literal('message').optional(),
+}
 
 /** What stands behind an answer: kept with it and shown where somebody watches (web chat, history), on no other wire. */
 const behindShape = {
@@ -51,14 +63,7 @@ export const normalizedResponseSchema = z
     parts: z.array(partSchema),
     /** How the turn ended: the state of the A2A task, elsewhere text. */
     status: z.enum(responseStatuses),
-    /** Further recipients, `@name@domain`; the channel's `mention_relay` brings them in. */
-    mentions: z.array(z.string()).optional(),
-    /** Who may read it on the fediverse; default: as the message, and never wider. */
-    visibility: z.enum(visibilities).optional(),
-    /** A content warning; of a mail, its subject. */
-    subject: z.string().optional(),
-    /** Answer another agent with a bare message instead of a task (A2A). */
-    as: z.literal('message').optional(),
+    ...saidShape,
     ...behindShape,
     /** How many parts were a result before the agent asked, refused or failed. */
     results: z.number().int().positive().optional(),
@@ -78,16 +83,9 @@ export const partialResponseSchema = z.object({
   parts: z.array(partSchema).optional(),
   /** How the turn ends; default: `completed`. */
   status: z.enum(responseStatuses).optional(),
-  /** Further recipients, `@name@domain`. */
-  mentions: z.array(z.string()).optional(),
-  /** Who may read it on the fediverse; default: as the message, and never wider. */
-  visibility: z.enum(visibilities).optional(),
-  /** A content warning; of a mail, its subject. */
-  subject: z.string().optional(),
+  ...saidShape,
   /** How many parts were a result before the agent asked; set for the pieces of a stream. */
   results: z.number().int().positive().optional(),
-  /** Answer another agent with a bare message instead of a task (A2A); elsewhere without effect. */
-  as: z.literal('message').optional(),
   /** What the agent does besides answering. */
   acts: z.array(agentActionSchema).max(50).optional(),
   /** What the transcript keeps of the turn, as `context.note` does. */
@@ -122,16 +120,6 @@ export const refusalKinds = [
 ] as const
 export type RefusalKind = (typeof refusalKinds)[number]
 
-const statuses: Readonly<Record<RequirementKind | RefusalKind, ResponseStatus>> = {
-  consent_required: 'input_required',
-  payment_required: 'input_required',
-  unauthorized: 'auth_required',
-  forbidden: 'rejected',
-  too_many_requests: 'rejected',
-  unavailable_for_legal_reasons: 'rejected',
-  service_unavailable: 'rejected',
-}
-
 export function isRequirementKind(kind: string): kind is RequirementKind {
   return requirementKinds.some(known => known === kind)
 }
@@ -153,7 +141,8 @@ export function statusWithPolicies(
 }
 
 function statusOf(kind: string): ResponseStatus {
-  return Object.hasOwn(statuses, kind) ? statuses[kind as keyof typeof statuses] : 'input_required'
+  if (kind === 'unauthorized') return 'auth_required'
+  return refusalKinds.some(refusal => refusal === kind) ? 'rejected' : 'input_required'
 }
 
 /** Who may say yes: the one who is talking, or a person behind the gateway. */
@@ -166,6 +155,11 @@ export const operatorSubject = 'operator'
 /** Whoever is talking is only told of it. */
 export function isForOperator({ kind, approver }: Policy): boolean {
   return kind === 'consent_required' && approver === 'operator'
+}
+
+/** Whether it has bytes. */
+export function isFilePart(part: Part): part is FilePart | ArtifactPart {
+  return part.kind === 'file' || part.kind === 'artifact'
 }
 
 /** Text and links of `parts` as one plain reading, for history budgets and for wires that carry only text. */
@@ -183,16 +177,17 @@ export type ShowRequirement = (policy: Policy) => Policy
 
 /** Only for documents that go to the sender and nobody else. */
 export function showRequirements(parts: readonly Part[], show: ShowRequirement | undefined): readonly Part[] {
-  if (!show || !parts.some(part => part.kind === 'policy')) return parts
-  return parts.map(part => (part.kind === 'policy' ? { kind: 'policy', policy: show(part.policy) } : part))
+  return show ? mapPolicies(parts, show) : parts
+}
+
+function mapPolicies(parts: readonly Part[], change: (policy: Policy) => Policy): readonly Part[] {
+  if (!parts.some(part => part.kind === 'policy')) return parts
+  return parts.map(part => (part.kind === 'policy' ? { kind: 'policy', policy: change(part.policy) } : part))
 }
 
 /** In the language of whom it is for, as far as it was said in it. */
 function translatePolicies(parts: readonly Part[], locale: string | undefined): readonly Part[] {
-  if (locale === undefined || !parts.some(part => part.kind === 'policy')) return parts
-  return parts.map(part =>
-    part.kind === 'policy' ? { kind: 'policy', policy: translatePolicy(part.policy, [locale]) } : part,
-  )
+  return locale === undefined ? parts : mapPolicies(parts, policy => translatePolicy(policy, [locale]))
 }
 
 /** By the first of these languages there is: `de-AT`, then `de`. */

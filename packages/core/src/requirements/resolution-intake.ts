@@ -1,5 +1,4 @@
 import { Rejection } from '../format/errors.ts'
-import type { Json } from '../format/notations.ts'
 import { replayFlag } from '../message/address/access.ts'
 import type { RememberScope } from '../message/choices.ts'
 import { agentFlag } from '../message/loop-limits.ts'
@@ -13,18 +12,14 @@ import type {
   RequirementObjection,
   RequirementRecord,
 } from '../ports/records/requirement-record.ts'
-import type { TaskKey } from '../ports/records/task.ts'
+import type { Turn } from '../ports/records/work.ts'
 
 /** The message that caused a requirement, as far as its decision goes the same way. */
-interface RequirementOrigin {
-  readonly content: NormalizedMessage
-  readonly target: Json
+interface RequirementOrigin extends Pick<Turn, 'content' | 'target' | 'flags' | 'task'> {
   /** Of its thread. */
   readonly scope: string
-  readonly task?: TaskKey | undefined
   /** Principal whose words it was. */
   readonly author?: string | undefined
-  readonly flags: readonly string[]
 }
 
 /** The kind of writer counts for a decision, too: an agent’s words are no person’s. */

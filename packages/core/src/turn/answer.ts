@@ -6,7 +6,7 @@ import type { AgentAction } from '../message/agent-action.ts'
 import type { Part, ToolCallPart } from '../message/part.ts'
 import { partSchema } from '../message/part.ts'
 import type { NormalizedResponse, PartialResponse } from '../message/response.ts'
-import { normalizedResponseSchema, partialResponseSchema } from '../message/response.ts'
+import { isFilePart, normalizedResponseSchema, partialResponseSchema } from '../message/response.ts'
 import type { TokenUsage } from '../message/token-usage.ts'
 import { sumUsage } from '../message/token-usage.ts'
 import type { AgentAnswer, AgentChunk } from '../ports/agent/agent.ts'
@@ -129,11 +129,6 @@ function appendAll(before: readonly Part[], [first, ...others]: readonly Part[],
   return others.reduce(appendPart, begun)
 }
 
-/** Whether there is something in it that has bytes. */
-export function hasFiles(parts: readonly Part[]): boolean {
-  return parts.some(({ kind }) => kind === 'file' || kind === 'artifact')
-}
-
 function isCall(part: Part): part is ToolCallPart {
   return part.kind === 'tool_call'
 }
@@ -169,7 +164,7 @@ export function planAnswer(turn: Turn, turnContext: TurnContext, partial: Partia
   const channel = findChannel(turnContext.channels, turn.via)
   const given = partial.parts ?? []
   const { parts, blobs } =
-    hasFiles(given) || given.some(isCall)
+    given.some(isFilePart) || given.some(isCall)
       ? storeFilesFor(channel, given, turnContext)
       : { parts: [...given], blobs: [] }
   const createdAt = draft.said?.createdAt ?? isoTime(turnContext.platform.now())

@@ -6,7 +6,7 @@ import { createSenderIdentity } from '../message/address/address.ts'
 import type { NormalizedMessage } from '../message/message.ts'
 import type { Part } from '../message/part.ts'
 import type { PartialResponse } from '../message/response.ts'
-import { policiesOf } from '../message/response.ts'
+import { isFilePart, policiesOf } from '../message/response.ts'
 import type { TokenUsage } from '../message/token-usage.ts'
 import type { TurnPerson } from '../people/person-turn.ts'
 import type { AgentContext } from '../ports/agent/agent.ts'
@@ -21,7 +21,7 @@ import type { AgentFault, GivenMessage, ToolRun, TurnAttempt, TurnOutcome } from
 import type { RequirementList } from '../requirements/requirements.ts'
 import { withoutPolicies, withState } from '../requirements/requirements.ts'
 import type { AnswerDraft } from './answer.ts'
-import { collectAnswer, hasFiles, isInterim } from './answer.ts'
+import { collectAnswer, isInterim } from './answer.ts'
 import type { MentionFanoutDeps } from './mentions/mention-fanout.ts'
 import { callOtherAgent, joinLocalAgents } from './mentions/mention-fanout.ts'
 import { keepPiece, sayMeanwhile } from './notes/streamed-answer.ts'
@@ -65,7 +65,7 @@ export async function callAgent(turn: Turn, parts: CallDeps): Promise<PartialRes
     const past = seen instanceof Promise ? await seen : seen
     const { view } = past
     const message = withMembers(turn.content, {
-      parts: hasFiles(kept) ? turnContext.presentParts(kept) : [...kept],
+      parts: kept.some(isFilePart) ? turnContext.presentParts(kept) : [...kept],
       history: [...view.turns],
       ...(turn.content.policy_resolution && withState(turn.content, turnContext.requirements)),
     })
@@ -93,7 +93,7 @@ function bringsMore({ attempt, via, content }: Turn, { channels, fetchFile }: Tu
 
 async function fetchMore(turn: Turn, turnContext: TurnContext, signal: AbortSignal) {
   const { parts } = turn.content
-  const keeping = hasFiles(parts) ? keepFiles(turn, turnContext, signal) : parts
+  const keeping = parts.some(isFilePart) ? keepFiles(turn, turnContext, signal) : parts
   const fetching = [addBackground(turn, turnContext, signal), keeping] as const
   const [hasBackground, kept] = await Promise.all(fetching)
   return { hasBackground, kept }

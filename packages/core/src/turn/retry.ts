@@ -26,16 +26,10 @@ export function settlementFor({ error, attempt, queuedAt, now, chance }: FailedT
   return { state: 'later', dueAt, error: reason }
 }
 
-interface Postponed {
+interface Postponed extends Omit<FailedTry, 'error'> {
   /** ms. */
   readonly waitUntil: number
   readonly reason: string
-  /** Of the delivery that is postponed. */
-  readonly attempt: number
-  readonly queuedAt: number
-  readonly now: number
-  /** In [0, 1). */
-  readonly chance: number
 }
 
 /** Those who wait for one moment come back spread over a tenth of the wait, a minute at most. */

@@ -6,7 +6,7 @@ import type { PartialResponse } from '../message/response.ts'
 import { answerCommand } from '../people/answer-command.ts'
 import { findTurnPerson } from '../people/person-turn.ts'
 import type { AgentState } from '../ports/agent/agent-state.ts'
-import type { RunningAgent, TurnContext } from '../ports/agent/turn-context.ts'
+import type { TurnContext } from '../ports/agent/turn-context.ts'
 import { makeId } from '../ports/platform/platform.ts'
 import type { AgentNote, NoteNotice, StageNotice } from '../ports/records/note.ts'
 import type { Answer, PlannedAction, Turn } from '../ports/records/work.ts'
@@ -16,6 +16,7 @@ import type { RequirementList, SettledAnswer } from '../requirements/requirement
 import { createRequirementList, settleRequirements } from '../requirements/requirements.ts'
 import type { AnswerDraft } from './answer.ts'
 import { planAnswer, planTurnActions } from './answer.ts'
+import type { CallDeps } from './call-agent.ts'
 import { callAgent, TurnTrace } from './call-agent.ts'
 import { planLinkedCopy, planOperatorNotices } from './extra-mails.ts'
 import type { AnsweredAttempt } from './failed-turn.ts'
@@ -95,15 +96,7 @@ function outcomeOf({ response }: Answer): TurnOutcome {
   return response.status === 'failed' ? 'failed' : 'answered'
 }
 
-interface Run {
-  readonly turnContext: TurnContext
-  readonly running: RunningAgent
-  readonly draft: AnswerDraft
-  readonly trace: TurnTrace
-  readonly stop: AbortSignal
-  readonly ended: AbortSignal
-  readonly notes: TurnNotes
-}
+type Run = Pick<CallDeps, 'turnContext' | 'running' | 'draft' | 'trace' | 'stop' | 'ended' | 'notes'>
 
 /** Runs a turn with its notes. A failed turn keeps its notes, too, until the next try replaces them. */
 async function runWithNotes(turn: Turn, run: Omit<Run, 'notes'>): Promise<Answer> {

@@ -17,7 +17,26 @@ export class HeldWrites {
   /** Resolves when a write that has failed with `error` is written. @throws `error`, unless the store is away */
   async hold(write: () => Promise<void>, error: unknown): Promise<void> {
     if (!this.#isHeld(error)) throw error
-    await this.#hold(write)
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    let running: Promise<void> | undefined
+    const tryOnce = async () => {
+      try {
+        resolve(await write())
+      } catch (failure) {
+        if (this.#isHeld(failure)) return
+        reject(failure)
+      }
+      this.#held.delete(attempt)
+    }
+    const attempt = () => {
+      running ??= tryOnce().finally(() => {
+        running = undefined
+      })
+      return running
+    }
+    this.#held.add(attempt)
+    void this.#watch()
+    await promise
   }
 
   async tryAll(): Promise<void> {
@@ -26,29 +45,6 @@ export class HeldWrites {
 
   #isHeld(error: unknown): boolean {
     return error instanceof Unavailable && !this.#deps.stop.aborted
-  }
-
-  #hold(write: () => Promise<void>): Promise<void> {
-    return new Promise((resolve, reject) => {
-      let running: Promise<void> | undefined
-      const tryOnce = async () => {
-        try {
-          resolve(await write())
-        } catch (error) {
-          if (this.#isHeld(error)) return
-          reject(error)
-        }
-        this.#held.delete(attempt)
-      }
-      const attempt = () => {
-        running ??= tryOnce().finally(() => {
-          running = undefined
-        })
-        return running
-      }
-      this.#held.add(attempt)
-      void this.#watch()
-    })
   }
 
   async #watch(): Promise<void> {

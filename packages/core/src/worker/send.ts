@@ -19,6 +19,7 @@ import {
   nameReason,
   unknownHost,
 } from './host-health.ts'
+import { addTo } from './work-pool.ts'
 
 export interface Sending {
   readonly results: Pick<ResultStore, 'settle'>
@@ -152,7 +153,8 @@ export function createBreaker(
 ): Breaker {
   const states = createHostStates(policy, now)
   /** Tries under way, of all hosts: never more than there are slots for deliveries. */
-  const running = createTally()
+  const running = new Map<string, number>()
+  const countRunning = (host: string) => running.get(host) ?? 0
   /** Whoever waits for the next report about a host. */
   const news = new Map<string, AbortController>()
 
@@ -163,10 +165,10 @@ export function createBreaker(
   }
 
   function begin(host: string): Admission {
-    running.add(host, 1)
+    addTo(running, host, 1)
     return {
       report(tried) {
-        running.add(host, -1)
+        addTo(running, host, -1)
         const known = states.get(host)
         // Nothing is kept of a host that lives and asks for nothing.
         if (known || tried.health !== 'lives' || tried.askedMs !== undefined) learn(host, tried, known)
@@ -188,7 +190,7 @@ export function createBreaker(
         const state = states.get(host)
         if (!state) return begin(host)
         const at = now()
-        const way = findWay(state, { running: running.get(host), now: at, policy })
+        const way = findWay(state, { running: countRunning(host), now: at, policy })
         if (way === 'later') return toWaiting(state, at)
         if (way === 'go') {
           if (state.openUntil !== undefined)
@@ -210,24 +212,6 @@ function listHostsLeftAlone(states: HostStates, at: number): readonly LeftAloneH
     const causes = { ...(openUntil > at && { openUntil }), ...(heldUntil > at && { heldUntil }) }
     return [{ host, until, reason: nameReason(state, at), ...causes }]
   })
-}
-
-interface Tally {
-  get(key: string): number
-  add(key: string, change: 1 | -1): void
-}
-
-function createTally(): Tally {
-  const counts = new Map<string, number>()
-  const get = (key: string) => counts.get(key) ?? 0
-  return {
-    get,
-    add(key, change) {
-      const count = get(key) + change
-      if (count > 0) counts.set(key, count)
-      else counts.delete(key)
-    },
-  }
 }
 
 function toWaiting(state: HostState, now: number): Admission {

@@ -1,6 +1,7 @@
 import { Unavailable } from '../format/errors.ts'
 import type { WaitingTurns } from '../ports/agent/turn-context.ts'
 import type { Turn } from '../ports/records/work.ts'
+import { addTo } from './work-pool.ts'
 
 /** Seconds. */
 const retryAfter = 5
@@ -54,10 +55,4 @@ export function createWaitingTurns(
 
 function senderOf({ content }: Turn): string {
   return content.sender.address
-}
-
-function addTo<Key>(counts: Map<Key, number>, key: Key, by: number): void {
-  const now = (counts.get(key) ?? 0) + by
-  if (now > 0) counts.set(key, now)
-  else counts.delete(key)
 }

@@ -180,6 +180,13 @@ function countSlots<Work>(
   return { limit: isClosed() ? 0 : slots - busy, taken }
 }
 
+/** Counts by key; of none nothing is kept. */
+export function addTo<Key>(counts: Map<Key, number>, key: Key, by: 1 | -1): void {
+  const now = (counts.get(key) ?? 0) + by
+  if (now > 0) counts.set(key, now)
+  else counts.delete(key)
+}
+
 const soonMs = 10
 
 function soon(): Promise<void> {

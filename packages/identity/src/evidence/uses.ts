@@ -1,24 +1,19 @@
 import type { EvidenceClaim, EvidenceCode, LeftOutEvidence, OnceStore, Proof } from '@postern/core'
-import { isJsonObject } from '@postern/core'
+import { createOneByOne, isJsonObject } from '@postern/core'
 import { carrierLimits, EvidenceFault, lifetime } from '../format/members.ts'
 import type { ReadEvidence } from './trust.ts'
 
 type Use = Pick<EvidenceClaim, 'sender' | 'messageId'>
 
-/** What evidence was used for. */
-interface EvidenceUses {
-  /**
-   * The last check, so that only valid evidence is used up. False when another message used it before. A sender who repeats a message gets
-   * the first answer, and must count as the same sender for that.
-   */
-  take(evidence: ReadEvidence, use: Use): Promise<boolean>
-}
+/**
+ * Uses evidence up, as the last check, so that only valid evidence is. False when another message used it before. A sender who repeats a
+ * message gets the first answer, and must count as the same sender for that.
+ */
+export type UseEvidence = (evidence: ReadEvidence, use: Use) => Promise<boolean>
 
 /** In the store, for all processes and over restarts, to the end of each piece of evidence. */
-export function createEvidenceUses(store: OnceStore): EvidenceUses {
-  const running = new Map<string, Promise<boolean>>()
-
-  async function takeNow({ replayKey, window }: ReadEvidence, { sender, messageId }: Use): Promise<boolean> {
+export function createEvidenceUses(store: OnceStore): UseEvidence {
+  async function take({ replayKey, window }: ReadEvidence, { sender, messageId }: Use): Promise<boolean> {
     const key = `identity ${replayKey}`
     const until = window.expiresAt + lifetime.skew
     const own = sender === undefined ? undefined : `${key} ${JSON.stringify([sender, messageId])}`
@@ -30,20 +25,9 @@ export function createEvidenceUses(store: OnceStore): EvidenceUses {
     return own !== undefined && !(await store.consumeOnce(own, 0))
   }
 
-  return {
-    async take(evidence, use) {
-      const { replayKey } = evidence
-      // For concurrent copies of one message, the second waits until the owner of the first is known.
-      const before = running.get(replayKey)
-      const now = (before ?? Promise.resolve()).catch(() => undefined).then(() => takeNow(evidence, use))
-      running.set(replayKey, now)
-      try {
-        return await now
-      } finally {
-        if (running.get(replayKey) === now) running.delete(replayKey)
-      }
-    },
-  }
+  const oneByOne = createOneByOne()
+  // For concurrent copies of one message, the second waits until the owner of the first is known.
+  return (evidence, use) => oneByOne(evidence.replayKey, () => take(evidence, use))
 }
 
 /** An entry of a carrier, or why it is invalid. */
@@ -76,13 +60,9 @@ export function describeAccepted(kind: Kind, { assertion, keyId, algorithm }: Re
   return { kind, verdict: 'pass', issuer, subject, method, assurance, key_id: keyId, algorithm }
 }
 
-const verdicts: Partial<Readonly<Record<EvidenceCode, Proof['verdict']>>> = {
-  'untrusted-issuer': 'policy',
-  'untrusted-method': 'policy',
-  'untrusted-assurance': 'policy',
-  'untrusted-subject': 'policy',
-  'untrusted-delegation': 'policy',
-  'key-unavailable': 'temperror',
+function judge(code: EvidenceCode): Proof['verdict'] {
+  if (code === 'key-unavailable') return 'temperror'
+  return code.startsWith('untrusted-') ? 'policy' : 'fail'
 }
 
 /** What the operator sees of invalid evidence. Its content is only a claim, without signatures and other values. */
@@ -90,7 +70,7 @@ export function describeLeftOut(kind: Kind, { code, message: reason }: EvidenceF
   const { issuer, subject, method } = claimed?.assertion ?? {}
   return {
     kind,
-    verdict: verdicts[code] ?? 'fail',
+    verdict: judge(code),
     reason,
     code,
     ...(claimed && { issuer, subject, method, key_id: claimed.keyId }),

@@ -1,15 +1,12 @@
 import type {
-  Json,
   OverdueStore,
   Platform,
-  RememberScope,
   RequirementDecision,
   RequirementDecisions,
   RequirementKind,
   RequirementObjection,
   RequirementRecord,
   RequirementStore,
-  ResolutionOutcome,
   Resolved,
   UsedReceipt,
 } from '@postern/core'
@@ -62,14 +59,9 @@ export function planDecision(
   }
 }
 
-export interface DecisionPlan {
+export interface DecisionPlan extends Pick<RequirementDecision, 'outcome' | 'receipt' | 'args' | 'remember'> {
   readonly method: DecisionMethod
-  readonly outcome: ResolutionOutcome
   readonly subject?: string | undefined
-  readonly receipt?: UsedReceipt | undefined
-  /** Of a call that is allowed with other arguments: these. */
-  readonly args?: Json | undefined
-  readonly remember?: RememberScope | undefined
 }
 
 export interface DecisionDeps {

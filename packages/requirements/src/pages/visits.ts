@@ -15,17 +15,11 @@ const maxForm = 4_096
 /** With the arguments of a call. */
 const maxOperatorForm = 128 * 1_024
 
-interface Visits {
-  /** Decides nothing. */
-  readonly show: RequirementVisit
-  readonly decide: RequirementVisit
-  /** Of a person who comes back from paying. */
-  readonly takeReceipt: RequirementVisit
-}
-
-export function createVisits(gateway: RequirementVisitDeps): Visits {
+export function createVisits(gateway: RequirementVisitDeps) {
+  const show: RequirementVisit = (requirement, context) => showRequirement({ requirement, context, gateway })
   return {
-    show: (requirement, context) => showRequirement({ requirement, context, gateway }),
+    /** Decides nothing. */
+    show,
     decide: guarded(async (requirement, context) => {
       const most = isForOperator(requirement.policy) ? maxOperatorForm : maxForm
       const form = await readForm(context.req.raw, most)
@@ -34,6 +28,7 @@ export function createVisits(gateway: RequirementVisitDeps): Visits {
       if (!decide) throw new Rejection('malformed', 'Cannot decide: say decision=grant or decision=decline')
       return decide({ requirement, context, gateway }, form)
     }),
+    /** Of a person who comes back from paying. */
     takeReceipt: guarded(async (requirement, context) => {
       const visit = { requirement, context, gateway }
       const receipt = context.req.query('receipt')

@@ -2,7 +2,7 @@ import type { JsonMap, SwarmImage } from '@postern/transcript'
 import { createAnswerStream } from '../answers/stream.ts'
 import type { BusEvent, TellEvent } from '../bus/bus.ts'
 import type { AllCommits, SwarmCommitDeps } from '../conversation/commits.ts'
-import { addForcedCommits, createSwarmCommits } from '../conversation/commits.ts'
+import { createAllCommits, createSwarmCommits } from '../conversation/commits.ts'
 import type { SwarmHistory } from '../conversation/history.ts'
 import type { SwarmNavigation } from '../conversation/navigation.ts'
 import type { SwarmData } from '../data/data.ts'
@@ -76,19 +76,21 @@ interface OpenClient {
   readonly turns: ClientTurns
   readonly bans: SwarmBans
   readonly tell: TellEvent
+  /** Commits from outside of the agents. */
+  readonly outer: AllCommits
 }
 
 /** A client over its state. Clients over one state share the conversation and wait for each other's turns. */
 export function createSwarmClient(spec: SwarmSpec, deps: SwarmDeps, state: SwarmClientState): SwarmClient {
   const { clientId, history, navigation } = state
   const open = openClient(spec, deps, state)
-  const { turn, turns, bans, tell } = open
+  const { turn, turns, bans, tell, outer } = open
   const streams = canStream(spec)
   return {
     clientId,
     history,
     navigation,
-    commits: addForcedCommits(turn.outer, () => navigation.active),
+    commits: outer,
     bans,
     data: turn.data,
     get isBusy() {
@@ -149,12 +151,12 @@ function openClient(spec: SwarmSpec, deps: SwarmDeps, state: SwarmClientState): 
     'commit-agent-change': stopCalls,
     'commit-cancel-output': cancel,
   }
-  const outer = createSwarmCommits({ ...committing, isOfSession: true, effects })
+  const outer = createAllCommits({ ...committing, isOfSession: true, effects })
   const bans = createSwarmBans(swarmName, policies, { ...deps, activeAgent })
   const data = openSwarmData(spec, { ...deps, swarmName, clientId, activeAgent })
   const texts = { ...swarmTexts, ...spec.texts }
   const turn: TurnDeps = { spec, deps, clientId, history, navigation, commits, outer, data, texts, calls }
-  return { clientId, turn, turns: createClientTurns({ turn, state, bans, tell }), bans, tell }
+  return { clientId, turn, turns: createClientTurns({ turn, state, bans, tell }), bans, tell, outer }
 }
 
 async function runStateless(message: string, { clientId, turn, bans, tell }: OpenClient): Promise<string> {

@@ -1,19 +1,14 @@
+import { createOneByOne } from '@postern/core'
 import type { BusEvent } from '../bus/bus.ts'
-import type { SwarmHistory } from '../conversation/history.ts'
 import { openSwarmHistory } from '../conversation/history.ts'
-import type { SwarmNavigation } from '../conversation/navigation.ts'
 import { openNavigation } from '../conversation/navigation.ts'
 import type { SwarmDeps, SwarmPolicy, SwarmSpec } from '../spec/swarm.ts'
+import type { TurnDeps } from '../turn/turn.ts'
 
 /** The single state of a client, for all its users. */
-export interface SwarmClientState {
-  readonly clientId: string
-  readonly history: SwarmHistory
-  readonly navigation: SwarmNavigation
+export interface SwarmClientState extends Pick<TurnDeps, 'clientId' | 'history' | 'navigation' | 'calls'> {
   /** Cancels the running answer. */
   life: AbortController | undefined
-  /** Whether the further calls of the running answer are skipped. */
-  readonly calls: { areStopped: boolean }
   /** Runs turns one after the other. A failed turn does not stop the next. */
   queue<Result>(run: () => Promise<Result>): Promise<Result>
 }
@@ -23,18 +18,14 @@ export async function openSwarmClientState(
   deps: SwarmDeps,
   clientId: string,
 ): Promise<SwarmClientState> {
-  let last: Promise<unknown> = Promise.resolve()
+  const oneByOne = createOneByOne()
   return {
     clientId,
     history: await openSwarmHistory(deps, spec.swarmName, clientId),
     navigation: await openNavigation(spec, deps, clientId),
     life: undefined,
     calls: { areStopped: false },
-    queue(run) {
-      const done = last.then(run)
-      last = done.catch(() => {})
-      return done
-    },
+    queue: run => oneByOne(clientId, run),
   }
 }
 

@@ -55,6 +55,8 @@ export interface SwarmCommitDeps extends Pick<SwarmDeps, 'bus' | 'platform'> {
   activeAgent(): string
   /** For commits from outside of the agent, for example by a tool: the session's bus emits them, too. */
   readonly isOfSession?: boolean | undefined
+  /** Inactive agents may commit, too; default: where the commit says so. */
+  readonly isForced?: boolean | undefined
   /** What happens beside the event. */
   readonly effects?: Readonly<Partial<Record<CommitType, () => void>>> | undefined
 }
@@ -104,8 +106,8 @@ export function createSwarmCommits(deps: SwarmCommitDeps): SwarmCommits {
     commitStopTools: commitBare('commit-stop-tools'),
     commitCancelOutput: commitBare('commit-cancel-output'),
     commitAgentChange: commitBare('commit-agent-change'),
-    async commitRescue(reason, restart, { agentName = deps.activeAgent(), isForced = false } = {}) {
-      if (!isForced && agentName !== deps.activeAgent()) return false
+    async commitRescue(reason, restart, { agentName = deps.activeAgent(), isForced } = {}) {
+      if (!maySpeak(agentName, isForced, deps)) return false
       await deps.history.push({ role: 'resque', content: reason, mode: 'tool', agentName })
       await deps.history.push({ role: 'user', content: restart, mode: 'tool', agentName })
       return true
@@ -113,10 +115,14 @@ export function createSwarmCommits(deps: SwarmCommitDeps): SwarmCommits {
   }
 }
 
+function maySpeak(agentName: string, isForced: boolean | undefined, deps: SwarmCommitDeps): boolean {
+  return isForced || deps.isForced || agentName === deps.activeAgent()
+}
+
 async function commit(done: Commit, deps: SwarmCommitDeps): Promise<boolean> {
   const { history, bus, swarmName, clientId, activeAgent, isOfSession = false, effects = {} } = deps
-  const { type, row, input = {}, agentName = activeAgent(), isForced = false, isStored = false } = done
-  if (!isForced && agentName !== activeAgent()) return false
+  const { type, row, input = {}, agentName = activeAgent(), isForced, isStored = false } = done
+  if (!maySpeak(agentName, isForced, deps)) return false
   if (row && !isStored) await history.push({ ...row, agentName })
   effects[type]?.()
   const sources: readonly BusSource[] = ['agent-bus', ...(isOfSession ? outerBuses[type] : [])]
@@ -168,23 +174,8 @@ type ForcedCommits = { readonly [Name in keyof SwarmCommits as `${Name}Force`]: 
 /** Every commit and its `…Force`. */
 export type AllCommits = SwarmCommits & ForcedCommits
 
-export function addForcedCommits(commits: SwarmCommits, activeAgent: () => string): AllCommits {
-  const force = <Options extends CommitOptions>(options: Options | undefined) => {
-    return { ...options, agentName: options?.agentName ?? activeAgent(), isForced: true }
-  }
-  return {
-    ...commits,
-    commitUserMessageForce: (content, mode, options) => commits.commitUserMessage(content, mode, force(options)),
-    commitAssistantMessageForce: (content, options) => commits.commitAssistantMessage(content, force(options)),
-    commitSystemMessageForce: (content, options) => commits.commitSystemMessage(content, force(options)),
-    commitDeveloperMessageForce: (content, options) => commits.commitDeveloperMessage(content, force(options)),
-    commitToolRequestForce: (requests, options) => commits.commitToolRequest(requests, force(options)),
-    commitToolCallsForce: (content, calls, options) => commits.commitToolCalls(content, calls, force(options)),
-    commitToolOutputForce: (toolId, content, options) => commits.commitToolOutput(toolId, content, force(options)),
-    commitFlushForce: options => commits.commitFlush(force(options)),
-    commitStopToolsForce: options => commits.commitStopTools(force(options)),
-    commitCancelOutputForce: options => commits.commitCancelOutput(force(options)),
-    commitAgentChangeForce: options => commits.commitAgentChange(force(options)),
-    commitRescueForce: (reason, restart, options) => commits.commitRescue(reason, restart, force(options)),
-  }
+export function createAllCommits(deps: SwarmCommitDeps): AllCommits {
+  const forced = Object.entries(createSwarmCommits({ ...deps, isForced: true }))
+  const named = forced.map(([name, commit]) => [`${name}Force`, commit] as const)
+  return { ...createSwarmCommits(deps), ...Object.fromEntries(named) } as AllCommits
 }

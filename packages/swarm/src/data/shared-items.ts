@@ -1,11 +1,7 @@
-import { Unavailable } from '@postern/core'
 import type { DataContext } from './context.ts'
 import { kindOfItems } from './context.ts'
-import { keepRecord } from './state.ts'
+import { keepRecord, writeRecord } from './state.ts'
 import type { StorageItem, StorageItems, StorageSpec } from './storage.ts'
-
-/** Each try fails only because another writer succeeded. So many failures mean a fault. */
-const maxTries = 1_000
 
 /** Items of all clients. Each is a record of its own, so that it is added, removed and counted by itself. */
 export function keepSharedItems<Item extends StorageItem>(storageName: string, data: DataContext): StorageItems<Item> {
@@ -43,12 +39,7 @@ export function keepSharedItems<Item extends StorageItem>(storageName: string, d
     },
     async put(item) {
       await open()
-      const place = placeOf(item.id)
-      for (let left = maxTries; left > 0; left -= 1) {
-        const before = await records.get(place)
-        if (before ? await records.swap(place, before.version, item) : await records.insert(place, item)) return
-      }
-      throw new Unavailable('Cannot keep item: others were first, again and again')
+      await writeRecord(placeOf(item.id), () => item, { records, what: 'item' })
     },
     async remove(id) {
       await open()

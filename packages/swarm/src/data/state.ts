@@ -1,5 +1,5 @@
 import type { Json } from '@postern/core'
-import { Unavailable } from '@postern/core'
+import { createOneByOne, Unavailable } from '@postern/core'
 import type { RecordKey, RecordStore } from '@postern/transcript'
 import { copyJson } from '@postern/transcript'
 import type { DataContext } from './context.ts'
@@ -79,32 +79,30 @@ interface KeptRecord<Value extends Json> {
 /** Each try fails only because another writer succeeded. So many failures mean a fault. */
 const maxTries = 1_000
 
+/** Writes what `make` makes of the present value, until nobody else was first. @throws Unavailable when others were in every try */
+export async function writeRecord<Value extends Json>(
+  place: RecordKey,
+  make: (value: Value | undefined) => Promise<Value> | Value,
+  { records, what }: { readonly records: Pick<RecordStore, 'get' | 'insert' | 'swap'>; readonly what: string },
+): Promise<Value> {
+  for (let left = maxTries; left > 0; left -= 1) {
+    const before = await records.get(place)
+    const value = await make(before?.value as Value | undefined)
+    const isFirst = before ? await records.swap(place, before.version, value) : await records.insert(place, value)
+    if (isFirst) return value
+  }
+  throw new Unavailable(`Cannot keep ${what}: others were first, again and again`)
+}
+
 export function keepRecord<Value extends Json>(
   records: Pick<RecordStore, 'get' | 'insert' | 'swap' | 'remove'>,
   place: RecordKey,
 ): KeptRecord<Value> {
-  let last: Promise<unknown> = Promise.resolve()
-
-  /** A failure does not stop the next change. */
-  function queue<Result>(act: () => Promise<Result>): Promise<Result> {
-    const done = last.then(act)
-    last = done.catch(() => {})
-    return done
-  }
-
-  async function write(make: (value: Value | undefined) => Promise<Value> | Value): Promise<Value> {
-    for (let left = maxTries; left > 0; left -= 1) {
-      const before = await records.get(place)
-      const value = await make(before?.value as Value | undefined)
-      const isFirst = before ? await records.swap(place, before.version, value) : await records.insert(place, value)
-      if (isFirst) return value
-    }
-    throw new Unavailable('Cannot keep record: others were first, again and again')
-  }
+  const oneByOne = createOneByOne()
 
   return {
     read: async () => (await records.get(place))?.value as Value | undefined,
-    change: make => queue(() => write(make)),
-    clear: () => queue(() => records.remove(place)),
+    change: make => oneByOne(place.key, () => writeRecord(place, make, { records, what: 'record' })),
+    clear: () => oneByOne(place.key, () => records.remove(place)),
   }
 }

@@ -1,17 +1,6 @@
 import type { SwarmTool, SwarmToolContext } from './swarm.ts'
 
-interface HandOverOptions {
-  readonly name?: string | undefined
-  readonly description?: string | undefined
-  /** The message for the next agent, made from the user's last one. Absent: the user's own text. */
-  readonly handOver?: ((lastUserMessage: string) => string) | undefined
-  /** Answers with this text in place of a hand-over, and the next agent waits for the user. */
-  readonly answer?: string | undefined
-  /** The text if the hand-over fails. */
-  readonly repeat?: string | undefined
-}
-
-interface NavigateOptions extends HandOverOptions {
+interface NavigateOptions extends Partial<Pick<SwarmTool, 'name' | 'description'>> {
   /** The next agent. The tool's name is `navigate_to_<to>` by default. */
   readonly to: string
 }
@@ -23,7 +12,7 @@ interface NavigateOptions extends HandOverOptions {
 export function createNavigateTool(options: NavigateOptions): SwarmTool {
   const { to, name = `navigate_to_${to}`, description = `Hands the conversation over to ${to}` } = options
   return createHandOverTool(
-    { ...options, name, description },
+    { name, description },
     {
       change: context => context.changeToAgent(to),
       tell: ({ agentName }) => `Navigated from ${agentName} to ${to}`,
@@ -32,10 +21,9 @@ export function createNavigateTool(options: NavigateOptions): SwarmTool {
 }
 
 /** Hands the conversation back to the previous agent, and finally to the default one. */
-export function createNavigateBackTool(options: HandOverOptions = {}): SwarmTool {
-  const { name = 'navigate_back', description = 'Hands the conversation back to whoever had it before' } = options
+export function createNavigateBackTool(): SwarmTool {
   return createHandOverTool(
-    { ...options, name, description },
+    { name: 'navigate_back', description: 'Hands the conversation back to whoever had it before' },
     {
       change: context => context.changeToPrevious(),
       tell: ({ agentName }) => `Navigated back from ${agentName}`,
@@ -44,33 +32,19 @@ export function createNavigateBackTool(options: HandOverOptions = {}): SwarmTool
 }
 
 function createHandOverTool(
-  options: HandOverOptions & Pick<SwarmTool, 'name' | 'description'>,
+  named: Pick<SwarmTool, 'name' | 'description'>,
   { change, tell }: { change(context: SwarmToolContext): Promise<boolean>; tell(context: SwarmToolContext): string },
 ): SwarmTool {
-  const { name, description } = options
   return {
-    name,
-    description,
+    ...named,
     parameters: { type: 'object', properties: {} },
     isNavigation: true,
     async call(context) {
       await context.commitStopTools()
       await context.commitToolOutput(tell(context))
-      if (await change(context).catch(() => false)) goOn(context, options)
-      else await askToRepeat(context, options)
+      if (await change(context).catch(() => false)) return context.execute(context.lastUserMessage)
+      await context.commitFlush()
+      context.emit('Please repeat what you would like.')
     },
   }
-}
-
-function goOn(context: SwarmToolContext, { answer, handOver = words => words }: HandOverOptions): void {
-  if (answer === undefined) context.execute(handOver(context.lastUserMessage))
-  else context.emit(answer)
-}
-
-async function askToRepeat(
-  context: SwarmToolContext,
-  { repeat = 'Please repeat what you would like.' }: HandOverOptions,
-): Promise<void> {
-  await context.commitFlush()
-  context.emit(repeat)
 }

@@ -36,9 +36,7 @@ export interface OperatorPort {
   }): Promise<string>
 }
 
-const rescueStrategies = ['flush', 'recomplete', 'custom'] as const
-
-export type RescueStrategy = (typeof rescueStrategies)[number]
+export type RescueStrategy = 'flush' | 'recomplete' | 'custom'
 
 export interface AgentSpec {
   readonly agentName: string
@@ -100,23 +98,17 @@ export interface SwarmPolicy {
 }
 
 /** Texts that the swarm itself sends. */
-export interface SwarmTexts {
-  readonly placeholders: readonly string[]
-  readonly operatorTimeout: string
-  readonly restart: string
-  readonly repeat: string
-}
-
-export const swarmTexts: SwarmTexts = {
+export const swarmTexts = {
   placeholders: [
     'Sorry, I missed that. Could you say it again?',
     'Could you repeat that, please?',
     'I am afraid I lost the thread. What was it?',
-  ],
+  ] as readonly string[],
   operatorTimeout: 'Nobody is there to answer right now. Please try again later.',
   restart: 'Something went wrong. Start again from what the user said last.',
-  repeat: 'Please repeat what you would like.',
 }
+
+export type SwarmTexts = Readonly<typeof swarmTexts>
 
 /** What a running tool may do, in the name of the agent that called it. */
 export interface SwarmToolContext {

@@ -2,13 +2,13 @@ import type { Json } from '@postern/core'
 import { parseIfJson } from '@postern/core'
 import { createCodec } from '../codec/create-codec.ts'
 import type { Dialect, Reading, TranscriptDraft } from '../codec/dialect.ts'
-import { markerName, markerOfRun } from '../codec/dialect.ts'
-import { argsOf, findCallName, presentMembers, resultTextOf } from '../codec/tool-entry.ts'
+import { markIn } from '../codec/dialect.ts'
+import { argsOf, countCalling, findCallName, resultTextOf } from '../codec/tool-entry.ts'
 import type { EntryBody, EntryTool } from '../entry/entry.ts'
 import { contentOfText, readEntryDecision, textOfContent, writeEntryDecision } from '../entry/entry.ts'
 import type { EntryKind } from '../entry/kind.ts'
 import type { JsonMap } from '../json/difference.ts'
-import { isJsonMap } from '../json/difference.ts'
+import { isJsonMap, presentMembers } from '../json/difference.ts'
 import type { AguiMessage, AguiPart, AguiRole, AguiToolCall } from './message.ts'
 import { parseAguiMessage, readAguiParts, readAguiUsage, writeAguiParts, writeAguiUsage } from './message.ts'
 
@@ -91,13 +91,6 @@ export const planActivityTypes: Readonly<Record<string, string>> = {
 
 const spokenKinds: ReadonlySet<EntryKind> = new Set(['text', 'delta', 'final', 'input_required', 'policy'])
 
-/** How many entries one message holds: the assistant's text and the calls after it. */
-function countAguiRun([head, ...rest]: readonly EntryBody[]): number {
-  if (!head || head.group_id === undefined || !isAssistant(head)) return 1
-  const end = rest.findIndex(entry => entry.group_id !== head.group_id || entry.kind !== 'tool_call' || !entry.tool)
-  return 1 + (end < 0 ? rest.length : end)
-}
-
 /** Entries as a message, from their canonical members alone. */
 function writeAguiMessage([head, ...rest]: readonly [EntryBody, ...EntryBody[]]): AguiMessage {
   const { run_id, stage, latency_ms } = head
@@ -118,7 +111,9 @@ function isAssistant(entry: EntryBody): boolean {
   return spokenKinds.has(entry.kind) && entry.role === 'assistant'
 }
 
-function writeBody(head: EntryBody, rest: readonly EntryBody[]): Pick<AguiMessage, 'role' | 'content'> {
+type AguiBody = Pick<AguiMessage, 'role' | 'content'>
+
+function writeBody(head: EntryBody, rest: readonly EntryBody[]): AguiBody {
   const { kind, role, content } = head
   if (kind === 'tool_result' && head.tool) return writeResult(head, head.tool.call_id)
   if (isAssistant(head)) return writeAssistant([head, ...rest])
@@ -134,7 +129,7 @@ function writeUserContent({ content }: EntryBody): Json {
 }
 
 /** Assistant content is a string in 1.0, so a file is a link or its name. */
-function writeAssistant(run: readonly EntryBody[]): Pick<AguiMessage, 'role' | 'content'> {
+function writeAssistant(run: readonly EntryBody[]): AguiBody {
   const toolCalls = run.filter(({ kind }) => kind === 'tool_call').map(writeAguiCall)
   const content = run
     .map(({ content: said }) => textOfContent(said))
@@ -148,7 +143,7 @@ function writeAguiCall({ tool }: EntryBody): AguiToolCall {
   return { id: tool?.call_id ?? '', type: 'function', function: named }
 }
 
-function writeResult(entry: EntryBody, toolCallId: string): Pick<AguiMessage, 'role' | 'content'> {
+function writeResult(entry: EntryBody, toolCallId: string): AguiBody {
   const { content, tool } = entry
   const hasFiles = 'parts' in content && content.parts.some(part => part.kind !== 'text')
   return {
@@ -156,33 +151,23 @@ function writeResult(entry: EntryBody, toolCallId: string): Pick<AguiMessage, 'r
     toolCallId,
     content: hasFiles ? writeAguiParts(content.parts) : resultTextOf(entry),
     ...(tool?.error && { error: tool.error.message }),
-  } as Pick<AguiMessage, 'role' | 'content'>
+  } as AguiBody
 }
 
-function writeActivity({ kind, content, tool }: EntryBody): Pick<AguiMessage, 'role' | 'content'> {
+function writeActivity({ kind, content, tool }: EntryBody): AguiBody {
   const said = 'value' in content ? content.value : textOfContent(content)
   const body: JsonMap = isJsonMap(said) ? said : presentMembers({ content: said, ...tool?.args })
-  return { role: 'activity', activityType: planActivityTypes[kind] ?? kind, content: body } as Pick<
-    AguiMessage,
-    'role' | 'content'
-  >
+  return { role: 'activity', activityType: planActivityTypes[kind] ?? kind, content: body } as AguiBody
 }
 
 const dialect: Dialect<AguiMessage> = {
   format: 'agui',
   parse: parseAguiMessage,
   toDrafts: readAguiDrafts,
-  countRun: countAguiRun,
+  countRun: entries =>
+    countCalling(entries, isAssistant, ({ kind, tool }) => kind === 'tool_call' && tool !== undefined),
   toMessage: writeAguiMessage,
-  readMarker: ({ metadata }) => metadata?.[markerName],
-  stripMarker({ metadata = {}, ...message }) {
-    const { [markerName]: _, ...rest } = metadata
-    return { ...message, metadata: rest }
-  },
-  addMarker: (message, run) => ({
-    ...message,
-    metadata: { ...message.metadata, [markerName]: markerOfRun(run) as Json },
-  }),
+  ...markIn<AguiMessage>('metadata'),
   essenceOf({ role, content = '', toolCalls = [], toolCallId, error, activityType }) {
     return { role, content, toolCalls, toolCallId, error, activityType } as Json
   },

@@ -1,5 +1,5 @@
-import type { BytesRef, FilePart, Json, Part } from '@postern/core'
-import { parseUrl } from '@postern/core'
+import type { BytesRef, FilePart, Json, Part, TokenUsage } from '@postern/core'
+import { parseUrl, tokenUsageSchema } from '@postern/core'
 import { z } from 'zod'
 import { readEntryUsage } from '../entry/entry.ts'
 import type { JsonMap } from '../json/difference.ts'
@@ -134,30 +134,16 @@ function writeFile(mime: string | undefined, ref: BytesRef, name: string | undef
   return { type: 'text', text: name ?? mimeType }
 }
 
-/** Members of AG-UI's TokenUsage by ours. */
-const aguiNames: Readonly<Record<string, string>> = {
-  provider: 'provider',
-  model: 'model',
-  input_tokens: 'inputTokens',
-  output_tokens: 'outputTokens',
-  total_tokens: 'totalTokens',
-  reasoning_tokens: 'reasoningTokens',
-  cached_input_tokens: 'cachedInputTokens',
-  cache_write_input_tokens: 'cacheWriteInputTokens',
-}
+/** Members of AG-UI's TokenUsage by ours: the same names in camel case. */
+const aguiNames = Object.fromEntries(Object.keys(tokenUsageSchema.shape).map(name => [name, toCamelCase(name)]))
 const ownNames = Object.fromEntries(Object.entries(aguiNames).map(([own, agui]) => [agui, own]))
 
+type CamelCase<Name extends string> = Name extends `${infer Word}_${infer Rest}`
+  ? `${Word}${Capitalize<CamelCase<Rest>>}`
+  : Name
+
 /** TokenUsage of AG-UI 1.0. */
-export type AguiUsage = {
-  provider?: string
-  model?: string
-  inputTokens?: number
-  outputTokens?: number
-  totalTokens?: number
-  reasoningTokens?: number
-  cachedInputTokens?: number
-  cacheWriteInputTokens?: number
-}
+export type AguiUsage = { [Name in keyof TokenUsage as CamelCase<Name>]: Exclude<TokenUsage[Name], undefined> }
 
 /** Usage in the form of AG-UI; undefined when there is none. */
 export function writeAguiUsage(usage: Json | undefined): AguiUsage[] | undefined {
@@ -172,6 +158,10 @@ export function readAguiUsage(usage: Json | undefined): Json | undefined {
 
 function isAguiUsage(value: Json): value is { readonly [name: string]: Json } {
   return isJsonMap(value) && Object.keys(value).every(name => Object.hasOwn(ownNames, name))
+}
+
+function toCamelCase(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
 function rename(members: object, names: Readonly<Record<string, string>>) {

@@ -2,7 +2,7 @@ import type { EntryBody, LosslessDiff } from '../entry/entry.ts'
 import type { FormatName } from '../entry/kind.ts'
 import { scopeOfKind } from '../entry/kind.ts'
 import type { JsonMap } from '../json/difference.ts'
-import { diffJson, hashContent, patchJson } from '../json/difference.ts'
+import { diffJson, hashContent, patchJson, presentMembers } from '../json/difference.ts'
 import type { Codec, Dialect, ReadContext, Reading, TranscriptDraft, WriteOptions } from './dialect.ts'
 import { listClaimedIds } from './dialect.ts'
 
@@ -95,18 +95,11 @@ function completeDrafts(drafts: readonly [TranscriptDraft, ...TranscriptDraft[]]
     scope: scopeOfKind(draft.kind, draft.role),
     at: context.at,
     ...(context.agent_key !== undefined && { agent_key: context.agent_key }),
-    ...(context.run_id !== undefined && { run_id: context.run_id }),
     ...(drafts.length > 1 && { group_id }),
-    ...withoutAbsent(draft),
+    // Of a member without a value the context's counts.
+    ...presentMembers(draft),
   }))
   return bodies as unknown as EntryRun
-}
-
-/** A draft may have a member without a value; then the context's value counts. */
-function withoutAbsent(draft: TranscriptDraft): TranscriptDraft {
-  return Object.fromEntries(
-    Object.entries(draft).filter(([, value]) => value !== undefined),
-  ) as unknown as TranscriptDraft
 }
 
 /** The messages of the dialect that the entries are. */

@@ -63,7 +63,6 @@ export interface ReadContext {
   newId(): string
   /** The agent of the messages, if the dialect names none. */
   readonly agent_key?: string | undefined
-  readonly run_id?: string | undefined
   /** Entries shortly before in the thread. A result without an id looks for its call there. */
   readonly before?: readonly EntryBody[] | undefined
   /** An entry of this thread and this owner by its `entry_id`. Only such entries make an origin marker valid. */
@@ -131,4 +130,19 @@ export function markerOfRun(run: readonly EntryBody[]): z.infer<typeof markerSch
 export function listClaimedIds(marker: unknown): readonly string[] {
   const { data } = markerSchema.safeParse(marker)
   return data ? [data.entry_id, ...(data.more ?? [])] : []
+}
+
+/** The marker of a dialect that has an open map in its messages, in that member. */
+export function markIn<Foreign extends JsonMap>(
+  member: keyof Foreign & string,
+): Pick<Dialect<Foreign>, 'readMarker' | 'stripMarker' | 'addMarker'> {
+  const openMapOf = (message: Foreign) => (message[member] ?? {}) as JsonMap
+  return {
+    readMarker: message => openMapOf(message)[markerName],
+    stripMarker(message) {
+      const { [markerName]: _, ...rest } = openMapOf(message)
+      return { ...message, [member]: rest }
+    },
+    addMarker: (message, run) => ({ ...message, [member]: { ...openMapOf(message), [markerName]: markerOfRun(run) } }),
+  }
 }

@@ -2,7 +2,6 @@ import type { Json } from '@postern/core'
 import type { EntryBody } from '../entry/entry.ts'
 import { textOfContent } from '../entry/entry.ts'
 import type { EntryKind } from '../entry/kind.ts'
-import type { JsonMap } from '../json/difference.ts'
 import { isJsonMap } from '../json/difference.ts'
 import type { CodecFinding, Reading } from './dialect.ts'
 
@@ -46,9 +45,15 @@ export function argsOf(value: Json | undefined): Record<string, Json> {
   return isJsonMap(value) ? ({ ...value } as Record<string, Json>) : {}
 }
 
-/** The present members of `map`, for messages without absent members. */
-export function presentMembers(map: JsonMap): Record<string, Json> {
-  return Object.fromEntries(Object.entries(map).filter((member): member is [string, Json] => member[1] !== undefined))
+/** How many entries one message holds: the assistant's text and the calls after it. */
+export function countCalling(
+  [head, ...rest]: readonly EntryBody[],
+  isBegin: (entry: EntryBody) => boolean,
+  isCall: (entry: EntryBody) => boolean,
+): number {
+  if (!head || head.group_id === undefined || !isBegin(head)) return 1
+  const end = rest.findIndex(entry => entry.group_id !== head.group_id || !isCall(entry))
+  return 1 + (end < 0 ? rest.length : end)
 }
 
 /** Entries without their other half, by ascending index: calls without a result, results without a call. */

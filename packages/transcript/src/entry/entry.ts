@@ -1,6 +1,7 @@
 import type { Json, PolicyResolution, TokenUsage } from '@postern/core'
 import { partSchema, plainTextOf, tokenUsageSchema } from '@postern/core'
 import { z } from 'zod'
+import { presentMembers } from '../json/difference.ts'
 import { jsonDifferenceSchema, jsonMapSchema, jsonSchema } from '../json/schema.ts'
 import { entryKinds, entryRoles, entryScopes, formatNames } from './kind.ts'
 
@@ -156,9 +157,8 @@ export function readEntryUsage(usage: Json | undefined): TokenUsage[] | undefine
 export function redactEntry(entry: TranscriptEntry): TranscriptEntry {
   const { seq, chat_seq, entry_id, thread_id, scope, kind, role, agent_key, group_id, at, tool } = entry
   const kept = { seq, chat_seq, entry_id, thread_id, scope, kind, role, agent_key, group_id, at }
-  const present = Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== undefined)) as typeof kept
-  const call = tool && { call_id: tool.call_id, ...(tool.name !== undefined && { name: tool.name }) }
-  return { ...present, content: { parts: [] }, ...(call && { tool: call }) }
+  const call = tool && presentMembers({ call_id: tool.call_id, name: tool.name })
+  return { ...presentMembers({ ...kept, tool: call }), content: { parts: [] } }
 }
 
 const plainTime = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}:?\d{2})?$/

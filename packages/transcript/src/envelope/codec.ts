@@ -1,13 +1,12 @@
 import type { Json } from '@postern/core'
 import { createCodec } from '../codec/create-codec.ts'
 import type { CodecFinding, Dialect, ReadContext } from '../codec/dialect.ts'
-import { markerName, markerOfRun } from '../codec/dialect.ts'
-import { presentMembers } from '../codec/tool-entry.ts'
+import { markIn } from '../codec/dialect.ts'
 import type { EntryBody, TranscriptEntry } from '../entry/entry.ts'
 import { formatPlainTime, readEntryUsage, textOfContent, writeEntryDecision } from '../entry/entry.ts'
-import type { EntryKind, EntryRole } from '../entry/kind.ts'
+import type { EntryKind } from '../entry/kind.ts'
 import type { JsonMap } from '../json/difference.ts'
-import { diffJson, isJsonMap } from '../json/difference.ts'
+import { diffJson, isJsonMap, presentMembers } from '../json/difference.ts'
 import type { AgentMessageEnvelope, EnvelopeType } from './envelope.ts'
 import { envelopeSchemaName, envelopeVersion } from './envelope.ts'
 import { normalizeEnvelope } from './normalize.ts'
@@ -36,15 +35,7 @@ const dialect: Dialect<AgentMessageEnvelope> = {
     const dropped = Object.entries(value).filter(([name]) => !members.has(name) && !Object.hasOwn(kept, name))
     return dropped.length > 0 ? Object.fromEntries(dropped) : undefined
   },
-  readMarker: ({ metadata }) => metadata[markerName],
-  stripMarker(message) {
-    const { [markerName]: _, ...metadata } = message.metadata
-    return { ...message, metadata }
-  },
-  addMarker: (message, run) => ({
-    ...message,
-    metadata: { ...message.metadata, [markerName]: markerOfRun(run) as Json },
-  }),
+  ...markIn<AgentMessageEnvelope>('metadata'),
   essenceOf: ({ type, role, content, payload }) => ({ type, role, content, payload }),
   dropOwnId({ id: _, ...message }) {
     return message
@@ -54,9 +45,8 @@ const dialect: Dialect<AgentMessageEnvelope> = {
 /** Message envelopes. It reads rows and envelopes of any age and writes canonical envelopes. */
 export const envelopeCodec = createCodec(dialect)
 
-/** The nearest legal type; where it is not the kind itself the bag names the kind. */
-const typeOfKind: Record<EntryKind, EnvelopeType> = {
-  text: 'text',
+/** The nearest legal type, where that is not `text`; where it is not the kind itself the bag names the kind. */
+const typeOfKind: Partial<Record<EntryKind, EnvelopeType>> = {
   delta: 'delta',
   tool_call: 'tool_call',
   tool_result: 'tool_result',
@@ -65,32 +55,10 @@ const typeOfKind: Record<EntryKind, EnvelopeType> = {
   policy: 'input_required',
   final: 'final_result',
   error: 'error',
-  task: 'text',
   delegation: 'tool_call',
   synthesis: 'final_result',
-  global_observation: 'text',
-  strategic_plan: 'text',
-  suggested_plan: 'text',
-  script_plan: 'text',
-  script_instruction: 'text',
-  director_context: 'text',
-  injected_context: 'text',
-  system: 'text',
-  developer: 'text',
-  flush: 'text',
   rescue: 'error',
   navigation: 'tool_call',
-  reasoning: 'text',
-  activity: 'text',
-}
-
-const nameOfRole: Record<EntryRole, string> = {
-  user: 'user',
-  assistant: 'assistant',
-  tool: 'tool',
-  system: 'system',
-  developer: 'developer',
-  marker: 'system',
 }
 
 /** An entry as an envelope, by its canonical members alone. */
@@ -100,7 +68,7 @@ function writeEnvelope(entry: EntryBody): AgentMessageEnvelope {
     schema: envelopeSchemaName,
     version: envelopeVersion,
     type,
-    role: nameOfRole[entry.role],
+    role: entry.role === 'marker' ? 'system' : entry.role,
     content: writeContent(entry),
     payload: writePayload(type, entry),
     metadata: writeMetadata(entry),
@@ -112,7 +80,7 @@ function writeEnvelope(entry: EntryBody): AgentMessageEnvelope {
 function typeOfEntry({ kind, content }: EntryBody): EnvelopeType {
   const isPlain =
     'value' in content ? typeof content.value === 'string' : content.parts.every(part => part.kind === 'text')
-  return kind === 'text' && !isPlain ? 'multimodal_part' : typeOfKind[kind]
+  return kind === 'text' && !isPlain ? 'multimodal_part' : (typeOfKind[kind] ?? 'text')
 }
 
 function writeContent({ content }: EntryBody): Json {
@@ -127,28 +95,18 @@ function isEnvelopeContent(value: Json): boolean {
 
 function writePayload(type: EnvelopeType, entry: EntryBody): JsonMap {
   const { tool, wait, turn_no, phase_id, agent_key, kind } = entry
-  if (type === 'tool_call') {
-    return {
-      tool_name: tool?.name ?? kind,
-      parameters: tool?.args ?? {},
-      ...(turn_no !== undefined && { turn: turn_no }),
-    }
-  }
+  if (type === 'tool_call')
+    return presentMembers({ tool_name: tool?.name ?? kind, parameters: tool?.args ?? {}, turn: turn_no })
   if (type === 'tool_result') return writeResultPayload(entry)
   if (wait)
     return typeof wait.action === 'object' && wait.action !== null ? (wait.action as JsonMap) : { action_id: wait.id }
   if (kind !== 'synthesis') return {}
-  return { ...(agent_key !== undefined && { from_manager: agent_key }), ...(phase_id !== undefined && { phase_id }) }
+  return presentMembers({ from_manager: agent_key, phase_id })
 }
 
 function writeResultPayload({ tool, turn_no }: EntryBody): JsonMap {
-  return {
-    ...(tool?.name !== undefined && { tool_name: tool.name }),
-    ...(tool?.success !== undefined && { success: tool.success }),
-    ...(turn_no !== undefined && { turn: turn_no }),
-    ...(tool?.result !== undefined && { tool_data: tool.result }),
-    ...(tool?.error && { error: tool.error.message }),
-  }
+  const { name, success, result, error } = tool ?? {}
+  return presentMembers({ tool_name: name, success, turn: turn_no, tool_data: result, error: error?.message })
 }
 
 function writeMetadata({ tool, wait, usage, decided_by }: EntryBody): JsonMap {

@@ -14,25 +14,12 @@ import type { EntryKind, EntryRole } from '../entry/kind.ts'
 import { isJsonMap } from '../json/difference.ts'
 import type { AgentMessageEnvelope, EnvelopeType } from './envelope.ts'
 
-const kindOfType: Record<EnvelopeType, EntryKind> = {
-  text: 'text',
-  multimodal_part: 'text',
-  delta: 'delta',
-  tool_call: 'tool_call',
-  tool_result: 'tool_result',
-  input_required: 'input_required',
-  approval_required: 'approval_required',
-  final_result: 'final',
-  error: 'error',
-}
-
-const kindOfRole: Record<string, EntryKind> = { system: 'system', developer: 'developer' }
 const knownRoles: ReadonlySet<string> = new Set(['user', 'assistant', 'tool', 'system', 'developer'])
 
 /** An envelope as an entry, as far as the canonical members hold it. */
 export function readEnvelopeDraft(envelope: AgentMessageEnvelope, reading: Reading): TranscriptDraft {
   const { type, payload, id, created_at } = envelope
-  const kind = type === 'text' ? (kindOfRole[envelope.role] ?? 'text') : kindOfType[type]
+  const kind = readKind(envelope)
   const role = readRole(envelope)
   return {
     native_id: id,
@@ -50,6 +37,12 @@ export function readEnvelopeDraft(envelope: AgentMessageEnvelope, reading: Readi
     at: created_at === undefined ? undefined : parseEntryTime(created_at),
     native_at: created_at,
   }
+}
+
+function readKind({ type, role }: AgentMessageEnvelope): EntryKind {
+  if (type === 'text') return role === 'system' || role === 'developer' ? role : 'text'
+  if (type === 'multimodal_part') return 'text'
+  return type === 'final_result' ? 'final' : type
 }
 
 /** A tool's result has the role of a tool, whatever its builder wrote. An unknown role has no more rights than a user. */

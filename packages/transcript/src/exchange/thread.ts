@@ -183,25 +183,15 @@ export const codecs: Readonly<Record<FormatName, Codec<JsonMap>>> = {
   normalized: normalizedCodec,
 }
 
-/** Ids for entries of an import. */
-interface ImportIds {
-  /** The first result of `next`. */
-  readonly first: string
-  next(): string
-}
-
-/** The same messages in the same thread get the same ids, so that a repeated import finds its earlier entries. */
-async function createImportIds(
-  { thread_id }: ThreadKey,
-  format: string,
-  messages: readonly unknown[],
-): Promise<ImportIds> {
+/** Ids for entries of an import. The same messages in the same thread get the same ids, so that a repeated import finds its earlier entries. */
+async function createImportIds({ thread_id }: ThreadKey, format: string, messages: readonly unknown[]) {
   const content = createHash('sha256').update(JSON.stringify([thread_id, format]))
   for await (const { slice } of takeSlices(messages)) content.update(JSON.stringify(slice))
   const seed = content.digest('hex')
   const idOf = (count: number) => formatUuid(createHash('sha256').update(`${seed} ${count}`).digest('hex').slice(0, 32))
   let count = 0
   return {
+    /** The first result of `next`. */
     first: idOf(0),
     next() {
       count += 1

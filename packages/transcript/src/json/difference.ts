@@ -88,6 +88,12 @@ function listNames(map: JsonMap): readonly string[] {
   return Object.keys(map).filter(name => map[name] !== undefined)
 }
 
+/** The members that have a value. */
+export function presentMembers<Members extends object>(members: Members) {
+  const present = Object.entries(members).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(present) as { [Name in keyof Members]: Exclude<Members[Name], undefined> }
+}
+
 /** An own member of the map: a message may have one with the name `constructor`. */
 function ownMember<Value>(map: { readonly [name: string]: Value } | undefined, name: string): Value | undefined {
   return map !== undefined && Object.hasOwn(map, name) ? map[name] : undefined

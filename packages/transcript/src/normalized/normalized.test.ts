@@ -95,6 +95,14 @@ describe('times and findings of envelopes', () => {
     expect(found).toEqual([['version_missing', 1]])
   })
 
+  it.each(['wizard', 'constructor'])(
+    'the reader takes an envelope of the unknown role %s as the text of a user',
+    role => {
+      const [entry] = envelopeCodec.read([{ role, content: 'hi' }], context)
+      expect([entry?.kind, entry?.role, entry?.native_role]).toEqual(['text', 'user', role])
+    },
+  )
+
   it('TR-01: a tool result that its builder calls a user’s counts as a tool’s, and comes back in its own form', () => {
     const row = { role: 'user', content: 'ok', metadata: { type: 'tool_result', tool_name: 't' } }
     const [entry] = envelopeCodec.read([row], context)

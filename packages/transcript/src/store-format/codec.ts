@@ -2,7 +2,7 @@ import type { Json } from '@postern/core'
 import { createCodec } from '../codec/create-codec.ts'
 import type { Dialect, Reading, TranscriptDraft } from '../codec/dialect.ts'
 import { markerName, markerOfRun } from '../codec/dialect.ts'
-import { argsOf, findOpenCall, presentMembers, resultOfEntry } from '../codec/tool-entry.ts'
+import { argsOf, findOpenCall, resultOfEntry } from '../codec/tool-entry.ts'
 import type { EntryBody, EntryContent, EntryTool } from '../entry/entry.ts'
 import {
   contentOfText,
@@ -14,8 +14,9 @@ import {
 } from '../entry/entry.ts'
 import type { EntryKind } from '../entry/kind.ts'
 import type { JsonMap } from '../json/difference.ts'
+import { presentMembers } from '../json/difference.ts'
 import type { StoreMessage, StoreMessageType } from './message.ts'
-import { parseStoreMessage } from './message.ts'
+import { isMessageType, parseStoreMessage } from './message.ts'
 
 const dialect: Dialect<StoreMessage> = {
   format: 'store',
@@ -110,40 +111,20 @@ function textOf(value: Json | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** The nearest legal type. If it is not the kind itself, the marker names the kind. */
-const typeOfKind: Record<EntryKind, StoreMessageType> = {
-  text: 'observation',
-  delta: 'observation',
+/** The nearest legal type of kinds that are none, where that is not `observation`. The marker names the kind. */
+const typeOfKind: Partial<Record<EntryKind, StoreMessageType>> = {
   tool_call: 'action',
-  tool_result: 'observation',
-  input_required: 'observation',
-  approval_required: 'observation',
-  policy: 'observation',
-  final: 'final',
-  error: 'error',
-  task: 'task',
-  delegation: 'delegation',
-  synthesis: 'synthesis',
-  global_observation: 'global_observation',
-  strategic_plan: 'strategic_plan',
-  suggested_plan: 'suggested_plan',
-  script_plan: 'script_plan',
-  script_instruction: 'script_instruction',
-  director_context: 'director_context',
-  injected_context: 'injected_context',
   system: 'director_context',
   developer: 'injected_context',
   flush: 'director_context',
   rescue: 'error',
   navigation: 'delegation',
-  reasoning: 'observation',
-  activity: 'observation',
 }
 
 /** The type as which an entry shows in a message store; its group of views is always the entry's scope. */
 export function storeTypeOfEntry({ kind, role, scope }: Pick<EntryBody, 'kind' | 'role' | 'scope'>): StoreMessageType {
   if (scope === 'conversation') return role === 'user' ? 'user_message' : 'assistant_message'
-  return typeOfKind[kind]
+  return isMessageType(kind) ? kind : (typeOfKind[kind] ?? 'observation')
 }
 
 /** An entry as a stored message, by its canonical members alone. */

@@ -23,7 +23,7 @@ export function createTranscriptMessageStore(deps: MessageStoreDeps): MessageSto
       return writeView(await readView(location, { scopes: ['conversation'], ...cutOf(options) }, deps))
     },
     async listAgent(location, agent_key, options = {}) {
-      return writeView(await listAgent(location, agent_key, options, deps))
+      return writeView(await readTypes(location, { scopes: ['agent'], agent_keys: [agent_key] }, options, deps))
     },
     async listGlobal(location, options = {}) {
       return writeView(await readView(location, { scopes: ['global'], ...cutOf(options) }, deps))
@@ -66,13 +66,12 @@ async function readView(
   return thread ? await transcript.read(thread, range) : []
 }
 
-async function listAgent(
+async function readTypes(
   location: string,
-  agent_key: string,
+  range: EntryRange,
   options: AgentViewOptions,
   deps: MessageStoreDeps,
 ): Promise<readonly EntryBody[]> {
-  const range: EntryRange = { scopes: ['agent'], agent_keys: [agent_key] }
   if (!options.types) return await readView(location, { ...range, ...cutOf(options) }, deps)
   return cutList(keepTypes(await readView(location, range, deps), options), options)
 }
@@ -84,10 +83,7 @@ async function listTeam(
   deps: MessageStoreDeps,
 ): Promise<readonly EntryBody[]> {
   const agent_keys = [...new Set(keys)]
-  if (options.limit_scope !== 'per_agent') {
-    const entries = await readView(location, { agent_keys, ...(options.types ? {} : cutOf(options)) }, deps)
-    return options.types ? cutList(keepTypes(entries, options), options) : entries
-  }
+  if (options.limit_scope !== 'per_agent') return await readTypes(location, { agent_keys }, options, deps)
   const entries = keepTypes(await readView(location, { agent_keys }, deps), options)
   const ofAgent = (key: string) => entries.filter(entry => entry.agent_key === key)
   const kept = new Set(agent_keys.flatMap(key => cutList(ofAgent(key), options)))

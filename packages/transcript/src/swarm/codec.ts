@@ -1,11 +1,11 @@
 import type { Json } from '@postern/core'
 import { createCodec } from '../codec/create-codec.ts'
 import type { Dialect, ReadContext, Reading, TranscriptDraft } from '../codec/dialect.ts'
-import { markerName, markerOfRun } from '../codec/dialect.ts'
-import { argsOf, findCallName, isCallEntry, resultTextOf } from '../codec/tool-entry.ts'
+import { markIn } from '../codec/dialect.ts'
+import { argsOf, countCalling, findCallName, isCallEntry, resultTextOf } from '../codec/tool-entry.ts'
 import type { EntryBody, EntryContent } from '../entry/entry.ts'
 import { contentOfText, readEntryDecision, textOfContent, writeEntryDecision } from '../entry/entry.ts'
-import type { EntryKind, EntryRole } from '../entry/kind.ts'
+import type { EntryKind } from '../entry/kind.ts'
 import type { SwarmImage, SwarmMessage, SwarmRole, SwarmToolCall } from './message.ts'
 import { encodeSwarmImages, listInlineImages, parseSwarmMessage, readSwarmImage } from './message.ts'
 
@@ -61,29 +61,13 @@ function readCall({ id, function: called }: SwarmToolCall, { agentName, mode }: 
   }
 }
 
-const roleOfRole: Record<EntryRole, SwarmRole> = {
-  user: 'user',
-  assistant: 'assistant',
-  tool: 'tool',
-  system: 'system',
-  developer: 'developer',
-  marker: 'flush',
-}
-
 const roleOfKind: Partial<Record<EntryKind, SwarmRole>> = { rescue: 'resque', flush: 'flush', tool_result: 'tool' }
-
-/** How many entries one swarm message holds: the assistant's text and the calls after it. */
-function countSwarmRun([head, ...rest]: readonly EntryBody[]): number {
-  if (!head || head.group_id === undefined || !isSpeech(head)) return 1
-  const end = rest.findIndex(entry => entry.group_id !== head.group_id || !isCallEntry(entry))
-  return 1 + (end < 0 ? rest.length : end)
-}
 
 /** Entries as a swarm message, by their canonical members alone. */
 function writeSwarmMessage([head, ...rest]: readonly [EntryBody, ...EntryBody[]]): SwarmMessage {
   const calls = [head, ...rest].filter(isCallEntry).map(writeCall)
   const images = 'parts' in head.content ? listInlineImages(head.content.parts) : []
-  const role = roleOfKind[head.kind] ?? roleOfRole[head.role]
+  const role = roleOfKind[head.kind] ?? (head.role === 'marker' ? 'flush' : head.role)
   return {
     role,
     agentName: head.agent_key ?? '',
@@ -108,27 +92,17 @@ function writeCall({ tool, kind }: EntryBody): SwarmToolCall {
   }
 }
 
+const marking = markIn<SwarmMessage>('payload')
+
 const dialect: Dialect<SwarmMessage> = {
   format: 'swarm',
   parse: parseSwarmMessage,
   toDrafts: readSwarmDrafts,
-  countRun: countSwarmRun,
+  countRun: entries => countCalling(entries, isSpeech, isCallEntry),
   toMessage: writeSwarmMessage,
-  readMarker: ({ payload }) => payload?.[markerName],
-  stripMarker: message => (message.payload ? { ...message, payload: withoutMarker(message.payload) } : message),
-  addMarker: (message, run) => ({
-    ...message,
-    payload: { ...message.payload, [markerName]: markerOfRun(run) as Json },
-  }),
+  ...marking,
   // A marker turns a payload of null, or an absent one, into an object.
-  essenceOf: ({ payload, ...message }) => ({ ...message, payload: withoutMarker(payload ?? {}) }) as Json,
-}
-
-function withoutMarker({
-  [markerName]: _,
-  ...payload
-}: NonNullable<SwarmMessage['payload']>): NonNullable<SwarmMessage['payload']> {
-  return payload
+  essenceOf: message => marking.stripMarker(message) as Json,
 }
 
 const codec = createCodec(dialect)

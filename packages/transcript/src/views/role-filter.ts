@@ -2,8 +2,7 @@ import { type EntryBody, textOfContent } from '../entry/entry.ts'
 import type { EntryKind } from '../entry/kind.ts'
 
 /** An agent's part in a team. It selects what the agent sees, and is no role of a message. */
-const teamRoles = ['orchestrator', 'manager', 'worker', 'all'] as const
-type TeamRole = (typeof teamRoles)[number]
+type TeamRole = 'orchestrator' | 'manager' | 'worker' | 'all'
 
 export interface RoleFilter {
   readonly role: TeamRole

@@ -2,6 +2,7 @@ import type { AgentChunk, AgentContext, Json, NormalizedMessage } from '@postern
 import { isJsonObject, parseIfJson } from '@postern/core'
 import type { ModelAnswer, SwarmModel, ToolDescription } from '@postern/swarm'
 import type { SwarmMessage, SwarmRole, SwarmToolCall } from '@postern/transcript'
+import { describeCallEnd } from '../../approval/decided-call.ts'
 import { openCompletion } from '../../completion/completion.ts'
 import { readReceivedText } from '../../kind/running-agents.ts'
 import type { OpenedModel } from '../../openai/model-endpoint.ts'
@@ -9,7 +10,7 @@ import { clipText, dataBlockRules, guardWords } from '../../prompt/data-block.ts
 import type { ChatMessage, ImagePiece } from '../../prompt/messages.ts'
 import { formatReceivedMessage } from '../../prompt/prompt.ts'
 import type { Round } from '../../rounds/round.ts'
-import { bookUsage, readRound } from '../../rounds/round.ts'
+import { bookUsage, nameRefusal, readRound } from '../../rounds/round.ts'
 
 /** A model, and whether it sees pictures. */
 export interface MemberModel extends OpenedModel {
@@ -33,10 +34,6 @@ export interface ModelTurn {
   tell(chunk: AgentChunk): void
 }
 
-/** Most characters of a model's own reason for not answering. */
-const maxReason = 2_000
-const refused = 'This will not be answered.'
-
 /** The model of one member in one turn. Its text is sent in pieces, and the swarm decides which of them the user gets. */
 export function createMemberModel({ endpoint, settings, seesImages }: MemberModel, turn: ModelTurn): SwarmModel {
   const { context, heard, endsAt } = turn
@@ -58,7 +55,7 @@ export function createMemberModel({ endpoint, settings, seesImages }: MemberMode
 
   function answer(round: Round): ModelAnswer {
     const isRefused = round.refusal.trim() !== '' || round.finish === 'content_filter'
-    if (isRefused) return { content: turn.refuse(round.refusal.trim().slice(0, maxReason) || refused) }
+    if (isRefused) return { content: turn.refuse(nameRefusal(round)) }
     const isCutOff = round.finish === 'length' && round.text.trim() !== ''
     const tool_calls = round.calls.map(call => readCall(call, turn))
     return { content: isCutOff ? `${round.text} […]` : round.text, tool_calls }
@@ -131,9 +128,9 @@ function toChatMessages(rows: readonly SwarmMessage[], heard: Heard): readonly C
       return isRepeated(row, index) ? [] : [{ role: 'user', content: guardWords(clipText(row.content, maxWords)) }]
     },
     assistant: ({ content }) => (content === '' ? [] : [{ role: 'assistant', content }]),
-    tool({ tool_call_id = '', content }, index) {
-      const call = ends.get(tool_call_id) === index ? calls.get(tool_call_id) : undefined
-      return call ? writeCall(call, content) : []
+    tool({ tool_call_id: id = '', content }, index) {
+      const called = ends.get(id) === index ? calls.get(id)?.function : undefined
+      return called ? describeCallEnd({ id, name: called.name, args: called.arguments }, { result: content }) : []
     },
   }
   const said = rows.flatMap((row, index) => writers[row.role]?.(row, index) ?? [])
@@ -154,14 +151,6 @@ function writeSystem(rows: readonly SwarmMessage[], rules: readonly string[] = [
 function writeReceived({ message, flags, images = [] }: Heard, before = ''): ChatMessage {
   const text = [guardWords(before.trim()), formatReceivedMessage(message, flags)].filter(Boolean).join('\n\n')
   return { role: 'user', content: images.length > 0 ? [{ type: 'text', text }, ...images] : text }
-}
-
-function writeCall({ id, function: { name, arguments: args } }: SwarmToolCall, result: string): readonly ChatMessage[] {
-  const written = { name, arguments: JSON.stringify(args) }
-  return [
-    { role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: written }] },
-    { role: 'tool', tool_call_id: id, content: result },
-  ]
 }
 
 /** Templates of many models want user and assistant in turn, beginning with a user. */

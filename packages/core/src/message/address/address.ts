@@ -43,12 +43,7 @@ export function formatAddress({ local, domain }: Address): string {
 /** A DNS name of two or more labels in lower-case A-label form, or undefined when `name` is none. */
 export function toAsciiDomain(name: string): string | undefined {
   if (!name || name.length > maxUnicodeName || /[\s/?#@:\\[\]%]/.test(name)) return undefined
-  let host: string
-  try {
-    host = new URL(`https://${name}/`).hostname.replace(/\.$/, '')
-  } catch {
-    return undefined
-  }
+  const host = URL.parse(`https://${name}/`)?.hostname.replace(/\.$/, '') ?? ''
   const labels = host.split('.')
   const isName =
     labels.length > 1 && labels.every(label => labelPattern.test(label)) && !/^\d+$/.test(labels.at(-1) ?? '')

@@ -126,20 +126,11 @@ export function bindLog(log: Log, bound: LogFields): Log {
   }
 }
 
-/** The time an agent has, as one signal that is let go of when the turn is over. */
-interface TurnClock {
-  readonly signal: AbortSignal
-  /** Waits for `work` as long as there is time. @throws the signal's reason once the time is over */
-  limit<T>(work: Promise<T>): Promise<T>
-  /** Stops the clock: nothing of the turn is held any longer. */
-  stop(): void
-}
-
 /**
- * Runs out after `deadlineMs` or when one of `stops` aborts. `AbortSignal.any` with `AbortSignal.timeout` would do the same, but it
+ * The time an agent has, as one signal that is let go of when the turn is over. Runs out after `deadlineMs` or when one of `stops` aborts. `AbortSignal.any` with `AbortSignal.timeout` would do the same, but it
  * holds the turn and its answer until the deadline, however early the agent is done.
  */
-export function startTurnClock(deadlineMs: number, stops: readonly AbortSignal[]): TurnClock {
+export function startTurnClock(deadlineMs: number, stops: readonly AbortSignal[]) {
   const controller = new AbortController()
   const waits: ((reason: unknown) => void)[] = []
   const abort = (reason: unknown) => {
@@ -154,12 +145,14 @@ export function startTurnClock(deadlineMs: number, stops: readonly AbortSignal[]
   }
   return {
     signal: controller.signal,
-    limit: work =>
-      new Promise((resolve, reject) => {
+    /** Waits for `work` as long as there is time. @throws the signal's reason once the time is over */
+    limit: <T>(work: Promise<T>) =>
+      new Promise<T>((resolve, reject) => {
         work.then(resolve, reject)
         waits.push(reject)
         if (controller.signal.aborted) reject(controller.signal.reason)
       }),
+    /** Stops the clock: nothing of the turn is held any longer. */
     stop() {
       clearTimeout(timer)
       for (const stop of stops) stop.removeEventListener('abort', onStop)

@@ -1,6 +1,6 @@
 import type { Json } from '../../format/notations.ts'
 import type { Part } from '../../message/part.ts'
-import { plainTextOf } from '../../message/response.ts'
+import { isFilePart, plainTextOf } from '../../message/response.ts'
 import type { HistoryRequest } from './transcript.ts'
 
 /**
@@ -94,7 +94,6 @@ export function clipNoteText(text: string): string {
 }
 
 function describePart(part: Part): string {
-  if (part.kind === 'file' || part.kind === 'artifact')
-    return `[${part.name ?? part.description ?? part.mime ?? part.kind}]`
+  if (isFilePart(part)) return `[${part.name ?? part.description ?? part.mime ?? part.kind}]`
   return plainTextOf([part])
 }

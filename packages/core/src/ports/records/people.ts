@@ -63,16 +63,8 @@ export const linkLimits = {
   addresses: 8,
 } as const
 
-export interface LinkRequest {
-  readonly agent: string
-  readonly asker: PersonIdentity
+export interface LinkRequest extends LinkConfirmation {
   readonly target: PersonAddress
-  /** The number of the message that asks: asked again for the same one, nothing new happens. */
-  readonly message: number
-  /** Of the code. */
-  readonly digest: string
-  /** The id of the response that carries the code. */
-  readonly notice: string
 }
 
 export type LinkRefusal = 'linked' | 'full' | 'asked_too_often' | 'sent_too_often'
@@ -84,9 +76,11 @@ export type LinkAsked =
 export interface LinkConfirmation {
   readonly agent: string
   readonly asker: PersonIdentity
+  /** The number of the message that asks, or brings the code: for the same one again, nothing new happens. */
   readonly message: number
+  /** Of the code. */
   readonly digest: string
-  /** The id of the response that tells the other address of it. */
+  /** The id of the response to the other address, which carries the code, or tells of the link. */
   readonly notice: string
 }
 

@@ -69,18 +69,15 @@ export interface RequirementDecision {
   readonly task?: TaskIntake | undefined
 }
 
-const requirementObjections = [
-  'unknown',
-  'used',
-  'expired',
-  'kind',
-  'elsewhere',
-  'receipt_used',
-  'ended',
-  'taken',
-] as const
-
-export type RequirementObjection = (typeof requirementObjections)[number]
+export type RequirementObjection =
+  | 'unknown'
+  | 'used'
+  | 'expired'
+  | 'kind'
+  | 'elsewhere'
+  | 'receipt_used'
+  | 'ended'
+  | 'taken'
 
 export type Resolved =
   | { readonly outcome: 'resolved'; readonly requirement: RequirementRecord; readonly message: number }

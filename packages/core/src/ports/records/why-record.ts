@@ -1,7 +1,7 @@
 import type { ChannelName } from '../../message/message.ts'
 import type { TurnAttempt } from '../trace/trace.ts'
 import type { DeliveryRecord, MessageState } from './records.ts'
-import type { RequirementStatus } from './requirement-record.ts'
+import type { RequirementRecord } from './requirement-record.ts'
 import type { TaskState } from './task.ts'
 
 /**
@@ -97,16 +97,11 @@ export interface WhyDelivery {
   readonly isAnswer: boolean
 }
 
-interface WhyRequirement {
-  readonly id: string
+interface WhyRequirement
+  extends Pick<RequirementRecord, 'id' | 'status' | 'address' | 'issuedAt' | 'expiresAt' | 'resolvedAt'> {
   readonly kind: string
-  readonly status: RequirementStatus
   /** Who may decide it. */
   readonly isForOperator: boolean
-  readonly address: string
-  readonly issuedAt: number
-  readonly expiresAt: number
-  readonly resolvedAt?: number | undefined
 }
 
 /** No gateway ran between these instants. */

@@ -153,20 +153,13 @@ export interface Broadcast {
 }
 
 /** One delivery, leased. */
-export interface Delivery {
+export interface Delivery extends Pick<Turn, 'token' | 'attempt' | 'via' | 'agent' | 'target' | 'correlationId'> {
   readonly id: string
-  readonly token: number
-  /** 1 for the first try. */
-  readonly attempt: number
   /** When it was queued, ms. */
   readonly queuedAt: number
-  readonly via: ChannelName
-  readonly agent: string
   /** Deliveries of one thread to one destination go in their order; absent where nothing is leased. */
   readonly thread?: number | undefined
   readonly to: string
-  readonly target: Json
-  readonly correlationId: string
   /** What is answered (without `history`), and the answer; both absent for a handshake without a turn. */
   readonly message: NormalizedMessage
   readonly response?: NormalizedResponse | undefined

@@ -5,7 +5,7 @@ import type { AgentCallAnswer } from '../../ports/agent/agent-call.ts'
 import type { HistoryPolicy } from '../../ports/agent/history-policy.ts'
 import type { TurnContext } from '../../ports/agent/turn-context.ts'
 import { isoTime } from '../../ports/platform/platform.ts'
-import type { AgentNote, NoteBody, NoteNotice, NoteSetting, StageNotice, TurnNote } from '../../ports/records/note.ts'
+import type { AgentNote, NoteNotice, NoteSetting, StageNotice, TurnNote } from '../../ports/records/note.ts'
 import { formatTurnId, noteTextOf } from '../../ports/records/note.ts'
 import type { Answer, Turn } from '../../ports/records/work.ts'
 import type { NotedCall } from './call-notes.ts'
@@ -56,15 +56,13 @@ export function createTurnNotes(turn: Turn, gateway: NotesDeps): TurnNotes {
     if (noted >= maxNotes) throw new Rejection('too_large', `Cannot note: more than ${maxNotes} in one turn`)
   }
 
-  const stages = createTurnStages(turn, {
-    now: gateway.platform.now,
-    take() {
+  const stages = createTurnStages(turn, gateway, {
+    writer,
+    takePlace() {
       checkQuota()
       noted += 1
       return noted
     },
-    tell: notice => tellWatchers(turn, gateway.store, notice),
-    keep: (place, id, body) => writer.keep(`note ${place}`, id, body),
   })
 
   function note(given: AgentNote): void {
@@ -195,23 +193,14 @@ function checkSize(body: TurnNote['body'], most: number): void {
   throw new Rejection('too_large', `Cannot note: longer than ${most} characters`)
 }
 
-/** The stages of a turn, one after the other, as its agent names them. */
-interface TurnStages {
-  /** Ends the one before it. `answer`: id of the answer it leads to. @throws Rejection malformed, too_large */
-  begin(stage: string, answer: string): void
-  end(): void
-}
-
 interface StageDeps {
-  readonly now: () => number
+  readonly writer: TurnNoteWriter
   /** A place among the turn's notes. @throws Rejection too_large */
-  take(): number
-  tell(notice: StageNotice): void
-  keep(place: number, id: string, body: NoteBody): void
+  takePlace(): number
 }
 
-/** Kept when it is over, with the time it took. */
-function createTurnStages(turn: Turn, { now, take, tell, keep }: StageDeps): TurnStages {
+/** The stages of a turn, one after the other, as its agent names them. Each is kept when it is over, with the time it took. */
+function createTurnStages(turn: Turn, { platform, store }: NotesDeps, { writer, takePlace }: StageDeps) {
   let open:
     | { readonly stage: string; readonly answer: string; readonly place: number; readonly from: number }
     | undefined
@@ -221,7 +210,7 @@ function createTurnStages(turn: Turn, { now, take, tell, keep }: StageDeps): Tur
     if (!open) return
     const { stage, answer, place, from } = open
     open = undefined
-    keep(place, idOf(place), {
+    writer.keep(`note ${place}`, idOf(place), {
       kind: 'activity',
       role: 'system',
       scope: 'agent',
@@ -229,13 +218,14 @@ function createTurnStages(turn: Turn, { now, take, tell, keep }: StageDeps): Tur
       content: { value: { stage } },
       turn_id: formatTurnId(turn.message),
       stage,
-      latency_ms: Math.max(0, Math.round(now() - from)),
+      latency_ms: Math.max(0, Math.round(platform.now() - from)),
       metadata: { message_id: answer },
     })
   }
 
   return {
-    begin(stage, answer) {
+    /** Ends the one before it. `answer`: id of the answer it leads to. @throws Rejection malformed, too_large */
+    begin(stage: string, answer: string) {
       if (!isStageName(stage)) {
         throw new Rejection(
           'malformed',
@@ -243,8 +233,8 @@ function createTurnStages(turn: Turn, { now, take, tell, keep }: StageDeps): Tur
         )
       }
       end()
-      open = { stage, answer, place: take(), from: now() }
-      tell({ kind: 'stage', id: idOf(open.place), stage })
+      open = { stage, answer, place: takePlace(), from: platform.now() }
+      tellWatchers(turn, store, { kind: 'stage', id: idOf(open.place), stage })
     },
     end,
   }
@@ -256,20 +246,14 @@ interface CallEnd {
   failed(error: unknown): void
 }
 
-/** The calls of a turn that have no end yet. */
-interface OpenCalls {
-  /** @throws Undeliverable when the turn has ended; LeaseLost, Unavailable */
-  begin(call: NotedCall): Promise<CallEnd>
-  /** The turn has ended: every open call has failed. */
-  end(): void
-}
-
 const afterTurn = 'Cannot call agent: the turn has ended'
 
-function createOpenCalls(turn: Turn, writer: TurnNoteWriter): OpenCalls {
+/** The calls of a turn that have no end yet. */
+function createOpenCalls(turn: Turn, writer: TurnNoteWriter) {
   const openCalls = new Set<CallEnd>()
   let hasEnded = false
 
+  /** @throws Undeliverable when the turn has ended; LeaseLost, Unavailable */
   async function begin(call: NotedCall): Promise<CallEnd> {
     if (hasEnded) throw new Undeliverable(afterTurn)
     const { name, worker, task, agentKey: agent_key } = call
@@ -294,6 +278,7 @@ function createOpenCalls(turn: Turn, writer: TurnNoteWriter): OpenCalls {
 
   return {
     begin,
+    /** The turn has ended: every open call has failed. */
     end() {
       hasEnded = true
       for (const call of [...openCalls]) call.failed(new Unavailable('The turn ended before it answered'))

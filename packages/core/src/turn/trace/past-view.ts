@@ -28,10 +28,10 @@ async function readMoment(
   store: Pick<Store, 'readNotes'>,
   { speakers, isStranger }: TurnSpeaker,
 ): Promise<HistoryMoment> {
-  const { thread } = turn
+  const { agent, thread, content } = turn
   const isTold = limit > 0 && !isStranger
   const notes = isTold ? await store.readNotes({ thread, before: beginningOf(turn), limit, speakers }) : []
-  return momentOf(turn, notes)
+  return { agent, phase_id: content.phase_id, previous_phase_id: content.previous_phase_id, notes }
 }
 
 export interface Past {
@@ -43,9 +43,4 @@ export interface Past {
 export interface PastScope {
   readonly known: TurnPerson | undefined
   readonly only?: ReadonlySet<number> | undefined
-}
-
-function momentOf({ agent, content }: Turn, notes: HistoryMoment['notes']): HistoryMoment {
-  const { phase_id, previous_phase_id } = content
-  return { agent, phase_id, previous_phase_id, notes }
 }

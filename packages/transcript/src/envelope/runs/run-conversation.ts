@@ -3,8 +3,8 @@ import { Rejection } from '@postern/core'
 import type { JsonMap } from '../../json/difference.ts'
 import { copyJson, isJsonMap } from '../../json/difference.ts'
 import type { AgentMessageEnvelope } from '../envelope.ts'
-import { normalizeEnvelope, normalizeEnvelopes } from '../normalize.ts'
-import type { ExecutedTool, ToolAuditEvent, ToolObservation } from './tool-policy.ts'
+import { normalizeEnvelope } from '../normalize.ts'
+import type { ExecutedTool } from './tool-policy.ts'
 import { auditTool, observeTool } from './tool-policy.ts'
 
 /** The input of a conversation loop (`agents_api_conversation_runner`). */
@@ -31,7 +31,7 @@ export async function runConversation(
   request: Omit<ConversationRequest, 'messages'> & { readonly messages: readonly unknown[] },
   { foreign, builtIn }: { readonly foreign?: ForeignRunner | undefined; readonly builtIn: BuiltInRunner },
 ): Promise<ConversationResult> {
-  const normalized = { ...request, messages: normalizeEnvelopes(request.messages) }
+  const normalized = { ...request, messages: request.messages.map(message => normalizeEnvelope(message)) }
   const result = (await foreign?.(normalized)) ?? null
   if (result === null) return normalizeConversationResult(await builtIn(normalized))
   return takeForeignResult(normalized.messages, result)
@@ -52,26 +52,11 @@ const runOutcomeSchema = 'agents-api.run-outcome'
 /** Failures that are worth another try; every other one is not. */
 const retryableStatuses: ReadonlySet<string> = new Set(['stalled', 'interrupted', 'transcript_lock_contention'])
 
-interface RunOutcome {
-  readonly schema: typeof runOutcomeSchema
-  readonly status: string
-  readonly completed: boolean
-  readonly stop_reason: string
-  readonly retryable: boolean
-}
-
-/** What is kept of a run for those who watch over it: proof of what was run, and the shape of it; no argument and no result. */
-interface ConversationReport {
-  readonly schema: typeof conversationResultSchema
-  readonly version: 1
-  readonly tool_audit_events: readonly ToolAuditEvent[]
-  readonly tool_observability: readonly ToolObservation[]
-  readonly run_outcome: RunOutcome
-  readonly usage?: JsonMap | undefined
-}
-
-/** The later contract of a conversation's result, as far as it can be had from the result itself. Pure. */
-export function reportConversation(result: ConversationResult): ConversationReport {
+/**
+ * What is kept of a run for those who watch over it: proof of what was run, and the shape of it; no argument and no result. It is the later
+ * contract of a conversation's result, as far as it can be had from the result itself. Pure.
+ */
+export function reportConversation(result: ConversationResult) {
   const executed = result.tool_execution_results.map(readExecuted)
   const { usage } = result
   return {
@@ -96,7 +81,7 @@ function readExecuted(execution: ToolExecutionResult, index: number): ExecutedTo
   }
 }
 
-function writeOutcome({ status: named, completed: said, error, warning }: ConversationResult): RunOutcome {
+function writeOutcome({ status: named, completed: said, error, warning }: ConversationResult) {
   const completed = error === undefined && said !== false
   const status = typeof named === 'string' && named !== '' ? named : completed ? 'completed' : 'failed'
   const reason = error ?? warning

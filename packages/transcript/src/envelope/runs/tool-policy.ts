@@ -1,44 +1,17 @@
 import type { Json } from '@postern/core'
 import type { JsonMap } from '../../json/difference.ts'
 import { hashContent, isJsonMap } from '../../json/difference.ts'
-import type { RecordStore } from '../../store/record-store.ts'
 import { buildApprovalEnvelope, buildToolResultEnvelope } from '../build.ts'
 import type { AgentMessageEnvelope } from '../envelope.ts'
 import type { PendingAction, PendingActions } from './pending-action.ts'
 
 /** A tool runs at once, after an approval, or never. */
-const toolPolicies = ['direct', 'preview', 'forbidden'] as const
-type ToolPolicy = (typeof toolPolicies)[number]
+type ToolPolicy = 'direct' | 'preview' | 'forbidden'
 
-interface ToolScope {
+export interface WantedCall {
   readonly owner: string
-  readonly workspace?: string | undefined
   readonly agent: string
   readonly tool_name: string
-}
-
-interface PolicyMemory {
-  /** The remembered policy for this owner, workspace, agent and tool; else `otherwise`. */
-  find(scope: ToolScope, otherwise: ToolPolicy): Promise<ToolPolicy>
-  remember(scope: ToolScope, policy: ToolPolicy): Promise<void>
-}
-
-export function createPolicyMemory(records: RecordStore): PolicyMemory {
-  const placeOf = ({ owner, workspace = '', agent, tool_name }: ToolScope) => {
-    return { kind: 'tool-policy', owner, key: JSON.stringify([workspace, agent, tool_name]) }
-  }
-  return {
-    async find(scope, otherwise) {
-      const value = (await records.get(placeOf(scope)))?.value
-      return toolPolicies.find(policy => policy === value) ?? otherwise
-    },
-    async remember(scope, policy) {
-      await records.put(placeOf(scope), policy)
-    },
-  }
-}
-
-export interface WantedCall extends ToolScope {
   readonly tool_call_id: string
   readonly parameters: { readonly [name: string]: Json }
   readonly turn: number
@@ -63,18 +36,7 @@ export async function callUnderPolicy(
 ): Promise<PolicyOutcome> {
   if (policy === 'forbidden') return { envelope: buildRefusal(call, 'the tool is forbidden'), isWaiting: false }
   if (policy === 'direct') return { envelope: await runDirectly(call, deps), isWaiting: false }
-  const {
-    owner,
-    workspace,
-    agent,
-    tool_name,
-    parameters,
-    summary,
-    preview = null,
-    expires_at,
-    tool_call_id,
-    turn,
-  } = call
+  const { owner, agent, tool_name, parameters, summary, preview = null, expires_at, tool_call_id, turn } = call
   const action = await deps.actions.create(owner, {
     kind: tool_name,
     summary,
@@ -82,7 +44,6 @@ export async function callUnderPolicy(
     apply_input: { ...parameters },
     agent,
     metadata: { tool_call_id, turn },
-    ...(workspace !== undefined && { workspace }),
     ...(expires_at !== undefined && { expires_at }),
   })
   return { envelope: buildApprovalEnvelope(summary, action, { tool_call_id }), isWaiting: true }
@@ -117,42 +78,17 @@ async function runDirectly(
   }
 }
 
-function buildResult({ tool_name, tool_call_id }: CallName, result: Json): AgentMessageEnvelope {
+function buildResult(call: CallName, result: Json): AgentMessageEnvelope {
   const content = typeof result === 'string' ? result : JSON.stringify(result)
-  return buildToolResultEnvelope({
-    content,
-    tool_name,
-    payload: { success: true, tool_data: result },
-    metadata: { tool_call_id },
-  })
+  return buildEnd(call, content, { success: true, tool_data: result })
 }
 
-function buildRefusal({ tool_name, tool_call_id }: CallName, error: string): AgentMessageEnvelope {
-  return buildToolResultEnvelope({
-    content: error,
-    tool_name,
-    payload: { success: false, error },
-    metadata: { tool_call_id },
-  })
+function buildRefusal(call: CallName, error: string): AgentMessageEnvelope {
+  return buildEnd(call, error, { success: false, error })
 }
 
-/** What observers may keep of a call: which arguments and how many, never their values. */
-export interface ToolObservation {
-  readonly tool_name: string
-  readonly argument_names: readonly string[]
-  readonly argument_count: number
-  readonly result_type: string
-}
-
-export interface ToolAuditEvent {
-  readonly type: 'tool_execution'
-  readonly tool_name: string
-  readonly tool_call_id: string
-  readonly parameters_sha256: string
-  readonly result_sha256: string
-  readonly schema_version: 1
-  readonly turn_count: number
-  readonly success: boolean
+function buildEnd({ tool_name, tool_call_id }: CallName, content: string, payload: JsonMap): AgentMessageEnvelope {
+  return buildToolResultEnvelope({ content, tool_name, payload, metadata: { tool_call_id } })
 }
 
 export interface ExecutedTool {
@@ -164,26 +100,24 @@ export interface ExecutedTool {
   readonly success: boolean
 }
 
-export function observeTool({ tool_name, parameters, result }: ExecutedTool): ToolObservation {
+/** What observers may keep of a call: which arguments and how many, never their values. */
+export function observeTool({ tool_name, parameters, result }: ExecutedTool) {
   const argument_names = Object.keys(parameters).toSorted()
   return { tool_name, argument_names, argument_count: argument_names.length, result_type: nameType(result) }
 }
 
 /** Digests of a call and its result, without either. */
-export function auditTool(executed: ExecutedTool): ToolAuditEvent {
-  const { tool_name, tool_call_id, parameters, result, turn_count, success } = executed
-  const parameters_sha256 = hashContent(parameters)
-  const result_sha256 = hashContent(result)
+export function auditTool({ tool_name, tool_call_id, parameters, result, turn_count, success }: ExecutedTool) {
   return {
     type: 'tool_execution',
     tool_name,
     tool_call_id,
-    parameters_sha256,
-    result_sha256,
+    parameters_sha256: hashContent(parameters),
+    result_sha256: hashContent(result),
     schema_version: 1,
     turn_count,
     success,
-  }
+  } as const
 }
 
 function nameType(value: Json): string {

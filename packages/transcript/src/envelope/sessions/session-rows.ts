@@ -109,24 +109,15 @@ async function* listValid(
   expired: SessionRow[],
   deps: SessionDeps,
 ): AsyncGenerator<SessionRow> {
-  for await (const found of listPages(principal, deps)) {
+  for (let offset = 0; ; offset += pageSize) {
+    const found = await deps.records.list(sessionKind, principal.owner, { limit: pageSize, offset })
     for (const row of found.map(readRow)) {
       if (!row || !isOwnRow(row, principal)) continue
       if (isExpired(row, deps)) expired.push(row)
       else yield row
     }
-  }
-}
-
-/** Other work runs between the pages, because an owner may have very many sessions. */
-async function* listPages(
-  { owner }: SessionPrincipal,
-  { records }: SessionDeps,
-): AsyncGenerator<readonly StoredRecord[]> {
-  for (let offset = 0; ; offset += pageSize) {
-    const found = await records.list(sessionKind, owner, { limit: pageSize, offset })
-    yield found
     if (found.length < pageSize) return
+    // Other work runs between the pages, because an owner may have very many sessions.
     await new Promise(resolve => setImmediate(resolve))
   }
 }
