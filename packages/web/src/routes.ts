@@ -1,3 +1,4 @@
+import { writeProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { createSessionRoutes } from './dialects/session-routes.ts'
@@ -65,10 +66,5 @@ function answerWrongMethod({ req }: Context, known: readonly KnownPath[]): Respo
   const methods = new Set(known.flatMap(({ pattern, methods }) => (pattern.test(req.path) ? [...methods] : [])))
   if (methods.has('GET')) methods.add('HEAD')
   const allow = [...methods].sort().join(', ')
-  const detail = `Cannot answer: only ${allow} is taken here`
-  const problem = { title: 'Method Not Allowed', status: 405, code: 'unsupported', detail }
-  return new Response(JSON.stringify(problem), {
-    status: 405,
-    headers: { 'content-type': 'application/problem+json', allow },
-  })
+  return writeProblem(405, { code: 'unsupported', detail: `Cannot answer: only ${allow} is taken here` }, { allow })
 }
