@@ -2,32 +2,7 @@ import type { ConfigError } from '@postern/core'
 import { isPostgresUrl } from '@postern/store'
 import type { Verdict } from '../checks/finding.ts'
 import type { DoctorDeps, MachineDeps } from './deps.ts'
-
-/** In the order in which they are shown. */
-export const checkGroups = [
-  'machine',
-  'configuration',
-  'gateway',
-  'network',
-  'tls',
-  'discovery',
-  'channels',
-  'mail',
-  'store',
-  'work',
-  'agents',
-] as const
-
-export type CheckGroup = (typeof checkGroups)[number]
-
-/** What a check says about one subject: a host, an address, a file, a setting. */
-export interface CheckOutcome {
-  readonly subject: string
-  /** `skipped`: it could not be asked, and the sentence says why. */
-  readonly verdict: 'ok' | 'warning' | 'failure' | 'skipped'
-  readonly message: string
-  readonly fix?: string | undefined
-}
+import type { CheckGroup, CheckOutcome } from './report.ts'
 
 type Outcomes = CheckOutcome | readonly CheckOutcome[]
 

@@ -13,10 +13,10 @@ import type {
   TurnContext,
 } from '@postern/core'
 import { findChannel, readPersonCommand, workTurn } from '@postern/core'
-import type { ReplayChange } from './compare.ts'
 import { compareJson } from './compare.ts'
 import type { ReadAgainDeps } from './read-again.ts'
 import { adoptKept, createPastStore, nameAgent, silence } from './read-again.ts'
+import type { ReplayChange } from './report.ts'
 
 /** What a turn takes beside its results, its agent and what a replay replaces. */
 export type ReplayTurnDeps = Omit<TurnContext, 'results' | 'findAgent' | 'people' | 'waiting' | 'countUsage'> &

@@ -2,15 +2,7 @@ import { hash } from 'node:crypto'
 import type { AgentAction, Answer, Intake, MessageRecord, NormalizedResponse, PublisherDeps } from '@postern/core'
 import { createSyntheticMessage, findChannel, performActions, Rejection } from '@postern/core'
 import { nameAgent } from './read-again.ts'
-
-/** What a replay has queued. */
-export interface Queued {
-  readonly kind: 'edit' | 'answer' | 'nothing'
-  /** Id of the response. */
-  readonly response?: string | undefined
-  /** Why nothing was. */
-  readonly reason?: string | undefined
-}
+import type { Queued } from './report.ts'
 
 export type CommitDeps = PublisherDeps
 

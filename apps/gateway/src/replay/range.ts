@@ -1,6 +1,7 @@
 import type { MessageSummary, OperatorStore } from '@postern/core'
-import type { ReplayDeps, ReplayOptions, ReplayReport } from './replay.ts'
+import type { ReplayDeps, ReplayOptions } from './replay.ts'
 import { replayMessage } from './replay.ts'
+import type { ReplayPage, ReplayReport } from './report.ts'
 
 /** Which messages are replayed, newest first. */
 interface ReplayRange {
@@ -13,12 +14,6 @@ interface ReplayRange {
   readonly after?: number | undefined
   /** Most messages that are replayed. */
   readonly limit: number
-}
-
-export interface ReplayPage {
-  readonly items: readonly ReplayReport[]
-  /** Goes on with `after`; null at the end. */
-  readonly next: number | null
 }
 
 /** So many are looked at for one page, whether they match or not. */

@@ -1,8 +1,8 @@
 import type { Channel, Intake, MessageRecord, Part, Platform, Store, StoredArrival } from '@postern/core'
 import { findChannel } from '@postern/core'
-import type { ReplayChange } from './compare.ts'
 import { compareJson } from './compare.ts'
 import { createPastLookups } from './lookups.ts'
+import type { ReplayChange } from './report.ts'
 
 /** The clock and the look-ups that a message is read with: those of then, or today's. */
 export type ReplayClock = 'then' | 'now'

@@ -1,15 +1,15 @@
 import { agentKinds } from '@postern/agents'
-import type { MessageRecord, NormalizedResponse, Part, RunningAgent, StoredArrival } from '@postern/core'
+import type { MessageRecord, NormalizedResponse, RunningAgent, StoredArrival } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
 import type { AnsweredAgain, ReplayTurnDeps } from './answer-again.ts'
 import { answerAgain, isCommand, showResponse } from './answer-again.ts'
-import type { CommitDeps, Queued } from './commit.ts'
+import type { CommitDeps } from './commit.ts'
 import { commitAnswer } from './commit.ts'
-import type { ReplayChange } from './compare.ts'
 import { compareJson } from './compare.ts'
 import { LookupMissing } from './lookups.ts'
 import type { ReadAgain, ReplayClock } from './read-again.ts'
 import { nameAgent, readAgain, wasGiven } from './read-again.ts'
+import type { Queued, ReplayReport } from './report.ts'
 
 export interface ReplayOptions {
   readonly clock: ReplayClock
@@ -19,28 +19,6 @@ export interface ReplayOptions {
   readonly commits: boolean
   /** Answers in place of the configured agent. */
   readonly candidate?: RunningAgent | undefined
-}
-
-/** What came of one message. */
-export interface ReplayReport {
-  readonly message: number
-  readonly id: string
-  readonly via: string
-  readonly agent: string
-  readonly received_at: string
-  /** `refused`: today it would be refused, or could not be decided; `reason` says why. `skipped`: it has no replay. */
-  readonly outcome: 'same' | 'changed' | 'refused' | 'skipped'
-  readonly reason?: string | undefined
-  readonly proofs: readonly ReplayChange[]
-  readonly normalized: readonly ReplayChange[]
-  readonly response: readonly ReplayChange[]
-  readonly wire: readonly ReplayChange[]
-  /** Why the gateway did not call the agent; absent when it did. */
-  readonly not_called?: string | undefined
-  /** What the agent says now, where that differs. */
-  readonly answer?: readonly Part[] | undefined
-  /** What `commit` did. */
-  readonly queued?: Queued | undefined
 }
 
 export interface ReplayDeps {

@@ -1,6 +1,5 @@
 import type { OperationInput } from '../../api/call.ts'
-import type { ReplayChange } from '../../replay/compare.ts'
-import type { ReplayReport } from '../../replay/replay.ts'
+import type { ReplayChange, ReplayReport } from '../../replay/report.ts'
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { OperatorClient } from '../client.ts'
 import { CommandError, withClient } from '../client.ts'

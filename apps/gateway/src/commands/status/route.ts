@@ -24,6 +24,15 @@ const agentSchema = z.object({
   tokens: z.array(z.object({ model: z.string(), kind: z.string(), tokens: z.int() })).readonly(),
 })
 
+/** One value of the configuration, as the operator sees it. */
+const listedSettingSchema = z.object({
+  key: z.string().describe('Path of the value, with dots.'),
+  value: z.custom<Json>().describe('JSON; a secret is `(set)`.'),
+  source: z.enum(['file', 'environment', 'default', 'dev']),
+})
+
+export type ListedSetting = Readonly<z.infer<typeof listedSettingSchema>>
+
 export const statusOperations = {
   read: defineOperation({
     id: 'readStatus',
@@ -71,15 +80,7 @@ export const statusOperations = {
     summary: 'Lists every value of the configuration with its source; masks secrets.',
     task: 'list settings',
     answer: z.object({
-      settings: z
-        .array(
-          z.object({
-            key: z.string().describe('Path of the value, with dots.'),
-            value: z.custom<Json>().describe('JSON; a secret is `(set)`.'),
-            source: z.enum(['file', 'environment', 'default', 'dev']),
-          }),
-        )
-        .readonly(),
+      settings: z.array(listedSettingSchema).readonly(),
     }),
   }),
 }
@@ -164,13 +165,4 @@ function listAgents({ config, agents, meter, paused }: StatusRouteOptions) {
 function withoutSecrets(url: unknown): string | undefined {
   const parsed = typeof url === 'string' ? URL.parse(url) : null
   return parsed ? `${parsed.origin}${parsed.pathname}` : undefined
-}
-
-/** One value of the configuration, as the operator sees it. */
-export interface ListedSetting {
-  /** Path of the value, with dots. */
-  readonly key: string
-  /** Secrets are masked. */
-  readonly value: Json
-  readonly source: 'file' | 'environment' | 'default' | 'dev'
 }

@@ -7,10 +7,11 @@ import type { ResolvedAddress } from '../../resolve/resolve-address.ts'
 import { resolveAddress } from '../../resolve/resolve-address.ts'
 import type { FetchedObject } from '../../resolve/view/fetched.ts'
 import { asFetchedObject, asList, asText, lookAt } from '../../resolve/view/fetched.ts'
-import type { Check, CheckOutcome } from '../check.ts'
+import type { Check } from '../check.ts'
 import { about, skip } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { requireOpened } from '../deps.ts'
+import type { CheckOutcome } from '../report.ts'
 
 const timeoutMs = 25_000
 

@@ -5,10 +5,11 @@ import type { GuardedFetch } from '@postern/core'
 import { isAtLeast, minimumNode } from '../../../bin/launch.mjs'
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
-import type { CheckOutcome, MachineCheck } from '../check.ts'
+import type { MachineCheck } from '../check.ts'
 import { about, skip } from '../check.ts'
 import type { MachineDeps } from '../deps.ts'
 import type { DiskFacts, MemoryFacts } from '../machine-facts.ts'
+import type { CheckOutcome } from '../report.ts'
 
 const keepTime = 'Let the machine keep its time by NTP (systemd-timesyncd or chrony).'
 

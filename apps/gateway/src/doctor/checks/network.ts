@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { isPublicAddress } from '@postern/http'
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
-import type { Check, CheckOutcome } from '../check.ts'
+import type { Check } from '../check.ts'
 import { about, describeError, skip } from '../check.ts'
 import type { DoctorDeps, Outside } from '../deps.ts'
 import { findAddresses, listOwnHosts } from '../network/hosts.ts'
@@ -15,6 +15,7 @@ import {
   checkSameGateway,
   checkStreaming,
 } from '../network/origin.ts'
+import type { CheckOutcome } from '../report.ts'
 
 /** The way in from outside, as far as it can be seen from here. */
 export const networkChecks: readonly Check[] = [

@@ -9,10 +9,11 @@ import { hasRole } from '../../config/own-schema.ts'
 import { readBackupTime } from '../../platform/backup-time.ts'
 import { loadPostgres } from '../../platform/load-postgres.ts'
 import { createPlatform } from '../../platform/platform.ts'
-import type { Check, CheckOutcome } from '../check.ts'
+import type { Check } from '../check.ts'
 import { about, describeError, skip, toFailure } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { requireOpened } from '../deps.ts'
+import type { CheckOutcome } from '../report.ts'
 
 /** What is remembered, and where. */
 export const storeChecks: readonly Check[] = [

@@ -7,10 +7,10 @@ import { judgeMailRows } from '../../resolve/rows/mail.ts'
 import type { ResolveFinding } from '../../resolve/rows/row.ts'
 import type { MailView } from '../../resolve/view/mail.ts'
 import { lookAtMail } from '../../resolve/view/mail.ts'
-import type { CheckOutcome } from '../check.ts'
 import { about, describeError, skip } from '../check.ts'
 import type { DoctorDeps, Outside } from '../deps.ts'
 import { findAddresses } from '../network/hosts.ts'
+import type { CheckOutcome } from '../report.ts'
 
 const noMail = 'mail neither comes nor goes: "email" names no listener, webhook or smarthost'
 
