@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { describeLoadFault, importOperatorModule } from '@postern/agents'
 import { ConfigError, parseJsonText } from '@postern/core'
 import type { z } from 'zod'
-import { overlayEnvironment } from './environment.ts'
+import { overlayEnvironment, readAt } from './environment.ts'
 import { findMissingSettings } from './production.ts'
 import type { Config } from './schema.ts'
 import { configSchema } from './schema.ts'
@@ -47,13 +47,9 @@ export async function readConfigFile({ path, environment, workingDir, settings }
   }
   const { value, missing, variables } = resolveSecrets(loaded, { baseDir, environment })
   const tree = overlayEnvironment(value as Record<string, unknown>, environment, variables)
-  return { tree, missing: missing.filter(({ path }) => !isPresent(tree, path)), baseDir, path: found }
-}
-
-/** A `POSTERN_*` variable may give what the file's own reference does not. */
-function isPresent(tree: unknown, path: readonly string[]): boolean {
-  const found = path.reduce<unknown>((node, key) => (node as Record<string, unknown> | undefined)?.[key], tree)
-  return found !== undefined
+  // A `POSTERN_*` variable may give what the file's own reference does not.
+  const unset = missing.filter(({ path }) => readAt(tree, path) === undefined)
+  return { tree, missing: unset, baseDir, path: found }
 }
 
 async function loadFile(path: string): Promise<unknown> {
@@ -101,7 +97,7 @@ export function parseConfigFile(
   throw createConfigFaults(faults)
 }
 
-function createConfigFaults(faults: readonly ConfigError[]): AggregateError {
+export function createConfigFaults(faults: readonly ConfigError[]): AggregateError {
   return new AggregateError(faults, 'The configuration has faults')
 }
 

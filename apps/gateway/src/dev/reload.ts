@@ -6,6 +6,7 @@ import { listOperatorModules, renewOperatorModules } from '@postern/agents'
 import type { Log } from '@postern/core'
 import { channelModules } from '../channels.ts'
 import type { AnyChannelModule } from '../config/channel-slices.ts'
+import { readAt, writeAt } from '../config/environment.ts'
 import type { Config } from '../config/schema.ts'
 import type { Gateway } from '../gateway.ts'
 
@@ -125,8 +126,6 @@ interface FixedConfig {
   readonly waiting: readonly string[]
 }
 
-type Tree = Readonly<Record<string, unknown>>
-
 /** What of a new configuration can be applied to a gateway that runs. */
 function keepFixedSettings(changed: Config, running: Config): FixedConfig {
   let config: unknown = changed
@@ -134,18 +133,10 @@ function keepFixedSettings(changed: Config, running: Config): FixedConfig {
     const path = name.split('.')
     const [wanted, kept] = [readAt(changed, path), readAt(running, path)]
     if (isDeepStrictEqual(wanted, kept)) return false
-    config = writeAt(config as Tree, path, kept)
+    config = writeAt(config, path, kept)
     return true
   })
   return { config: config as Config, waiting }
-}
-
-function readAt(tree: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>((node, key) => (node as Tree | undefined)?.[key], tree)
-}
-
-function writeAt(tree: Tree, [head = '', ...rest]: readonly string[], value: unknown): Tree {
-  return { ...tree, [head]: rest.length === 0 ? value : writeAt(tree[head] as Tree, rest, value) }
 }
 
 interface WatchOptions {

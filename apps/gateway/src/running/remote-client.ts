@@ -1,4 +1,4 @@
-import { parseJsonText } from '@postern/core'
+import { parseIfJson } from '@postern/core'
 import type { SendOperation } from '../api/call.ts'
 import { callOperation, formatOperationPath } from '../api/call.ts'
 import type { OperatorClient } from '../commands/client.ts'
@@ -34,10 +34,12 @@ export function findRemoteGateway({ options, environment }: RemoteOptions): Remo
   return { url, token }
 }
 
-/** Opens its API; whether it answers shows with the first request. */
-export function openRemoteClient({ url, token }: RemoteGateway): OperatorClient {
-  // Only the gateway itself knows whether it simulates; it refuses what needs that.
-  return createClient(token, sendTo(url), { isRunning: true, isSimulating: true, close: async () => undefined })
+/**
+ * Opens its API; whether it answers shows with the first request. Far away only the gateway itself knows whether it simulates; it refuses what needs
+ * that.
+ */
+export function openRemoteClient({ url, token }: RemoteGateway, isSimulating = true): OperatorClient {
+  return createClient(token, sendTo(url), { isRunning: true, isSimulating, close: async () => undefined })
 }
 
 function readGatewayUrl(named: string): string {
@@ -76,10 +78,10 @@ export function createClient(token: string, send: Send, state: ClientState): Ope
   }
 }
 
-export type Send = (path: string, init: RequestInit) => Promise<Response>
+type Send = (path: string, init: RequestInit) => Promise<Response>
 
 /** Sends requests to the gateway at an address. */
-export function sendTo(url: string): Send {
+function sendTo(url: string): Send {
   return (path, init) =>
     fetch(`${url}${path}`, { ...init, redirect: 'manual' }).catch(() => {
       throw new CommandError(`the gateway at ${url} does not answer`)
@@ -107,11 +109,7 @@ async function checkAnswer(answer: Response): Promise<void> {
 
 /** An empty object for what is no JSON. */
 function parseAnswer(text: string): unknown {
-  try {
-    return parseJsonText(text)
-  } catch {
-    return {}
-  }
+  return parseIfJson(text) ?? {}
 }
 
 async function* readLines(asked: Promise<Response>): AsyncGenerator<string> {

@@ -2,6 +2,7 @@ import { ReadableStream } from 'node:stream/web'
 import type { NoticeStore } from '@postern/core'
 import { changeKinds, Rejection } from '@postern/core'
 import { sseHeaders } from '@postern/http'
+import { createOpenCount } from '@postern/limits'
 import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { defineOperation, handleOperation } from '../../api/operation.ts'
@@ -50,19 +51,18 @@ const mostStreams = 50
 export function createEventRoutes({ store, leaving, now }: EventRouteOptions): readonly OperatorRoute[] {
   const ring = createChangeRing({ store, now })
   leaving.addEventListener('abort', ring.close, { once: true })
-  let open = 0
-
+  const refuse = () => new Rejection('rate_limited', 'Cannot follow events: too many streams are open')
+  const enter = createOpenCount(mostStreams, refuse)
   return [
     handleOperation(eventOperations.follow, async ({ query, context }) => {
-      if (open >= mostStreams) throw new Rejection('rate_limited', 'Cannot follow events: too many streams are open')
+      const leave = enter('')
       const ending = new AbortController()
       const signal = AbortSignal.any([leaving, context.req.raw.signal, ending.signal])
       const { agent, channel, kind: kinds = changeKinds, after } = query
       const lastId = context.req.header('last-event-id') ?? after
       const events = streamChanges({ ring, store, now, agent, channel, kinds, lastId, signal })
-      open += 1
       const body = toByteStream(events, () => {
-        open -= 1
+        leave()
         ending.abort()
       })
       return new Response(body as BodyInit, { headers: sseHeaders })
@@ -70,27 +70,22 @@ export function createEventRoutes({ store, leaving, now }: EventRouteOptions): r
   ]
 }
 
-/** Reads on only when the reader has taken what there is. */
+/** Reads on only when the reader has taken what there is. `onEnd` may be called twice. */
 function toByteStream(texts: AsyncGenerator<string>, onEnd: () => void): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
-  let hasEnded = false
-  const end = () => {
-    if (!hasEnded) onEnd()
-    hasEnded = true
-  }
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         const { value, done } = await texts.next().catch(error => {
           // A stream that fails is not canceled.
-          end()
+          onEnd()
           throw error
         })
         if (!done) return controller.enqueue(encoder.encode(value))
-        end()
+        onEnd()
         controller.close()
       },
-      cancel: end,
+      cancel: onEnd,
     },
     { highWaterMark: 0 },
   )
