@@ -37,27 +37,18 @@ export interface OperatorOptions {
 }
 
 /** The operator's view of everything that came, was answered, was refused and went out. */
-export function createOperatorRoutes({
-  store,
-  agents,
-  channels,
-  operatorOnly,
-  acting,
-  requirements,
-  openResolvePlatform,
-  operations = [],
-}: OperatorOptions): Hono {
+export function createOperatorRoutes(options: OperatorOptions): Hono {
   const routes = [
-    ...createMessageRoutes({ store, agents }),
-    ...createRequirementRoutes({ store, requirements }),
-    ...createApprovalRoutes(store),
-    ...createFollowerRoutes({ store, channels }),
-    ...createSuppressionRoutes({ store, channels }),
-    ...createPeopleRoutes({ store, agents, channels }),
-    ...createAgentActionRoutes({ agents, acting }),
-    ...createKeyRoutes({ channels }),
-    ...createResolveRoutes(openResolvePlatform),
-    ...operations,
+    ...createMessageRoutes(options),
+    ...createRequirementRoutes(options),
+    ...createApprovalRoutes(options.store),
+    ...createFollowerRoutes(options),
+    ...createSuppressionRoutes(options),
+    ...createPeopleRoutes(options),
+    ...createAgentActionRoutes(options),
+    ...createKeyRoutes(options),
+    ...createResolveRoutes(options.openResolvePlatform),
+    ...(options.operations ?? []),
   ]
-  return createOperationRouter([...routes, createDocumentRoute(routes)], operatorOnly)
+  return createOperationRouter([...routes, createDocumentRoute(routes)], options.operatorOnly)
 }

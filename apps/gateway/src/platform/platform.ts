@@ -70,6 +70,10 @@ function createResolver(servers: readonly string[] | undefined): DnsResolver {
   return (name, type) => resolver.resolve(name, type)
 }
 
+const silence = () => undefined
+
+export const noLog: Log = { debug: silence, info: silence, warn: silence, error: silence }
+
 const refuseToSubmit: SubmitMail = async () => {
   throw new Unavailable('no mail server is configured to send by')
 }

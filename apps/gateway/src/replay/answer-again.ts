@@ -107,7 +107,7 @@ function compareResponses(
   return compareJson(showResponse(before ?? undefined), showResponse(after))
 }
 
-export function showResponse(response: NormalizedResponse | undefined): unknown {
+function showResponse(response: NormalizedResponse | undefined): unknown {
   if (!response) return undefined
   const members = Object.entries(response).filter(([name]) => !ownMembers.has(name))
   return { ...Object.fromEntries(members), parts: response.parts.map(withoutDrawn) }

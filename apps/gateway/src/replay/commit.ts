@@ -4,8 +4,6 @@ import { createSyntheticMessage, findChannel, performActions, Rejection } from '
 import { nameAgent } from './read-again.ts'
 import type { Queued } from './report.ts'
 
-export type CommitDeps = PublisherDeps
-
 interface Committed {
   readonly record: MessageRecord
   readonly intake: Intake
@@ -17,7 +15,7 @@ interface Committed {
  * The new answer takes the place of the one that was given, where its channel can change what it sent; a message without an answer gets its first.
  * Nobody is answered twice: an answer that cannot be changed stays. @throws Rejection `unsupported`
  */
-export async function commitAnswer(committed: Committed, deps: CommitDeps): Promise<Queued> {
+export async function commitAnswer(committed: Committed, deps: PublisherDeps): Promise<Queued> {
   const { record, response } = committed
   if (!record.response) return answerFirst(committed, deps)
   const agent = nameAgent(record)
@@ -40,7 +38,7 @@ export function nameReplayAnswer(message: number, correlationId: string): string
 
 async function answerFirst(
   { record, intake, answer, response }: Committed,
-  { store, channels, platform }: CommitDeps,
+  { store, channels, platform }: PublisherDeps,
 ): Promise<Queued> {
   const id = nameReplayAnswer(record.number, record.correlation_id)
   if (await store.findResponse(id)) return { kind: 'nothing', reason: 'an earlier replay has answered it' }
@@ -51,14 +49,8 @@ async function answerFirst(
   // It was made at the clock of then, and is said today.
   const named = { ...response, id, created_at: now }
   const turn = {
-    ...{
-      message: record.number,
-      token: 1,
-      attempt: 1,
-      crashes: 0,
-      agent: nameAgent(record),
-      via: message.received_via,
-    },
+    ...{ message: record.number, token: 1, attempt: 1, crashes: 0 },
+    ...{ agent: nameAgent(record), via: message.received_via },
     ...{ content: message, thread: record.thread, target: intake.target, flags: record.flags },
     correlationId: record.correlation_id,
   }

@@ -1,19 +1,12 @@
-import type { MessageSummary, OperatorStore } from '@postern/core'
+import type { ListPeriod, MessageSummary, OperatorStore, Page } from '@postern/core'
 import type { ReplayDeps, ReplayOptions } from './replay.ts'
 import { replayMessage } from './replay.ts'
 import type { ReplayPage, ReplayReport } from './report.ts'
 
 /** Which messages are replayed, newest first. */
-interface ReplayRange {
-  /** ISO 8601 UTC. */
-  readonly since?: string | undefined
-  readonly until?: string | undefined
+interface ReplayRange extends Page, ListPeriod {
   readonly channel?: string | undefined
   readonly agent?: string | undefined
-  /** `next` of the page before. */
-  readonly after?: number | undefined
-  /** Most messages that are replayed. */
-  readonly limit: number
 }
 
 /** So many are looked at for one page, whether they match or not. */

@@ -1,11 +1,9 @@
 import { agentKinds } from '@postern/agents'
-import type { MessageRecord, NormalizedResponse, RunningAgent, StoredArrival } from '@postern/core'
+import type { MessageRecord, PublisherDeps, RunningAgent, StoredArrival } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
 import type { AnsweredAgain, ReplayTurnDeps } from './answer-again.ts'
-import { answerAgain, isCommand, showResponse } from './answer-again.ts'
-import type { CommitDeps } from './commit.ts'
+import { answerAgain, isCommand } from './answer-again.ts'
 import { commitAnswer } from './commit.ts'
-import { compareJson } from './compare.ts'
 import { LookupMissing } from './lookups.ts'
 import type { ReadAgain, ReplayClock } from './read-again.ts'
 import { nameAgent, readAgain, wasGiven } from './read-again.ts'
@@ -23,7 +21,7 @@ export interface ReplayOptions {
 
 export interface ReplayDeps {
   readonly turn: ReplayTurnDeps
-  readonly commit: CommitDeps
+  readonly commit: PublisherDeps
   findAgent(name: string): RunningAgent | undefined
   /** `use` of the agent's configuration. */
   findUse(name: string): string | undefined
@@ -133,10 +131,6 @@ async function commit(
   if (!commits) return {}
   if (!intake || !said?.answer || !said.response)
     return { queued: { kind: 'nothing', reason: 'there is no new answer' } }
-  if (isSaid(record.response, said.response)) return { queued: { kind: 'nothing', reason: 'the answer is the same' } }
+  if (said.changes.length === 0) return { queued: { kind: 'nothing', reason: 'the answer is the same' } }
   return { queued: await commitAnswer({ record, intake, answer: said.answer, response: said.response }, deps.commit) }
-}
-
-function isSaid(before: NormalizedResponse | null, after: NormalizedResponse): boolean {
-  return compareJson(showResponse(before ?? undefined), showResponse(after)).length === 0
 }

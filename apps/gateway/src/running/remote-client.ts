@@ -1,6 +1,6 @@
 import { parseIfJson } from '@postern/core'
-import type { SendOperation } from '../api/call.ts'
-import { callOperation, formatOperationPath } from '../api/call.ts'
+import { formatOperationPath } from '../api/call.ts'
+import type { OperationAnswer } from '../api/operation.ts'
 import type { OperatorClient } from '../commands/client.ts'
 import { CommandError } from '../commands/client.ts'
 
@@ -66,11 +66,20 @@ type ClientState = Pick<OperatorClient, 'isRunning' | 'isSimulating' | 'close'>
 
 /** A client of the operator's API, however its requests travel. */
 export function createClient(token: string, send: Send, state: ClientState): OperatorClient {
-  const request = createRequester(send, token)
+  const authorization = `Bearer ${token}`
   return {
-    call: (operation, input) => callOperation(request, operation, input),
+    async call(operation, input) {
+      const { body } = input as { readonly body?: unknown }
+      const answer = await send(formatOperationPath(operation, input), {
+        method: operation.method,
+        headers: { authorization, 'content-type': 'application/json' },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+      await checkAnswer(answer)
+      return parseAnswer(await answer.text()) as OperationAnswer<typeof operation>
+    },
     readLines(operation, input) {
-      const headers = { ...authorize(token), accept: 'application/x-ndjson' }
+      const headers = { authorization, accept: 'application/x-ndjson' }
       return readLines(send(formatOperationPath(operation, input), { headers }))
     },
     get: (path, headers = {}) => send(path, { headers }),
@@ -86,19 +95,6 @@ function sendTo(url: string): Send {
     fetch(`${url}${path}`, { ...init, redirect: 'manual' }).catch(() => {
       throw new CommandError(`the gateway at ${url} does not answer`)
     })
-}
-
-function createRequester(send: Send, token: string): SendOperation {
-  return async (path, { method, body }) => {
-    const headers = { ...authorize(token), 'content-type': 'application/json' }
-    const answer = await send(path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
-    await checkAnswer(answer)
-    return parseAnswer(await answer.text())
-  }
-}
-
-function authorize(token: string): { readonly authorization: string } {
-  return { authorization: `Bearer ${token}` }
 }
 
 async function checkAnswer(answer: Response): Promise<void> {
