@@ -24,10 +24,7 @@ export const doctorOperations = {
     }),
     answer: doctorReportSchema,
   }),
-}
-
-const proxyOperations = {
-  list: defineOperation({
+  listProxies: defineOperation({
     id: 'listProxies',
     method: 'GET',
     path: '/proxies',
@@ -47,8 +44,14 @@ export function readCheckGroups(text: string | undefined): readonly CheckGroup[]
   return checkGroups.filter(group => names.includes(group))
 }
 
-/** The findings of `postern doctor`. Who asks while a run is under way gets its report: a run sends requests and one mail to ourselves. */
-export function createDoctorRoutes(openDeps: () => DoctorDeps): readonly OperatorRoute[] {
+/**
+ * The findings of `postern doctor`, and which private peers pass forwarded requests on without being trusted. Who asks while a run is under way gets
+ * its report: a run sends requests and one mail to ourselves.
+ */
+export function createDoctorRoutes(
+  openDeps: () => DoctorDeps,
+  proxies: Pick<UnknownProxies, 'list'>,
+): readonly OperatorRoute[] {
   const runOnce = createSingleFlight<DoctorReport>()
   return [
     handleOperation(doctorOperations.run, async ({ query }) => {
@@ -59,10 +62,6 @@ export function createDoctorRoutes(openDeps: () => DoctorDeps): readonly Operato
         return runChecks(openDeps(), groups)
       })
     }),
+    handleOperation(doctorOperations.listProxies, async () => ({ unknown: proxies.list() })),
   ]
-}
-
-/** Which private peers pass forwarded requests on without being trusted. */
-export function createProxyRoutes(proxies: Pick<UnknownProxies, 'list'>): readonly OperatorRoute[] {
-  return [handleOperation(proxyOperations.list, async () => ({ unknown: proxies.list() }))]
 }

@@ -3,6 +3,7 @@ import { channelNameSchema, Rejection, relationKinds } from '@postern/core'
 import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { defineOperation, handleOperation } from '../../api/operation.ts'
+import type { FilteredPage } from '../../api/page.ts'
 import { containsText, filterPage, isWithin, listFilters, pageOf, pageParameters, passing } from '../../api/page.ts'
 
 const { agent, channel, sender, since, until } = listFilters
@@ -88,7 +89,7 @@ interface RelationPage extends Page, ListPeriod {
 export function listRelationPage(
   store: Pick<RelationStore, 'listRelations'>,
   { relation, agent, usual, channel = agent === undefined ? undefined : usual, sender, ...rest }: RelationPage,
-): Promise<{ readonly items: readonly Relation[]; readonly next: number | null }> {
+): Promise<FilteredPage<Relation>> {
   // There is an index of those of one agent by one channel.
   const filter = agent !== undefined && channel !== undefined ? { relation, agent, via: channel } : {}
   return filterPage(

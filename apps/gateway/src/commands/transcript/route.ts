@@ -106,13 +106,14 @@ interface AskedThread {
 
 const linesType = 'application/x-ndjson'
 
-/** Conversations in every dialect of the transcript, out and in. */
-export function createTranscriptRoutes({
-  store,
-  platform,
-  channels,
-}: TranscriptRouteOptions): readonly OperatorRoute[] {
+/**
+ * Conversations in every dialect of the transcript, out and in; and the four views of a message store over them, with turns as such stores tell of
+ * them.
+ */
+export function createTranscriptRoutes(options: TranscriptRouteOptions): readonly OperatorRoute[] {
+  const { store, platform, channels } = options
   const { transcript } = store
+  const framed = withTurnFrames(transcript, { max_bytes: maxBytes, is_whole: true })
 
   async function findThread({ thread, owner }: AskedThread, isMade: boolean): Promise<ThreadKey> {
     const found =
@@ -141,6 +142,19 @@ export function createTranscriptRoutes({
     handleOperation(transcriptOperations.import, async ({ query, body }) => {
       const thread = await findThread(query, true)
       return importThread(thread, query.format, body.messages, { transcript, platform })
+    }),
+    handleOperation(transcriptOperations.view, async ({ parameters: { view }, query }) => {
+      const asked = readAsked(query)
+      const thread = await findThread(query, false)
+      const ofThread = { ...framed, findThread: async () => thread }
+      const messages = createTranscriptMessageStore({ transcript: ofThread, platform, owner: thread.owner })
+      const listed = await views[view](messages, thread.thread_id, asked)
+      const [agent_key] = asked.agents
+      const isOfOne = view === 'agent' && agent_key !== undefined
+      return {
+        messages: listed.map(message => ({ ...message })),
+        ...(isOfOne && { complete: await isComplete(messages, thread, agent_key) }),
+      }
     }),
   ]
 }
@@ -188,11 +202,6 @@ async function findMessageThread(
   return thread
 }
 
-interface ViewRouteOptions {
-  readonly store: Pick<OperatorStore, 'findMessage'> & Pick<GatewayStore, 'transcript'>
-  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
-}
-
 /** Of a conversation, read at once. */
 const maxBytes = 64 * 1024 * 1024
 
@@ -216,32 +225,6 @@ const views: Readonly<Record<ViewName, ReadView>> = {
   },
   global: (messages, location, asked) => messages.listGlobal(location, asked),
   team: (messages, location, { agents, ...asked }) => messages.listTeam(location, agents, asked),
-}
-
-/** The four views of a message store over a conversation of the store, with its turns as such stores tell of them. */
-export function createViewRoutes({ store, platform }: ViewRouteOptions): readonly OperatorRoute[] {
-  const transcript = withTurnFrames(store.transcript, { max_bytes: maxBytes, is_whole: true })
-
-  function openStore(thread: ThreadKey): MessageStore {
-    const ofThread = { ...transcript, findThread: async () => thread }
-    return createTranscriptMessageStore({ transcript: ofThread, platform, owner: thread.owner })
-  }
-
-  return [
-    handleOperation(transcriptOperations.view, async ({ parameters: { view }, query }) => {
-      const asked = readAsked(query)
-      const thread = await findMessageThread(query.thread, store)
-      if (!thread) throw new Rejection('no_recipient', 'Cannot find thread: there is none of this name')
-      const messages = openStore(thread)
-      const listed = await views[view](messages, thread.thread_id, asked)
-      const [agent_key] = asked.agents
-      const isOfOne = view === 'agent' && agent_key !== undefined
-      return {
-        messages: listed.map(message => ({ ...message })),
-        ...(isOfOne && { complete: await isComplete(messages, thread, agent_key) }),
-      }
-    }),
-  ]
 }
 
 /** Whether the agent has ended the last turn it began, by the rule of such stores; whatever part of the view is asked for. */
