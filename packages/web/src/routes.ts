@@ -3,7 +3,6 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { createSessionRoutes } from './dialects/session-routes.ts'
 import { createStoreRoutes } from './dialects/store-routes.ts'
-import type { WebDeps } from './endpoint.ts'
 import { answerCors } from './endpoint.ts'
 import { createThreadRoutes } from './history/thread-routes.ts'
 import type { OperatorRunDeps } from './operator/routes.ts'
@@ -12,11 +11,8 @@ import { createOwnDecisionRoutes } from './requirements/remembered-routes.ts'
 import { createRunRoutes } from './runs/routes.ts'
 import { createAttachmentRoutes } from './uploads/routes.ts'
 
-/** Absent if nobody can decide. */
-type OperatorRouteDeps = Omit<OperatorRunDeps, keyof WebDeps>
-
 /** All routes of the chat, or none when it is disabled. */
-export function createWebRoutes(deps: WebDeps, operators: OperatorRouteDeps | undefined): Hono {
+export function createWebRoutes(deps: OperatorRunDeps): Hono {
   const routes = new Hono()
   if (!deps.config.enabled) return routes
   for (const path of ['/api/v1/*', '/v1/*', '/storage/v1/*']) routes.use(path, answerCors(deps.config.origins))
@@ -26,7 +22,7 @@ export function createWebRoutes(deps: WebDeps, operators: OperatorRouteDeps | un
   routes.route('/', createSessionRoutes(deps))
   routes.route('/', createThreadRoutes(deps))
   routes.route('/', createOwnDecisionRoutes(deps))
-  if (operators) routes.route('/', createOperatorRunRoutes({ ...deps, ...operators }))
+  routes.route('/', createOperatorRunRoutes(deps))
   refuseWrongMethods(routes)
   return routes
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { AgentAction, Answer, Intake, MessageRecord, NormalizedResponse, PublisherDeps } from '@postern/core'
 import { createSyntheticMessage, findChannel, performActions, Rejection } from '@postern/core'
-import { nameAgent } from './read-again.ts'
+import { nameAgent, turnOf } from './read-again.ts'
 import type { Queued } from './report.ts'
 
 interface Committed {
@@ -48,12 +48,7 @@ async function answerFirst(
   const now = new Date(platform.now()).toISOString()
   // It was made at the clock of then, and is said today.
   const named = { ...response, id, created_at: now }
-  const turn = {
-    ...{ message: record.number, token: 1, attempt: 1, crashes: 0 },
-    ...{ agent: nameAgent(record), via: message.received_via },
-    ...{ content: message, thread: record.thread, target: intake.target, flags: record.flags },
-    correlationId: record.correlation_id,
-  }
+  const turn = { ...turnOf(record), target: intake.target }
   const { deliveries, broadcasts, aliases, rendering, isListed } = channel.address({ turn, response: named })
   if (deliveries.length === 0) return { kind: 'nothing', reason: `nobody waits for an answer by ${turn.via} any more` }
   const place = { agent: turn.agent, address: message.recipient, channel: channel.descriptor }

@@ -7,6 +7,7 @@ import type {
   Platform,
   Store,
   StoredArrival,
+  Turn,
 } from '@postern/core'
 import { findChannel } from '@postern/core'
 import { noLog } from '../platform/platform.ts'
@@ -53,6 +54,15 @@ export async function readAgain(
 /** Without the `@` and the domain. */
 export function nameAgent({ message }: Pick<MessageRecord, 'message'>): string {
   return message.recipient.slice(1, message.recipient.lastIndexOf('@'))
+}
+
+/** The turn of a message, without what its channel needs to answer. */
+export function turnOf(record: MessageRecord): Turn {
+  const { number, thread, message, flags, correlation_id } = record
+  return {
+    ...{ message: number, thread, flags, token: 1, attempt: 1, crashes: 0, correlationId: correlation_id },
+    ...{ agent: nameAgent(record), via: message.received_via, content: message, target: null },
+  }
 }
 
 /** Whether the agent saw it; an agent that says nothing leaves it `ignored`, too. */

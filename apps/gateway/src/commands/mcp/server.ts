@@ -88,16 +88,12 @@ async function callOperationTool(client: OperatorClient, operation: ApiOperation
   const read = z.strictObject(shapeOf(operation)).safeParse(given ?? {})
   if (!read.success) throw new CommandError(`Cannot ${operation.task}: ${describeIssues(read.error)}`)
   const { parameters, query, body } = operation
+  // As they were given: defaults are the gateway's.
+  const members = (given ?? {}) as Readonly<Record<string, unknown>>
   const pick = (schema: z.ZodType | undefined) =>
-    schema &&
-    Object.fromEntries(Object.keys((schema as z.ZodObject).shape).map(name => [name, readMember(given, name)]))
+    schema && Object.fromEntries(Object.keys((schema as z.ZodObject).shape).map(name => [name, members[name]]))
   const input = { parameters: pick(parameters), query: pick(query), ...(body && { body: pick(body.schema) }) }
   return client.call(operation, input as never)
-}
-
-/** As it was given: defaults are the gateway's. */
-function readMember(given: unknown, name: string): unknown {
-  return (given as Readonly<Record<string, unknown>> | undefined)?.[name]
 }
 
 function describeIssues({ issues }: z.ZodError): string {

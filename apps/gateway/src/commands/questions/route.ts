@@ -62,7 +62,8 @@ export function createQuestionRoutes(operators: OperatorQuestionStore): readonly
       ),
     ),
     handleOperation(questionOperations.answer, async ({ parameters: { id }, body: { text } }) => {
-      if (!(await operators.answer(id, text))) refuseUnknownQuestion()
+      if (!(await operators.answer(id, text)))
+        throw new Rejection('no_recipient', 'Cannot answer: nobody waits for an answer to this question')
       return { id, answered: true as const }
     }),
   ]
@@ -207,9 +208,4 @@ async function mailQuestion(
     if (!signal.aborted)
       log.warn({ err: error }, 'a question could not be mailed to its operator; is the address in "write_to"?')
   }
-}
-
-/** @throws Rejection no_recipient */
-function refuseUnknownQuestion(): never {
-  throw new Rejection('no_recipient', 'Cannot answer: nobody waits for an answer to this question')
 }

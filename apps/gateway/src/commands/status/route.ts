@@ -6,6 +6,7 @@ import type { OperatorRoute } from '../../api/operation.ts'
 import { defineOperation, handleOperation } from '../../api/operation.ts'
 import type { TokenMeter } from '../../observe/metrics.ts'
 import { softwareVersion } from '../../platform/version.ts'
+import { withoutSecrets } from '../../why/reason.ts'
 import type { PausedAgents } from '../../work/paused-agents.ts'
 import type { OperatorQuestionStore } from '../questions/route.ts'
 
@@ -145,12 +146,13 @@ function listAgents({ config, agents, meter, paused }: StatusRouteOptions) {
   const spent = meter.list()
   return agents.list().map(({ name, description }) => {
     const { use, url, base_url } = config.agents[name] ?? {}
+    const called = url ?? base_url
     const own = spent.filter(({ labels }) => labels.agent === name)
     return {
       name,
       address: `@${name}@${domain}`,
       use: String(use),
-      url: withoutSecrets(url ?? base_url),
+      url: typeof called === 'string' && URL.canParse(called) ? withoutSecrets(called) : undefined,
       is_default: name === defaultAgent,
       is_paused: paused.isPaused(name),
       description,
@@ -159,10 +161,4 @@ function listAgents({ config, agents, meter, paused }: StatusRouteOptions) {
       tokens: own.map(({ labels, tokens }) => ({ model: labels.model ?? '', kind: labels.kind ?? '', tokens })),
     }
   })
-}
-
-/** A URL may have a name, a password or a key in it. */
-function withoutSecrets(url: unknown): string | undefined {
-  const parsed = typeof url === 'string' ? URL.parse(url) : null
-  return parsed ? `${parsed.origin}${parsed.pathname}` : undefined
 }

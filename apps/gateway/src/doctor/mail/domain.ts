@@ -17,10 +17,6 @@ export function takesMail({ email }: DoctorDeps['config']): boolean {
   return email.listen !== undefined || email.intake !== undefined || Object.keys(email.providers).length > 0
 }
 
-function hasMail(config: DoctorDeps['config']): boolean {
-  return takesMail(config) || config.email.submit !== undefined
-}
-
 /** What DNS says of the mail of our domain. */
 const lookAtOwnMail = oncePerRun((deps: DoctorDeps) => {
   const domain = handleHostOf(deps.config)
@@ -32,7 +28,7 @@ const lookAtOwnMail = oncePerRun((deps: DoctorDeps) => {
 /** A row of `postern resolve`, for our own domain. */
 export async function checkMailRow(deps: DoctorDeps, row: string): Promise<CheckOutcome> {
   const domain = handleHostOf(deps.config)
-  if (!hasMail(deps.config)) return skip(domain, noMail)
+  if (!takesMail(deps.config) && !deps.config.email.submit) return skip(domain, noMail)
   const mail = await lookAtOwnMail(deps)
   const findings: readonly ResolveFinding[] = mail ? judgeMailRows({ local: 'postmaster', domain }, mail) : []
   const found = findings.find(({ id }) => id === row)
