@@ -173,14 +173,8 @@ async function layFoundation(
   }
 }
 
-interface StorePosition {
-  /** Where relative paths of the configuration start. */
-  readonly baseDir: string
-  readonly onUnusable?: ((error: ConfigError) => void) | undefined
-  readonly platform: GatewayPlatform
-  readonly holder: string
-  readonly slices: readonly ChannelSlice[]
-}
+type StorePosition = Pick<FoundationOptions, 'baseDir' | 'onUnusable'> &
+  Pick<Foundation, 'platform' | 'holder' | 'slices'>
 
 /** The store that the configuration names. @throws ConfigError */
 async function openConfiguredStore(

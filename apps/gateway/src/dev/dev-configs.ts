@@ -97,10 +97,7 @@ export const devDefaults: readonly ConfigFilling[] = [
   ],
 ]
 
-interface SimulatedNetwork extends SimulatedPlaces {
-  readonly dns: readonly string[]
-  readonly loopback: Readonly<Record<string, number>>
-}
+type SimulatedNetwork = SimulatedPlaces & Pick<Simulation['network'], 'dns' | 'loopback'>
 
 /** What the simulation adds on top: its DNS, its hosts, and what channels need of it. */
 export function simulatedDefaults({ dns, loopback, ...places }: SimulatedNetwork): readonly ConfigFilling[] {

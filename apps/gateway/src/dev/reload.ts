@@ -53,7 +53,9 @@ async function reload(paths: ReadonlySet<string>, reloading: Reloading): Promise
     tellWaiting(waiting, reloading)
     const named = new Set(listFiles(config, folder))
     const isNamed = others.some(path => named.has(path))
-    if (isNamed || needsReload(config, { isModuleChanged, reloading })) {
+    // One that failed is not tried again until something changes that it may need. Its agents may write files themselves.
+    const mayDiffer = isModuleChanged || !isDeepStrictEqual(config, reloading.tried)
+    if (isNamed || (mayDiffer && !isDeepStrictEqual(config, reloading.running))) {
       reloading.tried = config
       await reloading.reload(config)
       const changed = listChanged(config, reloading.running)
@@ -67,16 +69,6 @@ async function reload(paths: ReadonlySet<string>, reloading: Reloading): Promise
   } catch (error) {
     log.error({ reason: describeFault(error) }, subject)
   }
-}
-
-interface Attempt {
-  readonly isModuleChanged: boolean
-  readonly reloading: Reloading
-}
-
-/** A configuration that failed is not tried again until something changes that it may need. Its agents may write files themselves. */
-function needsReload(config: Config, { isModuleChanged, reloading: { running, tried } }: Attempt): boolean {
-  return !isDeepStrictEqual(config, running) && (isModuleChanged || !isDeepStrictEqual(config, tried))
 }
 
 /** Once for each setting, and not again with every change. */

@@ -1,8 +1,9 @@
 import type {
+  Addressing,
   Answer,
+  AnsweredTurn,
   Delivery,
   Intake,
-  Json,
   MessageRecord,
   NormalizedMessage,
   NormalizedResponse,
@@ -153,13 +154,10 @@ function compareWires({ record, turn, response }: WireRequest, deps: ReplayTurnD
     })
 }
 
-interface DeliveredResponse {
-  readonly turn: Turn
-  readonly response: NormalizedResponse
-  readonly rendering: Json | undefined
-}
-
-function describeDelivery({ to, target }: PlannedDelivery, { turn, response, rendering }: DeliveredResponse): Delivery {
+function describeDelivery(
+  { to, target }: PlannedDelivery,
+  { turn, response, rendering }: AnsweredTurn & Pick<Addressing, 'rendering'>,
+): Delivery {
   const { via, agent, correlationId, content } = turn
   return {
     ...{ id: '0', token: 0, attempt: 1, via, agent, to, target, correlationId, message: content, response, rendering },

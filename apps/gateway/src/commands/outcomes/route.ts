@@ -1,8 +1,8 @@
-import type { LookupStore, WhyStore } from '@postern/core'
+import type { WhyStore } from '@postern/core'
 import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { defineOperation, handleOperation } from '../../api/operation.ts'
-import type { WhyFacts } from '../../why/facts.ts'
+import type { WhyFactDeps, WhyFacts } from '../../why/facts.ts'
 import { gatherWhyFacts } from '../../why/facts.ts'
 import { reasonOf } from '../../why/reasons.ts'
 
@@ -33,10 +33,8 @@ const outcomeOperation = defineOperation({
   answer: z.object({ outcomes: z.array(outcomeSchema).readonly() }),
 })
 
-interface OutcomeRouteOptions {
-  readonly store: Pick<WhyStore, 'listWhyRecords'> & Pick<LookupStore, 'findResponse'>
-  /** The member `agents` of the configuration. */
-  readonly agentConfigs: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+interface OutcomeRouteOptions extends WhyFactDeps {
+  readonly store: Pick<WhyStore, 'listWhyRecords'> & WhyFactDeps['store']
   now(): number
 }
 

@@ -1,10 +1,11 @@
 import type { AgentDeps } from '@postern/agents'
-import type { LookupStore, WhyStore } from '@postern/core'
+import type { WhyStore } from '@postern/core'
 import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { defineOperation, handleOperation } from '../../api/operation.ts'
 import type { WhyAnswer } from '../../why/explanation.ts'
 import { explainMessage, explainNothing, explainRefusal, whyAnswerSchema } from '../../why/explanation.ts'
+import type { WhyFactDeps } from '../../why/facts.ts'
 import { gatherWhyFacts } from '../../why/facts.ts'
 import { parseWhyWords } from '../../why/words-asked.ts'
 
@@ -24,11 +25,9 @@ export const whyOperation = defineOperation({
   answer: whyAnswerSchema,
 })
 
-interface WhyRouteOptions {
-  readonly store: WhyStore & Pick<LookupStore, 'findResponse'>
+interface WhyRouteOptions extends WhyFactDeps {
+  readonly store: WhyStore & WhyFactDeps['store']
   readonly agents: Pick<AgentDeps, 'find' | 'domain'>
-  /** The member `agents` of the configuration. */
-  readonly agentConfigs: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   now(): number
 }
 

@@ -1,13 +1,6 @@
 import type { Refusal } from '@postern/core'
-import type { FixWords, Reason, Rule } from '../reason.ts'
+import type { FixWords, Reason } from '../reason.ts'
 import { causeOf, quoteLine, sayTime, writeFix } from '../reason.ts'
-
-/** Something that was refused, and the moment. */
-interface RefusedFacts {
-  readonly refusal: Refusal
-  /** ms since 1970 UTC. */
-  readonly now: number
-}
 
 interface RefusalCase extends FixWords<Refusal> {
   readonly code: string
@@ -143,8 +136,8 @@ export const refusalCases: readonly RefusalCase[] = [
   },
 ]
 
-/** Why something was refused. */
-const refusedWhy: Rule<RefusedFacts> = ({ refusal, now }) => {
+/** Why something was refused, in one sentence; `now` in ms since 1970 UTC. Pure and cheap: for each row of a list, too. */
+export function reasonOfRefusal(refusal: Refusal, now: number): Reason {
   const found = refusalCases.find(
     ({ codes, pattern }) => codes.includes(refusal.code) && (pattern === undefined || pattern.test(refusal.reason)),
   )
@@ -159,11 +152,6 @@ const refusedWhy: Rule<RefusedFacts> = ({ refusal, now }) => {
     evidence: describeRefusal(refusal),
     fix: found && writeFix(found, refusal),
   }
-}
-
-/** Why something was refused, in one sentence. Pure and cheap: for each row of a list, too. */
-export function reasonOfRefusal(refusal: Refusal, now: number): Reason {
-  return refusedWhy({ refusal, now }) as Reason
 }
 
 function describeRefusal({ at, via, from, endpoint, code, reason }: Refusal): Reason['evidence'] {
