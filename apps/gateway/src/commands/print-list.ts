@@ -49,15 +49,11 @@ function describeRest({ items, next }: FilteredPage<unknown>): string {
   return `The list goes on after ${items.length === 1 ? 'this one' : `these ${items.length}`}: the operator's API has the rest (after=${next}).`
 }
 
-interface Asked<Of extends ApiOperation> {
-  readonly operation: Of
-  readonly input: OperationInput<Of>
-}
-
 /** Asks the operator's API one thing and prints it, for people or as JSON. */
 export async function printAnswer<Of extends ApiOperation>(
   output: ApiOutput,
-  { operation, input }: Asked<Of>,
+  operation: Of,
+  input: OperationInput<Of>,
   format: (answer: OperationAnswer<Of>) => string,
   /** Gets the answer, however it is printed. */
   note?: (answer: OperationAnswer<Of>) => void,

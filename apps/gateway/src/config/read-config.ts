@@ -104,15 +104,11 @@ export function createConfigFaults(faults: readonly ConfigError[]): AggregateErr
 type Issue = z.core.$ZodIssue
 
 /** What to do about each kind of fault; the schema's own sentence where it has one. */
-const fixes: Partial<Record<Issue['code'], (issue: Issue) => string | undefined>> = {
-  custom: issue => ('params' in issue ? (issue.params as { readonly fix?: string } | undefined)?.fix : undefined),
+const fixes: { readonly [Code in Issue['code']]?: (issue: Extract<Issue, { code: Code }>) => string | undefined } = {
+  custom: ({ params }) => (params as { readonly fix?: string } | undefined)?.fix,
   unrecognized_keys: () => 'Remove it, or correct its spelling.',
-  invalid_type: issue =>
-    'expected' in issue ? `Give a value of type ${String(issue.expected)}.` : 'Give a value of the right type.',
-  invalid_value: issue =>
-    'values' in issue
-      ? `Use one of ${issue.values.map(value => JSON.stringify(value)).join(', ')}.`
-      : 'Use a known value.',
+  invalid_type: ({ expected }) => `Give a value of type ${expected}.`,
+  invalid_value: ({ values }) => `Use one of ${values.map(value => JSON.stringify(value)).join(', ')}.`,
   too_small: () => 'Make it larger or longer.',
   too_big: () => 'Make it smaller or shorter.',
 }
@@ -121,7 +117,8 @@ const fixes: Partial<Record<Issue['code'], (issue: Issue) => string | undefined>
 function toConfigErrors(error: z.ZodError): readonly ConfigError[] {
   return error.issues.flatMap(findNearest).flatMap(issue => {
     const path = issue.path.map(String).join('.')
-    const fix = fixes[issue.code]?.(issue) ?? 'Correct it; docs/reference/configuration.md lists every key.'
+    const findFix = fixes[issue.code] as ((issue: Issue) => string | undefined) | undefined
+    const fix = findFix?.(issue) ?? 'Correct it; docs/reference/configuration.md lists every key.'
     if (issue.code !== 'unrecognized_keys') return [new ConfigError(path || 'configuration', describe(issue), fix)]
     return issue.keys.map(key => new ConfigError(path ? `${path}.${key}` : key, 'is not a known key', fix))
   })

@@ -5,8 +5,7 @@ import { actionOperations } from './route.ts'
 
 /** Lets an agent do something of itself; prints the ids of what it posted. */
 export function performAction(output: ApiOutput, agent: string, act: AgentAction): Promise<void> {
-  const asked = { operation: actionOperations.perform, input: { parameters: { agent }, body: { acts: [act] } } }
-  return printAnswer(output, asked, ({ done }) =>
+  return printAnswer(output, actionOperations.perform, { parameters: { agent }, body: { acts: [act] } }, ({ done }) =>
     done.map(({ act: kind, id }) => (id ? `${kind}: ${id}` : `${kind}: done`)).join('\n'),
   )
 }

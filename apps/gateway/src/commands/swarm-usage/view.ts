@@ -5,8 +5,7 @@ import { swarmOperations } from './route.ts'
 
 /** How much a swarm keeps for all of its conversations. */
 export function printSwarmUsage(output: ApiOutput, agent: string): Promise<void> {
-  const asked = { operation: swarmOperations.readUsage, input: { parameters: { agent } } }
-  return printAnswer(output, asked, ({ used, most }) =>
+  return printAnswer(output, swarmOperations.readUsage, { parameters: { agent } }, ({ used, most }) =>
     formatTable(
       ['', 'used', 'most'],
       (['records', 'bytes'] as const).map(name => [name, String(used[name]), String(most[name])]),

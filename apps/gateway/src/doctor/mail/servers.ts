@@ -156,12 +156,10 @@ export async function checkMailHost(deps: DoctorDeps): Promise<CheckOutcome> {
 function describeUnreached(place: string, error: unknown): CheckOutcome {
   const { code } = error as { readonly code?: string }
   const message = describeError(error)
-  if (code === 'ECONNREFUSED' || code === undefined) {
-    const isSilent = message.includes('in time')
-    if (!isSilent) {
-      const fix = 'Start the mail server on the host that the MX record names, and open port 25 to it.'
-      return about(place, failure(`${place} is no mail server: ${message}`, fix))
-    }
+  const isSilent = message.includes('in time')
+  if ((code === 'ECONNREFUSED' || code === undefined) && !isSilent) {
+    const fix = 'Start the mail server on the host that the MX record names, and open port 25 to it.'
+    return about(place, failure(`${place} is no mail server: ${message}`, fix))
   }
   return skip(place, `it cannot be reached from here, as where a provider lets nothing out to port 25: ${message}`)
 }
