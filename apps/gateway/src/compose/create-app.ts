@@ -5,21 +5,21 @@ import type { OperatorRoute } from '../api/operation.ts'
 import { createBanRoutes } from '../commands/bans/route.ts'
 import { createDoctorRoutes } from '../commands/doctor/route.ts'
 import { createMessageDocumentRoutes } from '../commands/documents/route.ts'
-import { createEventRoutes } from '../commands/events/route.ts'
-import { createHostRoutes } from '../commands/hosts/route.ts'
+import { createEventRoute } from '../commands/events/route.ts'
+import { createHostRoute } from '../commands/hosts/route.ts'
 import { requireOperator } from '../commands/operator-token.ts'
-import { createOutcomeRoutes } from '../commands/outcomes/route.ts'
+import { createOutcomeRoute } from '../commands/outcomes/route.ts'
 import { createOwnerRoutes } from '../commands/people/route.ts'
 import { createQuestionRoutes } from '../commands/questions/route.ts'
-import { createRateRoutes } from '../commands/rates/route.ts'
+import { createRateRoute } from '../commands/rates/route.ts'
 import { createReplayRoutes } from '../commands/replay/route.ts'
 import type { OperatorOptions } from '../commands/routes.ts'
 import { createOperatorRoutes } from '../commands/routes.ts'
 import type { ListedSetting } from '../commands/status/route.ts'
 import { createStatusRoutes } from '../commands/status/route.ts'
-import { createSharedRoutes } from '../commands/swarm-usage/route.ts'
+import { createSwarmUsageRoute } from '../commands/swarm-usage/route.ts'
 import { createTranscriptRoutes } from '../commands/transcript/route.ts'
-import { createWhyRoutes } from '../commands/why/route.ts'
+import { createWhyRoute } from '../commands/why/route.ts'
 import { hasRole } from '../config/own-schema.ts'
 import type { Config } from '../config/schema.ts'
 import { createConsoleChatRoutes } from '../console/chat-routes.ts'
@@ -119,15 +119,15 @@ function openOperatorRoutes(
     store,
     operations: [
       ...createReplayRoutes(openReplay(foundation)),
-      ...createEventRoutes({ store, leaving, now: platform.now }),
-      ...createWhyRoutes({ store, agents, agentConfigs: config.agents, now: () => platform.now() }),
-      ...createHostRoutes({ store, listLeftAlone: activity.listLeftAlone }),
-      ...createRateRoutes({ store, channels, now: platform.now }),
+      createEventRoute({ store, leaving, now: platform.now }),
+      createWhyRoute({ store, agents, agentConfigs: config.agents, now: () => platform.now() }),
+      createHostRoute({ store, listLeftAlone: activity.listLeftAlone }),
+      createRateRoute({ store, channels, now: platform.now }),
       ...createMessageDocumentRoutes({ store, channels }),
-      ...createOutcomeRoutes({ store, agentConfigs: config.agents, now: platform.now }),
+      createOutcomeRoute({ store, agentConfigs: config.agents, now: platform.now }),
       ...createQuestionRoutes(operators),
       ...createBanRoutes(store.records),
-      ...createSharedRoutes({ records: store.records, agents: config.agents }),
+      createSwarmUsageRoute({ records: store.records, agents: config.agents }),
       ...createOwnerRoutes(store, channels),
       ...createTranscriptRoutes({ store, platform, channels }),
       ...extraOperations,

@@ -13,29 +13,27 @@ import { streamChanges } from './stream.ts'
 
 const { agent, channel } = listFilters
 
-export const eventOperations = {
-  follow: defineOperation({
-    id: 'followEvents',
-    method: 'GET',
-    path: '/events',
-    summary: 'Streams what changes, as server-sent events; `Last-Event-ID` or `after` goes on behind an event.',
-    task: 'follow events',
-    query: z.object({
-      agent,
-      channel,
-      kind: z.array(z.enum(changeKinds)).optional().describe('Only events of these kinds; default: all.'),
-      after: z.string().max(100).optional().describe('Id of the last event that the reader saw.'),
-    }),
-    media: {
-      'text/event-stream': z
-        .string()
-        .describe(
-          'Events `message` and `turn` have a `MessageSummary` as data, `delivery` a `Delivery` without `wire` and `attempt_log`, `refusal` a `Refusal`, `requirement` the number of its `message`. Several changes of one record are one event. `ready` begins the stream; `reload` says that events are missing: read the lists anew.',
-        ),
-    },
-    refusals: { rate_limited: 'Too many streams are open.' },
+export const eventOperation = defineOperation({
+  id: 'followEvents',
+  method: 'GET',
+  path: '/events',
+  summary: 'Streams what changes, as server-sent events; `Last-Event-ID` or `after` goes on behind an event.',
+  task: 'follow events',
+  query: z.object({
+    agent,
+    channel,
+    kind: z.array(z.enum(changeKinds)).optional().describe('Only events of these kinds; default: all.'),
+    after: z.string().max(100).optional().describe('Id of the last event that the reader saw.'),
   }),
-} as const
+  media: {
+    'text/event-stream': z
+      .string()
+      .describe(
+        'Events `message` and `turn` have a `MessageSummary` as data, `delivery` a `Delivery` without `wire` and `attempt_log`, `refusal` a `Refusal`, `requirement` the number of its `message`. Several changes of one record are one event. `ready` begins the stream; `reload` says that events are missing: read the lists anew.',
+      ),
+  },
+  refusals: { rate_limited: 'Too many streams are open.' },
+})
 
 interface EventRouteOptions {
   readonly store: EventStore & Pick<NoticeStore, 'listen'>
@@ -48,26 +46,24 @@ interface EventRouteOptions {
 const mostStreams = 50
 
 /** What changes, as it changes, whichever gateway of the store does it. */
-export function createEventRoutes({ store, leaving, now }: EventRouteOptions): readonly OperatorRoute[] {
+export function createEventRoute({ store, leaving, now }: EventRouteOptions): OperatorRoute {
   const ring = createChangeRing({ store, now })
   leaving.addEventListener('abort', ring.close, { once: true })
   const refuse = () => new Rejection('rate_limited', 'Cannot follow events: too many streams are open')
   const enter = createOpenCount(mostStreams, refuse)
-  return [
-    handleOperation(eventOperations.follow, async ({ query, context }) => {
-      const leave = enter('')
-      const ending = new AbortController()
-      const signal = AbortSignal.any([leaving, context.req.raw.signal, ending.signal])
-      const { agent, channel, kind: kinds = changeKinds, after } = query
-      const lastId = context.req.header('last-event-id') ?? after
-      const events = streamChanges({ ring, store, now, agent, channel, kinds, lastId, signal })
-      const body = toByteStream(events, () => {
-        leave()
-        ending.abort()
-      })
-      return new Response(body as BodyInit, { headers: sseHeaders })
-    }),
-  ]
+  return handleOperation(eventOperation, async ({ query, context }) => {
+    const leave = enter('')
+    const ending = new AbortController()
+    const signal = AbortSignal.any([leaving, context.req.raw.signal, ending.signal])
+    const { agent, channel, kind: kinds = changeKinds, after } = query
+    const lastId = context.req.header('last-event-id') ?? after
+    const events = streamChanges({ ring, store, now, agent, channel, kinds, lastId, signal })
+    const body = toByteStream(events, () => {
+      leave()
+      ending.abort()
+    })
+    return new Response(body as BodyInit, { headers: sseHeaders })
+  })
 }
 
 /** Reads on only when the reader has taken what there is. `onEnd` may be called twice. */

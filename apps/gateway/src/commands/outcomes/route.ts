@@ -39,14 +39,12 @@ interface OutcomeRouteOptions extends WhyFactDeps {
 }
 
 /** A line for each message of a list. */
-export function createOutcomeRoutes({ store, agentConfigs, now }: OutcomeRouteOptions): readonly OperatorRoute[] {
-  return [
-    handleOperation(outcomeOperation, async ({ query: { messages } }) => {
-      const records = await store.listWhyRecords([...new Set(messages.split(',').map(Number))])
-      const facts = await gatherWhyFacts(records, now(), { store, agentConfigs })
-      return { outcomes: facts.map(describeOutcome) }
-    }),
-  ]
+export function createOutcomeRoute({ store, agentConfigs, now }: OutcomeRouteOptions): OperatorRoute {
+  return handleOperation(outcomeOperation, async ({ query: { messages } }) => {
+    const records = await store.listWhyRecords([...new Set(messages.split(',').map(Number))])
+    const facts = await gatherWhyFacts(records, now(), { store, agentConfigs })
+    return { outcomes: facts.map(describeOutcome) }
+  })
 }
 
 function describeOutcome(facts: WhyFacts) {

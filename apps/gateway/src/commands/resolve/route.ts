@@ -4,19 +4,17 @@ import { defineOperation, handleOperation } from '../../api/operation.ts'
 import { resolveAddress, resolvedAddressSchema } from '../../resolve/resolve-address.ts'
 import type { ResolvePlatform } from '../../resolve/view/fetched.ts'
 
-export const resolveOperations = {
-  resolve: defineOperation({
-    id: 'resolveAddress',
-    method: 'GET',
-    path: '/resolve',
-    summary: 'Shows what a peer finds behind an address.',
-    task: 'resolve',
-    query: z.object({ address: z.string().max(1_000).describe('`@name@domain.tld`') }),
-    answer: resolvedAddressSchema,
-  }),
-} as const
+export const resolveOperation = defineOperation({
+  id: 'resolveAddress',
+  method: 'GET',
+  path: '/resolve',
+  summary: 'Shows what a peer finds behind an address.',
+  task: 'resolve',
+  query: z.object({ address: z.string().max(1_000).describe('`@name@domain.tld`') }),
+  answer: resolvedAddressSchema,
+})
 
 /** What a peer would find behind an address, asked from here. `openPlatform`: the way out. */
-export function createResolveRoutes(openPlatform: () => ResolvePlatform): readonly OperatorRoute[] {
-  return [handleOperation(resolveOperations.resolve, ({ query }) => resolveAddress(query.address, openPlatform()))]
+export function createResolveRoute(openPlatform: () => ResolvePlatform): OperatorRoute {
+  return handleOperation(resolveOperation, ({ query }) => resolveAddress(query.address, openPlatform()))
 }

@@ -32,8 +32,8 @@ interface WhyRouteOptions extends WhyFactDeps {
 }
 
 /** Why somebody got no answer. */
-export function createWhyRoutes(options: WhyRouteOptions): readonly OperatorRoute[] {
-  return [handleOperation(whyOperation, ({ parameters: { id } }) => answerWhy(id, options))]
+export function createWhyRoute(options: WhyRouteOptions): OperatorRoute {
+  return handleOperation(whyOperation, ({ parameters: { id } }) => answerWhy(id, options))
 }
 
 /** @throws Rejection `malformed` */
