@@ -2,7 +2,7 @@ import type { Channel, Json, MessageRecord, NormalizedResponse, OperatorStore, R
 import { Rejection } from '@postern/core'
 import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
-import { defineOperation, handleOperation } from '../../api/operation.ts'
+import { defineOperation, handleOperation, requireFound } from '../../api/operation.ts'
 import { turnOf } from '../../replay/read-again.ts'
 
 const parameters = z.object({
@@ -61,11 +61,8 @@ interface DocumentRouteOptions {
 
 /** A message as it came, and its answer as it leaves. */
 export function createMessageDocumentRoutes({ store, channels }: DocumentRouteOptions): readonly OperatorRoute[] {
-  const find = async (id: string, task: string) => {
-    const record = await store.findMessage(id)
-    if (!record) throw new Rejection('no_recipient', `Cannot ${task}: there is no message with this id`)
-    return record
-  }
+  const find = async (id: string, task: string) =>
+    requireFound(await store.findMessage(id), `Cannot ${task}: there is no message with this id`)
   return [
     handleOperation(documentOperations.received, async ({ parameters: { id } }) => {
       const { number, message } = await find(id, 'read received bytes')

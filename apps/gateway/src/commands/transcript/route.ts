@@ -16,7 +16,7 @@ import {
 import type { Context } from 'hono'
 import { z } from 'zod'
 import type { OperationRequest, OperatorRoute } from '../../api/operation.ts'
-import { defineOperation, handleOperation } from '../../api/operation.ts'
+import { defineOperation, handleOperation, requireFound } from '../../api/operation.ts'
 import { readOwner } from '../owner.ts'
 
 const place = {
@@ -120,8 +120,7 @@ export function createTranscriptRoutes(options: TranscriptRouteOptions): readonl
       owner === undefined
         ? await findMessageThread(thread, store)
         : await findOwned(readOwner(owner, channels) ?? owner, thread, isMade)
-    if (!found) throw new Rejection('no_recipient', 'Cannot find thread: there is none of this name')
-    return found
+    return requireFound(found, 'Cannot find thread: there is none of this name')
   }
 
   /** By transport and key, as its owner has named it. */
