@@ -114,7 +114,7 @@ function openOperatorRoutes(
   foundation: Foundation,
   { operatorOnly, extraOperations, openResolvePlatform, meter, paused, leaving, listSettings, activity }: OperatorPart,
 ): Hono {
-  const { config, store, channels, agents, attachments, requirements, operators, platform } = foundation
+  const { config, store, channels, agents, requirements, operators, platform } = foundation
   return createOperatorRoutes({
     store,
     operations: [
@@ -141,7 +141,7 @@ function openOperatorRoutes(
     channels,
     operatorOnly,
     requirements,
-    acting: openPublisherDeps({ store, platform, channels, attachments }),
+    acting: openPublisherDeps(foundation),
     openResolvePlatform,
   })
 }

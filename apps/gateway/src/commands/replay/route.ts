@@ -1,6 +1,6 @@
 import { Rejection } from '@postern/core'
 import type { OperationRequest, OperatorRoute } from '../../api/operation.ts'
-import { handleOperation } from '../../api/operation.ts'
+import { handleOperation, requireFound } from '../../api/operation.ts'
 import type { ReplayAgent } from '../../replay/agent-file.ts'
 import { replayRange } from '../../replay/range.ts'
 import { nameAgent } from '../../replay/read-again.ts'
@@ -20,8 +20,8 @@ export function createReplayRoutes(deps: ReplayRouteOptions): readonly OperatorR
   const { store } = deps.turn
   return [
     handleOperation(replayOperations.one, async ({ parameters, body: { commit, ...manner } }) => {
-      const record = await store.findMessage(parameters.id)
-      if (!record) throw new Rejection('no_recipient', 'Cannot replay: there is no message with this id')
+      const found = await store.findMessage(parameters.id)
+      const record = requireFound(found, 'Cannot replay: there is no message with this id')
       return withAgent(nameAgent(record), manner, deps, options =>
         replayMessage(record, { ...options, commits: commit }, deps),
       )
