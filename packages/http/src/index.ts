@@ -16,6 +16,6 @@ export {
   peerAddress,
   readBody,
 } from './request.ts'
-export { problemStatusOf, sseHeaders, toProblem, toSseJson } from './response/answers.ts'
+export { problemStatusOf, sseHeaders, toProblem, toSseJson, writeProblem } from './response/answers.ts'
 export type { PageMarkup } from './response/html-page.ts'
 export { favicon, faviconPath, htmlPageHeaders, renderHtmlPage } from './response/html-page.ts'

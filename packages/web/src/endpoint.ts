@@ -1,6 +1,6 @@
 import type { ChannelContext } from '@postern/core'
 import { isJsonObject, Rejection } from '@postern/core'
-import { parseBoundedJson, readBody, toProblem } from '@postern/http'
+import { parseBoundedJson, readBody, toProblem, writeProblem } from '@postern/http'
 import type { ScopeTable } from '@postern/http/tokens'
 import type { ResponseSemaphore } from '@postern/limits'
 import { createOpenCount } from '@postern/limits'
@@ -128,32 +128,23 @@ export function answerFaults({ gateway }: Pick<WebDeps, 'gateway'>, handle: (c: 
     try {
       return await handle(c)
     } catch (error) {
-      return error instanceof RunRepeated ? answerRepeated() : toProblem(error, gateway.platform.log)
+      if (!(error instanceof RunRepeated)) return toProblem(error, gateway.platform.log)
+      return writeProblem(409, { code: 'run_repeated', detail: 'Cannot run: this run was started already' })
     }
   }
-}
-
-function answerRepeated(): Response {
-  const problem = {
-    title: 'Conflict',
-    status: 409,
-    code: 'run_repeated',
-    detail: 'Cannot run: this run was started already',
-  }
-  return new Response(JSON.stringify(problem), { status: 409, headers: { 'content-type': 'application/problem+json' } })
 }
 
 const noStore = { 'cache-control': 'no-store' }
 
 /** A route for callers with a credential. It answers JSON, or 404 when `handle` finds nothing. */
 export function answerOwner(
-  deps: Pick<WebDeps, 'verifyOwner' | 'gateway' | 'responseSemaphore'>,
-  handle: (c: Context, owner: WebOwner) => Promise<object | undefined>,
+  deps: WebDeps,
+  handle: (c: Context, owner: WebOwner, deps: WebDeps) => Promise<object | undefined>,
 ) {
   return answerFaults(deps, async c => {
     const owner = await deps.verifyOwner(c.req.raw)
     return deps.responseSemaphore.pass(owner.owner, c.env, async () => {
-      const found = await handle(c, owner)
+      const found = await handle(c, owner, deps)
       if (!found) throw new Rejection('no_recipient', 'Cannot answer: there is no such thing of yours')
       return c.json(found, 200, noStore)
     })

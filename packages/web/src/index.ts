@@ -34,14 +34,14 @@ interface WebContext extends ChannelContext {
   readonly forgetChat: WebDeps['forgetChat']
   /** Whether people may link their addresses for an agent. */
   isLinking(agent: string): boolean
-  /** What waits for operators; absent where nobody can decide. */
-  readonly approvals?: OperatorApprovals | undefined
+  /** What waits for operators. */
+  readonly approvals: OperatorApprovals
   /** What agents ask of humans. */
-  readonly questions?: OperatorQuestions | undefined
+  readonly questions: OperatorQuestions
   /** Other names for the scopes of A2A, which limit tokens here as well. */
   readonly scopes?: Partial<ScopeTable> | undefined
   /** Whether it bears the gateway's operator token. */
-  isOperatorToken?(authorization: string): boolean
+  isOperatorToken(authorization: string): boolean
 }
 
 /** Of one person: each may be some MB. */
@@ -50,34 +50,20 @@ const atOnce = { width: 8, queue: 64 } as const
 /** Chat for browsers and apps: AG-UI 1.0 with history and attachments. */
 export async function openWeb(config: WebConfig, context: WebContext): Promise<Channel<Hono>> {
   const gateway: ChannelContext = context
-  const {
-    transcript,
-    objects,
-    records,
-    forgetChat,
-    isLinking,
-    approvals,
-    questions = { list: async () => [], answer: async () => false },
-    isOperatorToken = () => false,
-    scopes,
-  } = context
+  const { transcript, objects } = context
   const secret = await gateway.store.secret('web-storage', async () => randomBytes(32).toString('base64'))
   const quota = quotaOf(config)
   const deps = {
+    ...context,
     config,
     gateway,
-    transcript,
     bounded: boundTranscript(transcript, quota),
     quota,
-    forgetChat,
-    records,
-    isLinking,
-    scopes,
-    verifyOwner: createVerifyOwner(config, { ...gateway, scopes }),
+    verifyOwner: createVerifyOwner(config, context),
     responseSemaphore: createResponseSemaphore(atOnce),
     attachments: createWebAttachments({ config, gateway, objects, key: Buffer.from(secret, 'base64') }),
   }
-  const routes = createWebRoutes(deps, approvals && { approvals, questions, isOperatorToken })
+  const routes = createWebRoutes(deps)
   const sender = createSender({
     descriptor: webDescriptor,
     address: addressRun,

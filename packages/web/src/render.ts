@@ -73,15 +73,8 @@ export function listFiles(parts: readonly Part[], fileAddress: FileAddress): rea
 
 function showFile(part: FilePart | ArtifactPart, fileAddress: FileAddress): ShownFile {
   const { kind, name, mime, size, bytes_ref } = part
-  const url = addressOf(part, fileAddress)
-  return {
-    kind,
-    ...(name !== undefined && { name }),
-    ...(mime !== undefined && { mime_type: mime }),
-    ...(size !== undefined && { size }),
-    ...(bytes_ref.kind === 'content_addressed' && { sha256: bytes_ref.digest }),
-    ...(url !== undefined && { url }),
-  }
+  const sha256 = bytes_ref.kind === 'content_addressed' ? bytes_ref.digest : undefined
+  return { kind, name, mime_type: mime, size, sha256, url: addressOf(part, fileAddress) }
 }
 
 function addressOf({ bytes_ref }: FilePart | ArtifactPart, fileAddress: FileAddress): string | undefined {
@@ -261,13 +254,7 @@ const titles: Readonly<Record<RefusalKind, string>> = {
 export function findRefusal(parts: readonly Part[]): (ShownRefusal & { readonly message: string }) | undefined {
   for (const { kind: named, title, message, retry_after_seconds } of policiesOf(parts)) {
     const kind = refusalKinds.find(known => known === named)
-    if (kind)
-      return {
-        kind,
-        title: title ?? titles[kind],
-        message,
-        ...(retry_after_seconds !== undefined && { retry_after_seconds }),
-      }
+    if (kind) return { kind, title: title ?? titles[kind], message, retry_after_seconds }
   }
   return undefined
 }

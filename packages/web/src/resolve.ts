@@ -8,7 +8,7 @@ import type { WebAttachments } from './attachments/attachment-store.ts'
 import type { WebDeps } from './endpoint.ts'
 import { maxRead, RunRepeated } from './endpoint.ts'
 import type { PartPlace, ReadContent } from './input/file-parts.ts'
-import { nothing, readFilePart } from './input/file-parts.ts'
+import { joinContent, nothing, readFilePart } from './input/file-parts.ts'
 import type { Conversation, ConversationName } from './threads/own-threads.ts'
 import { joinConversation } from './threads/own-threads.ts'
 import type { WebOwner } from './verify.ts'
@@ -117,7 +117,7 @@ export function reconcileRun({ messages, resume = [] }: RunAgentInput, recent: r
     return call ? [{ ...message, call }] : []
   })
   return {
-    said: fresh.filter(isUser),
+    said: fresh.filter(message => message.role === 'user'),
     toolResults,
     resume,
     former: listFormer(messages, [...fresh, ...toolResults]),
@@ -128,10 +128,6 @@ export function reconcileRun({ messages, resume = [] }: RunAgentInput, recent: r
 function listFormer(messages: readonly Message[], counted: readonly Message[]): ReadonlySet<string> {
   const ids = new Set(counted.map(({ id }) => id))
   return new Set(messages.flatMap(({ id }) => (ids.has(id) ? [] : id)))
-}
-
-function isUser(message: Message): message is UserMessage {
-  return message.role === 'user'
 }
 
 function firstOfEach(messages: readonly ToolMessage[]): readonly ToolMessage[] {
@@ -327,11 +323,7 @@ export async function readContentParts(
     const isText = part.type === 'text'
     read.push(isText ? { ...nothing, parts: writeText(part.text) } : await readFilePart(part, place, attachments))
   }
-  return {
-    parts: read.flatMap(({ parts }) => parts),
-    blobs: read.flatMap(({ blobs }) => blobs),
-    warnings: read.flatMap(({ warnings }) => warnings),
-  }
+  return joinContent(read)
 }
 
 /** How many files are said: read again in every copy, a large one would fill the memory. */

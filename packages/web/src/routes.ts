@@ -1,8 +1,8 @@
+import { writeProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { createSessionRoutes } from './dialects/session-routes.ts'
 import { createStoreRoutes } from './dialects/store-routes.ts'
-import type { WebDeps } from './endpoint.ts'
 import { answerCors } from './endpoint.ts'
 import { createThreadRoutes } from './history/thread-routes.ts'
 import type { OperatorRunDeps } from './operator/routes.ts'
@@ -11,11 +11,8 @@ import { createOwnDecisionRoutes } from './requirements/remembered-routes.ts'
 import { createRunRoutes } from './runs/routes.ts'
 import { createAttachmentRoutes } from './uploads/routes.ts'
 
-/** Absent if nobody can decide. */
-type OperatorRouteDeps = Omit<OperatorRunDeps, keyof WebDeps>
-
 /** All routes of the chat, or none when it is disabled. */
-export function createWebRoutes(deps: WebDeps, operators: OperatorRouteDeps | undefined): Hono {
+export function createWebRoutes(deps: OperatorRunDeps): Hono {
   const routes = new Hono()
   if (!deps.config.enabled) return routes
   for (const path of ['/api/v1/*', '/v1/*', '/storage/v1/*']) routes.use(path, answerCors(deps.config.origins))
@@ -25,7 +22,7 @@ export function createWebRoutes(deps: WebDeps, operators: OperatorRouteDeps | un
   routes.route('/', createSessionRoutes(deps))
   routes.route('/', createThreadRoutes(deps))
   routes.route('/', createOwnDecisionRoutes(deps))
-  if (operators) routes.route('/', createOperatorRunRoutes({ ...deps, ...operators }))
+  routes.route('/', createOperatorRunRoutes(deps))
   refuseWrongMethods(routes)
   return routes
 }
@@ -65,10 +62,5 @@ function answerWrongMethod({ req }: Context, known: readonly KnownPath[]): Respo
   const methods = new Set(known.flatMap(({ pattern, methods }) => (pattern.test(req.path) ? [...methods] : [])))
   if (methods.has('GET')) methods.add('HEAD')
   const allow = [...methods].sort().join(', ')
-  const detail = `Cannot answer: only ${allow} is taken here`
-  const problem = { title: 'Method Not Allowed', status: 405, code: 'unsupported', detail }
-  return new Response(JSON.stringify(problem), {
-    status: 405,
-    headers: { 'content-type': 'application/problem+json', allow },
-  })
+  return writeProblem(405, { code: 'unsupported', detail: `Cannot answer: only ${allow} is taken here` }, { allow })
 }

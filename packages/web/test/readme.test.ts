@@ -59,6 +59,9 @@ test('the example of the README of web starts a run and lists its thread', async
     records,
     forgetChat: async () => false,
     isLinking: () => false,
+    approvals: {},
+    questions: {},
+    isOperatorToken: () => false,
   }
   const names = { openWeb, webConfigSchema, context, token, sha256: hash('sha256', token) }
   const { started, threads } = await runExample(code, names)

@@ -1,6 +1,7 @@
 import type { Refusal, RejectionCode } from '@postern/core'
 import { Rejection, rejectionCodes, Unavailable } from '@postern/core'
 import { toProblem } from '@postern/http'
+import { writeFix } from '../../../apps/gateway/src/why/reason.ts'
 import { refusalCases } from '../../../apps/gateway/src/why/rules/refused.ts'
 import { toFault } from '../../../packages/a2a/src/format/errors.ts'
 import { toSmtpReply } from '../../../packages/email/src/smtp/replies.ts'
@@ -122,9 +123,9 @@ function describeCode(code: string, meaning: string): readonly string[] {
     claimed_sender: '@name@domain',
     agent: '*',
   } as unknown as Refusal
-  const lines = causes.map(({ code: name, why, fix }) => {
-    const { text, command } = fix(example)
-    return `- \`${name}\`: ${why}. ${text}${command ? ` Run \`${command}\`.` : ''}`
+  const lines = causes.map(found => {
+    const { text, command } = writeFix(found, example)
+    return `- \`${found.code}\`: ${found.why}. ${text}${command ? ` Run \`${command}\`.` : ''}`
   })
   return [`## \`${code}\``, meaning, lines.join('\n')]
 }

@@ -1,3 +1,5 @@
+import type { WhyFacts } from '../../../apps/gateway/src/why/facts.ts'
+import { writeFix } from '../../../apps/gateway/src/why/reason.ts'
 import { keptCases } from '../../../apps/gateway/src/why/rules/kept.ts'
 import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
 
@@ -50,12 +52,10 @@ export const noticedFlags: Readonly<Record<string, string>> = {
 
 /** docs/reference/flags.md */
 export function describeFlags(): string {
-  const facts = { message: { agent: '*' } } as unknown as Parameters<
-    NonNullable<(typeof keptCases)[number][1]['fix']>
-  >[0]
+  const facts = { message: { agent: '*' } } as unknown as WhyFacts
   const fixes = new Map<string, string[]>()
   for (const [flag, { fix }] of keptCases) {
-    const text = fix?.(facts).text
+    const text = fix && writeFix({ fix }, facts).text
     if (text) fixes.set(text, [...(fixes.get(text) ?? []), flag])
   }
   return formatPage('Flags', [

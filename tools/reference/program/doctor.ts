@@ -1,5 +1,6 @@
 import type { Check } from '../../../apps/gateway/src/doctor/check.ts'
-import { checkGroups, groupOf } from '../../../apps/gateway/src/doctor/check.ts'
+import { groupOf } from '../../../apps/gateway/src/doctor/check.ts'
+import { checkGroups } from '../../../apps/gateway/src/doctor/report.ts'
 import { installationChecks, machineChecks } from '../../../apps/gateway/src/doctor/checks.ts'
 import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
 

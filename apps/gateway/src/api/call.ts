@@ -1,6 +1,6 @@
 import { Rejection } from '@postern/core/errors'
 import type { z } from 'zod'
-import type { ApiOperation, OperationAnswer } from './operation.ts'
+import type { ApiOperation } from './operation.ts'
 import { operatorBase } from './operation.ts'
 
 type Given<Schema> = Schema extends z.ZodType ? Readonly<z.input<Schema>> : undefined
@@ -14,14 +14,10 @@ export type OperationInput<Of extends ApiOperation> = Input<'parameters', Given<
   (Of['query'] extends z.ZodType ? { readonly query?: Given<Of['query']> } : unknown) &
   Input<'body', Of['body'] extends { readonly schema: infer Schema } ? Given<Schema> : undefined>
 
-interface AnyInput {
-  readonly parameters?: Readonly<Record<string, unknown>>
-  readonly query?: Readonly<Record<string, unknown>>
-  readonly body?: unknown
-}
+type Members = Readonly<Record<string, unknown>>
 
 /** @throws Rejection for what no path can hold: it would be another path */
-function formatSegment({ task }: ApiOperation, name: string, parameters: Readonly<Record<string, unknown>>): string {
+function formatSegment({ task }: ApiOperation, name: string, parameters: Members): string {
   const value = String(parameters[name])
   if (!/^\.{0,2}$/.test(value)) return encodeURIComponent(value)
   throw new Rejection('malformed', `Cannot ${task}: ${name} is ${value === '' ? 'empty' : `"${value}"`}`)
@@ -29,7 +25,7 @@ function formatSegment({ task }: ApiOperation, name: string, parameters: Readonl
 
 /** Path and query by which an operation is asked. Members that are undefined are left out. @throws Rejection */
 export function formatOperationPath<Of extends ApiOperation>(operation: Of, input: OperationInput<Of>): string {
-  const { parameters = {}, query = {} } = input as AnyInput
+  const { parameters = {}, query = {} } = input as { readonly parameters?: Members; readonly query?: Members }
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => formatSegment(operation, name, parameters))
   const given = Object.entries(query).flatMap(([name, value]) => {
     const values = Array.isArray(value) ? value : value === undefined ? [] : [value]
@@ -37,20 +33,4 @@ export function formatOperationPath<Of extends ApiOperation>(operation: Of, inpu
   })
   const search = given.length > 0 ? `?${new URLSearchParams(given)}` : ''
   return `${operatorBase}${path}${search}`
-}
-
-export type SendOperation = (
-  path: string,
-  init: { readonly method: string; readonly body?: unknown },
-) => Promise<unknown>
-
-/** Asks one operation; the answer is of its schema, by the gateway's word. */
-export async function callOperation<Of extends ApiOperation>(
-  send: SendOperation,
-  operation: Of,
-  input: OperationInput<Of>,
-): Promise<OperationAnswer<Of>> {
-  const { body } = input as AnyInput
-  const path = formatOperationPath(operation, input)
-  return (await send(path, { method: operation.method, ...(body !== undefined && { body }) })) as OperationAnswer<Of>
 }

@@ -1,4 +1,5 @@
 import type { RejectionCode } from '@postern/core'
+import { Rejection } from '@postern/core/errors'
 import type { Context } from 'hono'
 import type { z } from 'zod'
 
@@ -65,6 +66,12 @@ export type OperationAnswer<Of extends ApiOperation> = Of['answer'] extends z.Zo
 export interface OperatorRoute {
   readonly operation: ApiOperation
   run(request: OperationRequest<ApiOperation>): Promise<unknown>
+}
+
+/** What an operation is about, if it is there. @throws Rejection `no_recipient` with this sentence */
+export function requireFound<Found>(found: Found | undefined | false, sentence: string): Found {
+  if (found) return found
+  throw new Rejection('no_recipient', sentence)
 }
 
 /** Says which function does an operation. */

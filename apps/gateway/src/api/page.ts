@@ -38,7 +38,7 @@ interface Placed {
   readonly place: number
 }
 
-interface FilteredPage<Item> {
+export interface FilteredPage<Item> {
   readonly items: readonly Item[]
   readonly next: number | null
 }
@@ -87,14 +87,9 @@ export function isWithin(at: number, { since, until }: ListPeriod): boolean {
   return (since === undefined || at >= Date.parse(since)) && (until === undefined || at < Date.parse(until))
 }
 
-interface WindowedPage extends Page, ListPeriod {
-  readonly agent?: string | undefined
-  readonly channel?: string | undefined
-  readonly state?: string | undefined
-  readonly sender?: string | undefined
-  readonly flag?: string | undefined
-  readonly text?: string | undefined
-}
+const filters = ['agent', 'channel', 'state', 'sender', 'flag', 'since', 'until', 'text'] as const
+
+type WindowedPage = Page & { readonly [Name in (typeof filters)[number]]?: string | undefined }
 
 interface WindowedList<Item, Asked extends WindowedPage> {
   find(page: Pick<Page, 'after'> & ListPeriod): Promise<ListWindow>
@@ -102,13 +97,11 @@ interface WindowedList<Item, Asked extends WindowedPage> {
   placeOf(item: Item): number
 }
 
-const filters = ['agent', 'channel', 'state', 'sender', 'flag', 'since', 'until', 'text'] as const
-
 /** One page of a list that grows without end. With a filter it looks at a bounded number of rows, and may have few items and still a next page. */
 export async function listInWindow<Item, Asked extends WindowedPage>(
   asked: Asked,
   { find, list, placeOf }: WindowedList<Item, Asked>,
-): Promise<{ readonly items: readonly Item[]; readonly next: number | null }> {
+): Promise<FilteredPage<Item>> {
   const page = { ...asked, ...toPeriod(asked) }
   const isFiltered = filters.some(name => page[name] !== undefined)
   const window = isFiltered ? await find(page) : undefined

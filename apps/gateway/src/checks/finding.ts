@@ -2,7 +2,7 @@
 export interface Verdict {
   readonly severity: 'ok' | 'warning' | 'error'
   readonly message: string
-  readonly fix?: string
+  readonly fix?: string | undefined
 }
 
 export const ok = (message: string): Verdict => ({ severity: 'ok', message })

@@ -1,6 +1,5 @@
 import type { ConfigFile } from '../config/read-config.ts'
-import type { CheckGroup } from '../doctor/check.ts'
-import type { DoctorReport } from '../doctor/run-checks.ts'
+import type { CheckGroup, DoctorReport } from '../doctor/report.ts'
 import type { Screen } from '../terminal/text.ts'
 import type { ApiAccess } from './client.ts'
 

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { writeProblem } from '@postern/http'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { OperatorSessions } from '../sign-in/sessions.ts'
 import { isFromOwnPage, readSession } from '../sign-in/sessions.ts'
@@ -29,10 +30,9 @@ export function requireOperator({ token, sessions, origin }: OperatorAccess): Mi
     const authorization = context.req.header('authorization')
     if (authorization === undefined && (await hasSession(context))) {
       if (!readingMethods.has(context.req.method) && !isFromOwnPage(context, origin))
-        return refuse(context, foreignPage)
+        return writeProblem(403, foreignPage)
     } else if (!isOperator(authorization ?? '')) {
-      context.header('www-authenticate', 'Bearer realm="postern operator"')
-      return refuse(context, unknownOperator)
+      return writeProblem(401, unknownOperator, { 'www-authenticate': 'Bearer realm="postern operator"' })
     }
     context.header('cache-control', 'no-store')
     await next()
@@ -42,19 +42,8 @@ export function requireOperator({ token, sessions, origin }: OperatorAccess): Mi
 
 const readingMethods: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
-const unknownOperator = {
-  title: 'Unauthorized',
-  status: 401,
-  detail: 'The operator token is missing or wrong.',
-  code: 'unsigned',
-} as const
+const unknownOperator = { detail: 'The operator token is missing or wrong.', code: 'unsigned' }
 const foreignPage = {
-  title: 'Forbidden',
-  status: 403,
   detail: 'A session of the console changes something only from the console itself. Programs send the operator token.',
   code: 'forbidden',
-} as const
-
-function refuse(context: Context, problem: typeof unknownOperator | typeof foreignPage): Response {
-  return context.json(problem, problem.status, { 'content-type': 'application/problem+json' })
 }

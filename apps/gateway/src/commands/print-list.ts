@@ -1,20 +1,16 @@
 import type { OperationInput } from '../api/call.ts'
 import type { ApiOperation, OperationAnswer } from '../api/operation.ts'
+import type { FilteredPage } from '../api/page.ts'
 import type { OperatorClient } from './client.ts'
 import { withClient } from './client.ts'
 import type { ApiOutput } from './context.ts'
-
-interface ListPage<Item> {
-  readonly items: readonly Item[]
-  readonly next: number | null
-}
 
 interface PrintedList<Item> {
   /** The page behind `after`, with `limit` items at most; it may have fewer, or none, and still have a next one. */
   readonly readPage: (
     client: OperatorClient,
     page: { readonly limit: number; readonly after?: number },
-  ) => Promise<ListPage<Item>>
+  ) => Promise<FilteredPage<Item>>
   readonly format: (items: readonly Item[]) => string
   /** Items that are printed at most; default 1,000. */
   readonly most?: number | undefined
@@ -36,8 +32,8 @@ export async function printList<Item>(
 
 export async function readPages<Item>(
   most: number,
-  readPage: (page: { readonly limit: number; readonly after?: number }) => Promise<ListPage<Item>>,
-): Promise<ListPage<Item>> {
+  readPage: (page: { readonly limit: number; readonly after?: number }) => Promise<FilteredPage<Item>>,
+): Promise<FilteredPage<Item>> {
   const items: Item[] = []
   let next: number | null | undefined
   for (let page = 0; page < mostPages && items.length < most && next !== null; page += 1) {
@@ -49,19 +45,15 @@ export async function readPages<Item>(
   return { items, next: next ?? null }
 }
 
-function describeRest({ items, next }: ListPage<unknown>): string {
+function describeRest({ items, next }: FilteredPage<unknown>): string {
   return `The list goes on after ${items.length === 1 ? 'this one' : `these ${items.length}`}: the operator's API has the rest (after=${next}).`
-}
-
-interface Asked<Of extends ApiOperation> {
-  readonly operation: Of
-  readonly input: OperationInput<Of>
 }
 
 /** Asks the operator's API one thing and prints it, for people or as JSON. */
 export async function printAnswer<Of extends ApiOperation>(
   output: ApiOutput,
-  { operation, input }: Asked<Of>,
+  operation: Of,
+  input: OperationInput<Of>,
   format: (answer: OperationAnswer<Of>) => string,
   /** Gets the answer, however it is printed. */
   note?: (answer: OperationAnswer<Of>) => void,

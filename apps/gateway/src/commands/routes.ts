@@ -6,7 +6,7 @@ import type { OperatorRoute } from '../api/operation.ts'
 import { createOperationRouter } from '../api/router.ts'
 import type { ResolvePlatform } from '../resolve/view/fetched.ts'
 import type { ActionRouteOptions } from './actions/route.ts'
-import { createAgentActionRoutes } from './actions/route.ts'
+import { createAgentActionRoute } from './actions/route.ts'
 import { createApprovalRoutes } from './approvals/route.ts'
 import { createFollowerRoutes } from './followers/route.ts'
 import { createKeyRoutes } from './keys/route.ts'
@@ -15,7 +15,7 @@ import type { PeopleRouteOptions } from './people/route.ts'
 import { createPeopleRoutes } from './people/route.ts'
 import type { RequirementRouteOptions } from './requirements/route.ts'
 import { createRequirementRoutes } from './requirements/route.ts'
-import { createResolveRoutes } from './resolve/route.ts'
+import { createResolveRoute } from './resolve/route.ts'
 import { createSuppressionRoutes } from './suppressions/route.ts'
 
 export interface OperatorOptions {
@@ -37,27 +37,18 @@ export interface OperatorOptions {
 }
 
 /** The operator's view of everything that came, was answered, was refused and went out. */
-export function createOperatorRoutes({
-  store,
-  agents,
-  channels,
-  operatorOnly,
-  acting,
-  requirements,
-  openResolvePlatform,
-  operations = [],
-}: OperatorOptions): Hono {
+export function createOperatorRoutes(options: OperatorOptions): Hono {
   const routes = [
-    ...createMessageRoutes({ store, agents }),
-    ...createRequirementRoutes({ store, requirements }),
-    ...createApprovalRoutes(store),
-    ...createFollowerRoutes({ store, channels }),
-    ...createSuppressionRoutes({ store, channels }),
-    ...createPeopleRoutes({ store, agents, channels }),
-    ...createAgentActionRoutes({ agents, acting }),
-    ...createKeyRoutes({ channels }),
-    ...createResolveRoutes(openResolvePlatform),
-    ...operations,
+    ...createMessageRoutes(options),
+    ...createRequirementRoutes(options),
+    ...createApprovalRoutes(options.store),
+    ...createFollowerRoutes(options),
+    ...createSuppressionRoutes(options),
+    ...createPeopleRoutes(options),
+    createAgentActionRoute(options),
+    ...createKeyRoutes(options),
+    createResolveRoute(options.openResolvePlatform),
+    ...(options.operations ?? []),
   ]
-  return createOperationRouter([...routes, createDocumentRoute(routes)], operatorOnly)
+  return createOperationRouter([...routes, createDocumentRoute(routes)], options.operatorOnly)
 }

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { ByteBudget, Channel, Listening, PeopleDeps } from '@postern/core'
+import type { Channel, Listening, PeopleDeps } from '@postern/core'
 import { openIdentity } from '@postern/identity'
 import { createByteBudget } from '@postern/limits'
 import { watchOverdue } from '@postern/requirements'
@@ -139,10 +139,7 @@ export async function closeChannels({ channels }: Pick<Foundation, 'channels'>):
   await Promise.all(channels.map(channel => channel.close?.()))
 }
 
-interface ChannelOpening {
-  readonly operatorToken: string
-  /** What all bodies together may take. */
-  readonly bodies: ByteBudget
+interface ChannelOpening extends Pick<AppOptions, 'operatorToken' | 'bodies'> {
   /** The program's own routes, as soon as they are there. */
   readonly app: Pick<Hono, 'fetch'>
 }

@@ -1,24 +1,25 @@
 import { resolve } from 'node:path'
 import type { ByteBudget, LeftAloneHost, Listening } from '@postern/core'
-import type { Hono, MiddlewareHandler } from 'hono'
+import type { Hono } from 'hono'
 import type { OperatorRoute } from '../api/operation.ts'
 import { createBanRoutes } from '../commands/bans/route.ts'
-import { createDoctorRoutes, createProxyRoutes } from '../commands/doctor/route.ts'
+import { createDoctorRoutes } from '../commands/doctor/route.ts'
 import { createMessageDocumentRoutes } from '../commands/documents/route.ts'
-import { createEventRoutes } from '../commands/events/route.ts'
-import { createHostRoutes } from '../commands/hosts/route.ts'
+import { createEventRoute } from '../commands/events/route.ts'
+import { createHostRoute } from '../commands/hosts/route.ts'
 import { requireOperator } from '../commands/operator-token.ts'
-import { createOutcomeRoutes } from '../commands/outcomes/route.ts'
+import { createOutcomeRoute } from '../commands/outcomes/route.ts'
 import { createOwnerRoutes } from '../commands/people/route.ts'
 import { createQuestionRoutes } from '../commands/questions/route.ts'
-import { createRateRoutes } from '../commands/rates/route.ts'
+import { createRateRoute } from '../commands/rates/route.ts'
 import { createReplayRoutes } from '../commands/replay/route.ts'
+import type { OperatorOptions } from '../commands/routes.ts'
 import { createOperatorRoutes } from '../commands/routes.ts'
 import type { ListedSetting } from '../commands/status/route.ts'
 import { createStatusRoutes } from '../commands/status/route.ts'
-import { createSharedRoutes } from '../commands/swarm-usage/route.ts'
-import { createTranscriptRoutes, createViewRoutes } from '../commands/transcript/route.ts'
-import { createWhyRoutes } from '../commands/why/route.ts'
+import { createSwarmUsageRoute } from '../commands/swarm-usage/route.ts'
+import { createTranscriptRoutes } from '../commands/transcript/route.ts'
+import { createWhyRoute } from '../commands/why/route.ts'
 import { hasRole } from '../config/own-schema.ts'
 import type { Config } from '../config/schema.ts'
 import { createConsoleChatRoutes } from '../console/chat-routes.ts'
@@ -26,12 +27,10 @@ import { createConsoleFiles } from '../console/files.ts'
 import { createSignInRoutes } from '../console/sign-in-routes.ts'
 import { createSchemaRoutes, listGatewayExtensions } from '../discovery/extensions.ts'
 import { createDiscoveryRoutes } from '../discovery/routes.ts'
-import type { DoctorDeps } from '../doctor/deps.ts'
+import type { DoctorDeps, OpenedGateway } from '../doctor/deps.ts'
 import { realMachine } from '../doctor/machine-facts.ts'
-import type { SelfVisits } from '../doctor/network/visits.ts'
 import { createSelfVisits } from '../doctor/network/visits.ts'
 import { openOutside } from '../doctor/outside.ts'
-import type { UnknownProxies } from '../http/clients.ts'
 import { createTrustedProxies, createUnknownProxies } from '../http/clients.ts'
 import { createServer } from '../http/server.ts'
 import type { Metrics, TokenMeter } from '../observe/metrics.ts'
@@ -71,8 +70,10 @@ export function createApp(foundation: Foundation, options: AppOptions): Hono {
   const trustedProxies = createTrustedProxies(config)
   const unknownProxies = createUnknownProxies(trustedProxies, log)
   const visits = createSelfVisits()
+  const openResolvePlatform = () => createResolvePlatform({ config, platform, channels, app })
   const openDoctorDeps = createDoctorDepsFactory(foundation, {
-    ...{ operatorToken, activity, unknownProxies, visits, findApp: () => app },
+    ...{ ...activity, operatorToken, visits, openResolvePlatform },
+    listUnknownProxies: unknownProxies.list,
   })
   const app: Hono = createServer({
     channels,
@@ -82,12 +83,8 @@ export function createApp(foundation: Foundation, options: AppOptions): Hono {
       attachments.routes,
       requirements.routes,
       openOperatorRoutes(foundation, {
-        ...{ ...options, operatorOnly, findApp: () => app },
-        extraOperations: [
-          ...createDoctorRoutes(openDoctorDeps),
-          ...createProxyRoutes(unknownProxies),
-          ...extraOperations,
-        ],
+        ...{ ...options, operatorOnly, openResolvePlatform },
+        extraOperations: [...createDoctorRoutes(openDoctorDeps, unknownProxies), ...extraOperations],
       }),
       visits.routes,
       createSignInRoutes({ ...access, codes: signInCodes, now }),
@@ -111,33 +108,28 @@ export function createApp(foundation: Foundation, options: AppOptions): Hono {
   return app
 }
 
-interface OperatorPart
-  extends Pick<AppOptions, 'extraOperations' | 'meter' | 'paused' | 'leaving' | 'listSettings' | 'activity'> {
-  readonly operatorOnly: MiddlewareHandler
-  findApp(): Hono
-}
+type OperatorPart = AppOptions & Pick<OperatorOptions, 'operatorOnly' | 'openResolvePlatform'>
 
 function openOperatorRoutes(
   foundation: Foundation,
-  { operatorOnly, extraOperations, findApp, meter, paused, leaving, listSettings, activity }: OperatorPart,
+  { operatorOnly, extraOperations, openResolvePlatform, meter, paused, leaving, listSettings, activity }: OperatorPart,
 ): Hono {
-  const { config, store, channels, agents, attachments, requirements, operators, platform } = foundation
+  const { config, store, channels, agents, requirements, operators, platform } = foundation
   return createOperatorRoutes({
     store,
     operations: [
       ...createReplayRoutes(openReplay(foundation)),
-      ...createEventRoutes({ store, leaving, now: platform.now }),
-      ...createWhyRoutes({ store, agents, agentConfigs: config.agents, now: () => platform.now() }),
-      ...createHostRoutes({ store, listLeftAlone: activity.listLeftAlone }),
-      ...createRateRoutes({ store, channels, now: platform.now }),
+      createEventRoute({ store, leaving, now: platform.now }),
+      createWhyRoute({ store, agents, agentConfigs: config.agents, now: () => platform.now() }),
+      createHostRoute({ store, listLeftAlone: activity.listLeftAlone }),
+      createRateRoute({ store, channels, now: platform.now }),
       ...createMessageDocumentRoutes({ store, channels }),
-      ...createOutcomeRoutes({ store, agentConfigs: config.agents, now: platform.now }),
+      createOutcomeRoute({ store, agentConfigs: config.agents, now: platform.now }),
       ...createQuestionRoutes(operators),
       ...createBanRoutes(store.records),
-      ...createSharedRoutes({ records: store.records, agents: config.agents }),
+      createSwarmUsageRoute({ records: store.records, agents: config.agents }),
       ...createOwnerRoutes(store, channels),
       ...createTranscriptRoutes({ store, platform, channels }),
-      ...createViewRoutes({ store, platform }),
       ...extraOperations,
       ...createStatusRoutes({
         ...{ config, store, agents, channels, meter, paused, now: platform.now },
@@ -149,8 +141,8 @@ function openOperatorRoutes(
     channels,
     operatorOnly,
     requirements,
-    acting: openPublisherDeps({ store, platform, channels, attachments }),
-    openResolvePlatform: () => createResolvePlatform({ config, platform, channels, app: findApp() }),
+    acting: openPublisherDeps(foundation),
+    openResolvePlatform,
   })
 }
 
@@ -162,29 +154,18 @@ interface GatewayActivity {
   listLeftAlone(): readonly LeftAloneHost[]
 }
 
-interface DoctorParts {
-  readonly operatorToken: string
-  readonly activity: GatewayActivity
-  readonly unknownProxies: Pick<UnknownProxies, 'list'>
-  readonly visits: SelfVisits
-  findApp(): Hono
-}
+type DoctorParts = Omit<OpenedGateway, 'store' | 'channels' | 'agents' | 'slices' | 'listening'> &
+  Pick<GatewayActivity, 'listListening'>
 
 /** What the checks of the installation ask; made anew for each run, which then keeps what it has asked. */
-function createDoctorDepsFactory(foundation: Foundation, parts: DoctorParts): () => DoctorDeps {
+function createDoctorDepsFactory(foundation: Foundation, { listListening, ...opened }: DoctorParts): () => DoctorDeps {
   const { config, store, channels, agents, slices, platform, baseDir, configPath } = foundation
   const outside = openOutside(platform, config)
-  const { operatorToken, activity, unknownProxies, visits, findApp } = parts
   return () => {
-    const listening = activity.listListening()
-    const gateway = {
-      ...{ store, channels, agents, slices, listening, operatorToken, visits },
-      listLeftAlone: activity.listLeftAlone,
-      listUnknownProxies: unknownProxies.list,
-      openResolvePlatform: () => createResolvePlatform({ config, platform, channels, app: findApp() }),
-    }
+    const listening = listListening()
     return {
-      ...{ config, configPath, gateway, outside },
+      ...{ config, configPath, outside },
+      gateway: { store, channels, agents, slices, listening, ...opened },
       directory: resolve(baseDir, config.data),
       facts: realMachine,
       now: platform.now,

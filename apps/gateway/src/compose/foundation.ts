@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { AgentChange, AgentDeps } from '@postern/agents'
+import type { AgentChange, AgentDeps, AgentDepsOptions } from '@postern/agents'
 import { createCallFinder, openAgents, readQueueMode } from '@postern/agents'
 import type {
   AdmissionRule,
@@ -72,7 +72,7 @@ export interface Foundation extends Pick<FoundationOptions, 'baseDir' | 'configP
 
 /** Opens platform, store, agents and requirements. @throws ConfigError, AggregateError of them */
 export async function openFoundation(config: Config, options: FoundationOptions): Promise<Foundation> {
-  const { baseDir, log, onUnusable, onStage } = options
+  const { baseDir, onUnusable, onStage } = options
   const { slices, platform } = openOutside(config, options)
   // A container that is started again has the name and number of the one before.
   const holder = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
@@ -81,16 +81,7 @@ export async function openFoundation(config: Config, options: FoundationOptions)
   return layFoundation(config, options, {
     ...{ slices, platform, holder, store },
     findAgents: operators =>
-      openAgents(listAgents(config), {
-        domain: handleHostOf(config),
-        origin: config.origin,
-        version: softwareVersion,
-        baseDir,
-        platform,
-        stores: store,
-        operators,
-        log,
-      }),
+      openAgents(listAgents(config), readAgentOpening(config, { baseDir, platform, store, operators })),
   })
 }
 
@@ -122,6 +113,17 @@ export async function renewFoundation(
     await change?.discard()
     platform.close()
     throw error
+  }
+}
+
+/** What agents of this configuration are opened with. */
+export function readAgentOpening(
+  config: Config,
+  { baseDir, platform, store: stores, operators }: Pick<Foundation, 'baseDir' | 'platform' | 'store' | 'operators'>,
+): AgentDepsOptions {
+  return {
+    ...{ domain: handleHostOf(config), origin: config.origin, version: softwareVersion },
+    ...{ baseDir, platform, stores, operators, log: platform.log },
   }
 }
 
@@ -173,14 +175,8 @@ async function layFoundation(
   }
 }
 
-interface StorePosition {
-  /** Where relative paths of the configuration start. */
-  readonly baseDir: string
-  readonly onUnusable?: ((error: ConfigError) => void) | undefined
-  readonly platform: GatewayPlatform
-  readonly holder: string
-  readonly slices: readonly ChannelSlice[]
-}
+type StorePosition = Pick<FoundationOptions, 'baseDir' | 'onUnusable'> &
+  Pick<Foundation, 'platform' | 'holder' | 'slices'>
 
 /** The store that the configuration names. @throws ConfigError */
 async function openConfiguredStore(

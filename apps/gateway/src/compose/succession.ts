@@ -168,7 +168,8 @@ interface TakenSockets {
 async function takeOverSockets(next: Composition, former: StartedComposition): Promise<TakenSockets> {
   const released = new Map<ChannelSocket, Promise<void>>()
   const release = (socket: ChannelSocket) => {
-    if (!released.has(socket)) released.set(socket, endAccepting(socket.listening))
+    const { listening } = socket
+    if (!released.has(socket)) released.set(socket, listening.release?.() ?? listening.close())
   }
   const sockets: ChannelSocket[] = []
   try {
@@ -191,10 +192,6 @@ async function takeOverSockets(next: Composition, former: StartedComposition): P
   }
   for (const socket of former.sockets) release(socket)
   return { sockets, released: Promise.all(released.values()) }
-}
-
-function endAccepting(listening: Listening): Promise<void> {
-  return listening.release?.() ?? listening.close()
 }
 
 /** The old ones stay on the list: somebody may still be connected. */

@@ -1,8 +1,8 @@
-import { ConfigError } from '@postern/core'
+import { ConfigError, isJsonObject } from '@postern/core'
 import { z } from 'zod'
 import { configSchema } from './schema.ts'
 
-type Tree = Record<string, unknown>
+type Tree = Readonly<Record<string, unknown>>
 
 interface JsonSchema {
   readonly type?: string
@@ -39,12 +39,12 @@ export function overlayEnvironment(
   )
   if (relevant.length === 0) return file
   const variables = listVariables()
-  const tree = structuredClone(file)
+  let tree = file
   for (const [name, text] of relevant) {
     const variable = variables.get(name)
     if (!variable && named.has(name)) continue
     if (!variable) throw new ConfigError(name, 'is not a known variable', 'Unset it, or correct its spelling.')
-    setAt(tree, variable.path, readValue(name, text ?? '', variable.type))
+    tree = writeAt(tree, variable.path, readValue(name, text ?? '', variable.type))
   }
   return tree
 }
@@ -60,15 +60,13 @@ function readValue(name: string, text: string, type: string): unknown {
   throw new ConfigError(name, `"${text}" is not of type ${type}`, `Give a value of type ${type}.`)
 }
 
-function setAt(tree: Tree, path: readonly string[], value: unknown): void {
-  const [head, ...rest] = path
-  if (head === undefined) return
-  if (rest.length === 0) {
-    tree[head] = value
-    return
-  }
-  const child = tree[head]
-  const next: Tree = typeof child === 'object' && child !== null ? (child as Tree) : {}
-  tree[head] = next
-  setAt(next, rest, value)
+/** What stands at a path of a configuration. */
+export function readAt(tree: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((node, key) => (node as Tree | undefined)?.[key], tree)
+}
+
+/** The same tree with `value` at a path. What stands on the way and has no members makes room. */
+export function writeAt(tree: unknown, [head = '', ...rest]: readonly string[], value: unknown): Tree {
+  const members = isJsonObject(tree) ? tree : {}
+  return { ...members, [head]: rest.length === 0 ? value : writeAt(members[head], rest, value) }
 }

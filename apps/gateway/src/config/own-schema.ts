@@ -11,9 +11,8 @@ const originSchema = z
   .refine(isOrigin, 'must be an https origin with a two-label host and no path, such as "https://agents.example"')
 
 function isOrigin(text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const { origin, protocol, hostname } = new URL(text)
-  return origin === text && protocol === 'https:' && toAsciiDomain(hostname) !== undefined
+  const url = URL.parse(text)
+  return url?.origin === text && url.protocol === 'https:' && toAsciiDomain(url.hostname) !== undefined
 }
 
 const handleHostSchema = z
@@ -71,12 +70,7 @@ const networkConfigSchema = z.strictObject({
   /** Exact origins at private addresses that the outgoing guard lets through. */
   allow_private: z
     .array(
-      z
-        .string()
-        .refine(
-          text => URL.canParse(text) && new URL(text).origin === text,
-          'must be an origin such as "http://10.0.0.5:8080"',
-        ),
+      z.string().refine(text => URL.parse(text)?.origin === text, 'must be an origin such as "http://10.0.0.5:8080"'),
     )
     .default([]),
   /** Dev mode only: `{ "mastodon.test": 9001 }` sends `https://mastodon.test/…` as plain HTTP to that port of this machine. */

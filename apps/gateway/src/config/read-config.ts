@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { describeLoadFault, importOperatorModule } from '@postern/agents'
 import { ConfigError, parseJsonText } from '@postern/core'
 import type { z } from 'zod'
-import { overlayEnvironment } from './environment.ts'
+import { overlayEnvironment, readAt } from './environment.ts'
 import { findMissingSettings } from './production.ts'
 import type { Config } from './schema.ts'
 import { configSchema } from './schema.ts'
@@ -47,13 +47,9 @@ export async function readConfigFile({ path, environment, workingDir, settings }
   }
   const { value, missing, variables } = resolveSecrets(loaded, { baseDir, environment })
   const tree = overlayEnvironment(value as Record<string, unknown>, environment, variables)
-  return { tree, missing: missing.filter(({ path }) => !isPresent(tree, path)), baseDir, path: found }
-}
-
-/** A `POSTERN_*` variable may give what the file's own reference does not. */
-function isPresent(tree: unknown, path: readonly string[]): boolean {
-  const found = path.reduce<unknown>((node, key) => (node as Record<string, unknown> | undefined)?.[key], tree)
-  return found !== undefined
+  // A `POSTERN_*` variable may give what the file's own reference does not.
+  const unset = missing.filter(({ path }) => readAt(tree, path) === undefined)
+  return { tree, missing: unset, baseDir, path: found }
 }
 
 async function loadFile(path: string): Promise<unknown> {
@@ -101,22 +97,18 @@ export function parseConfigFile(
   throw createConfigFaults(faults)
 }
 
-function createConfigFaults(faults: readonly ConfigError[]): AggregateError {
+export function createConfigFaults(faults: readonly ConfigError[]): AggregateError {
   return new AggregateError(faults, 'The configuration has faults')
 }
 
 type Issue = z.core.$ZodIssue
 
 /** What to do about each kind of fault; the schema's own sentence where it has one. */
-const fixes: Partial<Record<Issue['code'], (issue: Issue) => string | undefined>> = {
-  custom: issue => ('params' in issue ? (issue.params as { readonly fix?: string } | undefined)?.fix : undefined),
+const fixes: { readonly [Code in Issue['code']]?: (issue: Extract<Issue, { code: Code }>) => string | undefined } = {
+  custom: ({ params }) => (params as { readonly fix?: string } | undefined)?.fix,
   unrecognized_keys: () => 'Remove it, or correct its spelling.',
-  invalid_type: issue =>
-    'expected' in issue ? `Give a value of type ${String(issue.expected)}.` : 'Give a value of the right type.',
-  invalid_value: issue =>
-    'values' in issue
-      ? `Use one of ${issue.values.map(value => JSON.stringify(value)).join(', ')}.`
-      : 'Use a known value.',
+  invalid_type: ({ expected }) => `Give a value of type ${expected}.`,
+  invalid_value: ({ values }) => `Use one of ${values.map(value => JSON.stringify(value)).join(', ')}.`,
   too_small: () => 'Make it larger or longer.',
   too_big: () => 'Make it smaller or shorter.',
 }
@@ -125,7 +117,8 @@ const fixes: Partial<Record<Issue['code'], (issue: Issue) => string | undefined>
 function toConfigErrors(error: z.ZodError): readonly ConfigError[] {
   return error.issues.flatMap(findNearest).flatMap(issue => {
     const path = issue.path.map(String).join('.')
-    const fix = fixes[issue.code]?.(issue) ?? 'Correct it; docs/reference/configuration.md lists every key.'
+    const findFix = fixes[issue.code] as ((issue: Issue) => string | undefined) | undefined
+    const fix = findFix?.(issue) ?? 'Correct it; docs/reference/configuration.md lists every key.'
     if (issue.code !== 'unrecognized_keys') return [new ConfigError(path || 'configuration', describe(issue), fix)]
     return issue.keys.map(key => new ConfigError(path ? `${path}.${key}` : key, 'is not a known key', fix))
   })

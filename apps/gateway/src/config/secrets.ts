@@ -16,18 +16,15 @@ export interface MissingSetting {
   readonly error: ConfigError
 }
 
-interface ResolvedSettings {
-  /** The same value without what is missing. */
-  readonly value: unknown
-  readonly missing: readonly MissingSetting[]
-  /** Variables that a value was left to, whether they are set or not. */
-  readonly variables: ReadonlySet<string>
-}
-
-/** The same while it is collected. */
 interface Collected {
   readonly missing: MissingSetting[]
+  /** Variables that a value was left to, whether they are set or not. */
   readonly variables: Set<string>
+}
+
+interface ResolvedSettings extends Readonly<Collected> {
+  /** The same value without what is missing. */
+  readonly value: unknown
 }
 
 /** Deeper is no configuration, but a mistake that would end the stack. */

@@ -52,7 +52,7 @@ export function createSignInRoutes({ sessions, codes, token, origin, now }: Sign
       requireOwnPage(context)
       const who = networkOf((context.env as { clientAddress?: string }).clientAddress ?? '')
       failures.check(who)
-      const given = await readOperatorRequest(context, signInSchema, { problem })
+      const given = await readSignIn(context)
       const isKnown = 'code' in given ? codes.use(given.code) : isOperator(`Bearer ${given.token}`)
       if (!isKnown) {
         failures.take(who)
@@ -83,22 +83,10 @@ function cookieOf(origin: string, context: Context) {
   return { path: '/operator', httpOnly: true, sameSite: 'Strict', secure: isHttps } as const
 }
 
-interface RequestReading {
-  /** The sentence for what does not fit; `path`: the member that does not. */
-  readonly problem: string | ((path: string) => string)
-  readonly maxBytes?: number
-  readonly maxDepth?: number
-}
-
-/** The JSON an operator sent. @throws Rejection `malformed`, `too_large` */
-async function readOperatorRequest<Schema extends z.ZodType>(
-  context: Context,
-  schema: Schema,
-  { problem, maxBytes = 65_536, maxDepth = 4 }: RequestReading,
-): Promise<z.output<Schema>> {
-  const bytes = await readBody(context.req.raw, maxBytes)
-  const parsed = schema.safeParse(parseBoundedJson(bytes, { maxDepth, what: 'request' }))
+/** @throws Rejection `malformed`, `too_large` */
+async function readSignIn({ req }: Context): Promise<z.output<typeof signInSchema>> {
+  const bytes = await readBody(req.raw, 65_536)
+  const parsed = signInSchema.safeParse(parseBoundedJson(bytes, { maxDepth: 4, what: 'request' }))
   if (parsed.success) return parsed.data
-  const path = parsed.error.issues[0]?.path.join('.') ?? ''
-  throw new Rejection('malformed', typeof problem === 'string' ? problem : problem(path))
+  throw new Rejection('malformed', problem)
 }

@@ -5,7 +5,7 @@ import type { Simulation } from '@postern/simulation'
 import { channelModules } from '../channels.ts'
 import type { AnyChannelModule } from '../config/channel-slices.ts'
 import type { ConfigFile } from '../config/read-config.ts'
-import { parseConfig } from '../config/read-config.ts'
+import { createConfigFaults, parseConfig } from '../config/read-config.ts'
 import type { Config } from '../config/schema.ts'
 import type { MissingSetting } from '../config/secrets.ts'
 
@@ -97,10 +97,7 @@ export const devDefaults: readonly ConfigFilling[] = [
   ],
 ]
 
-interface SimulatedNetwork extends SimulatedPlaces {
-  readonly dns: readonly string[]
-  readonly loopback: Readonly<Record<string, number>>
-}
+type SimulatedNetwork = SimulatedPlaces & Pick<Simulation['network'], 'dns' | 'loopback'>
 
 /** What the simulation adds on top: its DNS, its hosts, and what channels need of it. */
 export function simulatedDefaults({ dns, loopback, ...places }: SimulatedNetwork): readonly ConfigFilling[] {
@@ -131,11 +128,7 @@ export function fillAll(tree: Tree, fillings: readonly ConfigFilling[]): Tree {
 export function effectiveConfig(file: ConfigFile): Config {
   const { path, tree } = file
   const { dev, operator_token, origin } = tree
-  if (file.missing.length > 0)
-    throw new AggregateError(
-      file.missing.map(({ error }) => error),
-      'The configuration has faults',
-    )
+  if (file.missing.length > 0) throw createConfigFaults(file.missing.map(({ error }) => error))
   const isProduction = path !== undefined && dev !== true && operator_token !== undefined && origin !== undefined
   return isProduction ? parseConfig(tree) : devConfig(file)
 }

@@ -6,6 +6,7 @@ import { listOperatorModules, renewOperatorModules } from '@postern/agents'
 import type { Log } from '@postern/core'
 import { channelModules } from '../channels.ts'
 import type { AnyChannelModule } from '../config/channel-slices.ts'
+import { readAt, writeAt } from '../config/environment.ts'
 import type { Config } from '../config/schema.ts'
 import type { Gateway } from '../gateway.ts'
 
@@ -52,7 +53,9 @@ async function reload(paths: ReadonlySet<string>, reloading: Reloading): Promise
     tellWaiting(waiting, reloading)
     const named = new Set(listFiles(config, folder))
     const isNamed = others.some(path => named.has(path))
-    if (isNamed || needsReload(config, { isModuleChanged, reloading })) {
+    // One that failed is not tried again until something changes that it may need. Its agents may write files themselves.
+    const mayDiffer = isModuleChanged || !isDeepStrictEqual(config, reloading.tried)
+    if (isNamed || (mayDiffer && !isDeepStrictEqual(config, reloading.running))) {
       reloading.tried = config
       await reloading.reload(config)
       const changed = listChanged(config, reloading.running)
@@ -66,16 +69,6 @@ async function reload(paths: ReadonlySet<string>, reloading: Reloading): Promise
   } catch (error) {
     log.error({ reason: describeFault(error) }, subject)
   }
-}
-
-interface Attempt {
-  readonly isModuleChanged: boolean
-  readonly reloading: Reloading
-}
-
-/** A configuration that failed is not tried again until something changes that it may need. Its agents may write files themselves. */
-function needsReload(config: Config, { isModuleChanged, reloading: { running, tried } }: Attempt): boolean {
-  return !isDeepStrictEqual(config, running) && (isModuleChanged || !isDeepStrictEqual(config, tried))
 }
 
 /** Once for each setting, and not again with every change. */
@@ -125,8 +118,6 @@ interface FixedConfig {
   readonly waiting: readonly string[]
 }
 
-type Tree = Readonly<Record<string, unknown>>
-
 /** What of a new configuration can be applied to a gateway that runs. */
 function keepFixedSettings(changed: Config, running: Config): FixedConfig {
   let config: unknown = changed
@@ -134,18 +125,10 @@ function keepFixedSettings(changed: Config, running: Config): FixedConfig {
     const path = name.split('.')
     const [wanted, kept] = [readAt(changed, path), readAt(running, path)]
     if (isDeepStrictEqual(wanted, kept)) return false
-    config = writeAt(config as Tree, path, kept)
+    config = writeAt(config, path, kept)
     return true
   })
   return { config: config as Config, waiting }
-}
-
-function readAt(tree: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>((node, key) => (node as Tree | undefined)?.[key], tree)
-}
-
-function writeAt(tree: Tree, [head = '', ...rest]: readonly string[], value: unknown): Tree {
-  return { ...tree, [head]: rest.length === 0 ? value : writeAt(tree[head] as Tree, rest, value) }
 }
 
 interface WatchOptions {

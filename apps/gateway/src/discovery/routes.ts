@@ -1,8 +1,7 @@
 import type { AgentDeps } from '@postern/agents'
 import type { AgentDirectory } from '@postern/core'
 import { Rejection } from '@postern/core'
-import { favicon, faviconPath } from '@postern/http'
-import type { Context } from 'hono'
+import { favicon, faviconPath, writeProblem } from '@postern/http'
 import { Hono } from 'hono'
 import type { Face } from './profile-page.ts'
 import {
@@ -32,7 +31,7 @@ export function createDiscoveryRoutes({ agents, ...face }: DiscoveryOptions): Ho
       const resources = context.req.queries('resource') ?? []
       const rels = context.req.queries('rel')
       const name = readAgentName(resources, agents) ?? ''
-      if (await isFormerAgent(name)) return answerGone(context)
+      if (await isFormerAgent(name)) return answerGone()
       const ofGateway = agents.find(name)
         ? undefined
         : describeGatewayAccount(resources[0] ?? '', agents, gatewayLinks, rels)
@@ -53,7 +52,7 @@ export function createDiscoveryRoutes({ agents, ...face }: DiscoveryOptions): Ho
       context.json(describeDirectory(agents, face), 200, publicly),
     )
     .get('/agents/:agent', async context => {
-      if (await isFormerAgent(context.req.param('agent').toLowerCase())) return answerGone(context)
+      if (await isFormerAgent(context.req.param('agent').toLowerCase())) return answerGone()
       const agent = requireAgent(agents, context.req.param('agent'))
       const [life] = await Promise.all(channels.flatMap(channel => channel.readProfile?.(agent.name) ?? []))
       const page = renderProfilePage(agent, { agents, channels, life })
@@ -74,9 +73,8 @@ export function createDiscoveryRoutes({ agents, ...face }: DiscoveryOptions): Ho
     .get('/', context => context.redirect(`/agents/${agents.defaultAgent ?? agents.list()[0]?.name ?? ''}`))
 }
 
-function answerGone(context: Context): Response {
-  const problem = { title: 'Gone', status: 410, detail: 'There is no agent of this name any more' }
-  return context.json(problem, 410, { 'content-type': 'application/problem+json' })
+function answerGone(): Response {
+  return writeProblem(410, { detail: 'There is no agent of this name any more' })
 }
 
 function requireAgent(agents: AgentDirectory, name: string) {

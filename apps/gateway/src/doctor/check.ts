@@ -2,32 +2,7 @@ import type { ConfigError } from '@postern/core'
 import { isPostgresUrl } from '@postern/store'
 import type { Verdict } from '../checks/finding.ts'
 import type { DoctorDeps, MachineDeps } from './deps.ts'
-
-/** In the order in which they are shown. */
-export const checkGroups = [
-  'machine',
-  'configuration',
-  'gateway',
-  'network',
-  'tls',
-  'discovery',
-  'channels',
-  'mail',
-  'store',
-  'work',
-  'agents',
-] as const
-
-export type CheckGroup = (typeof checkGroups)[number]
-
-/** What a check says about one subject: a host, an address, a file, a setting. */
-export interface CheckOutcome {
-  readonly subject: string
-  /** `skipped`: it could not be asked, and the sentence says why. */
-  readonly verdict: 'ok' | 'warning' | 'failure' | 'skipped'
-  readonly message: string
-  readonly fix?: string | undefined
-}
+import type { CheckGroup, CheckOutcome } from './report.ts'
 
 type Outcomes = CheckOutcome | readonly CheckOutcome[]
 
@@ -111,18 +86,20 @@ export async function findMissingNeed(
   return undefined
 }
 
-/** Many checks of one run ask for it. */
-const known = new WeakMap<DoctorDeps, Promise<boolean>>()
+/** What several checks of one run ask for, asked once. */
+export function oncePerRun<Deps extends object, Answer>(ask: (deps: Deps) => Promise<Answer>) {
+  const known = new WeakMap<Deps, Promise<Answer>>()
+  return (deps: Deps): Promise<Answer> => {
+    const asked = known.get(deps) ?? ask(deps)
+    known.set(deps, asked)
+    return asked
+  }
+}
 
 /** Whether anybody answers at the public address, whatever they say. */
-function canReachOrigin(deps: DoctorDeps): Promise<boolean> {
-  const { config, outside } = deps
-  const reach = () =>
-    outside.fetch(`${config.origin}/healthz`, { timeoutMs: 6_000 }).then(
-      () => true,
-      () => false,
-    )
-  const reached = known.get(deps) ?? reach()
-  known.set(deps, reached)
-  return reached
-}
+const canReachOrigin = oncePerRun(({ config, outside }: DoctorDeps) =>
+  outside.fetch(`${config.origin}/healthz`, { timeoutMs: 6_000 }).then(
+    () => true,
+    () => false,
+  ),
+)

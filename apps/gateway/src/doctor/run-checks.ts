@@ -1,26 +1,10 @@
 import { isoTime } from '@postern/core'
-import type { Check, CheckGroup, CheckOutcome, MachineCheck } from './check.ts'
-import { checkGroups, describeError, findMissingNeed, groupOf, skip } from './check.ts'
+import type { Check, MachineCheck } from './check.ts'
+import { describeError, findMissingNeed, groupOf, skip } from './check.ts'
 import { installationChecks, machineChecks } from './checks.ts'
 import type { DoctorDeps, MachineDeps } from './deps.ts'
-
-/** One line of a report. */
-export interface DoctorFinding extends CheckOutcome {
-  readonly id: string
-  readonly group: CheckGroup
-  /** How long the check took, all of its subjects together. */
-  readonly ms: number
-}
-
-export interface DoctorReport {
-  /** ISO 8601 UTC. */
-  readonly checked_at: string
-  readonly ms: number
-  /** `stopped`: it was opened beside its data. `unopened`: not even that. */
-  readonly gateway: 'running' | 'stopped' | 'unopened'
-  readonly counts: Readonly<Record<CheckOutcome['verdict'], number>>
-  readonly findings: readonly DoctorFinding[]
-}
+import type { CheckGroup, CheckOutcome, DoctorFinding, DoctorReport } from './report.ts'
+import { checkGroups } from './report.ts'
 
 const defaultTimeoutMs = 10_000
 const crashFix = 'This is a fault of the check: look into the log of the gateway, and report it.'

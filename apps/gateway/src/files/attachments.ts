@@ -93,26 +93,14 @@ function presentPart(part: Part, addressOf: (digest: string) => string): Part {
   return { ...part, bytes_ref: { ...bytes_ref, url: addressOf(bytes_ref.digest) } }
 }
 
-type BytesReaders = {
-  readonly [Kind in BytesRef['kind']]: (
-    ref: Extract<BytesRef, { kind: Kind }>,
-    signal: AbortSignal,
-  ) => Promise<Uint8Array>
-}
-
 function createBytesReader({ store, origin, fetch }: PublishedAttachmentsOptions) {
-  const readers: BytesReaders = {
-    inline: async ({ data_base64 }) => Buffer.from(data_base64, 'base64'),
-    async content_addressed({ digest, url }, signal) {
-      // A file of another host may be fetched from there; our own files are only here.
-      const isElsewhere = url !== undefined && !url.startsWith(`${origin}/`) && !(await findBlob(store, digest))
-      return isElsewhere ? fetchDigested(fetch, { url, digest }, signal) : (await readBlob(store, digest)).bytes
-    },
-    url: async ({ url }, signal) => fetchBytes(fetch, url, signal),
-  }
-  return (ref: BytesRef, signal: AbortSignal): Promise<Uint8Array> => {
-    const read = readers[ref.kind] as (ref: BytesRef, signal: AbortSignal) => Promise<Uint8Array>
-    return read(ref, signal)
+  return async (ref: BytesRef, signal: AbortSignal): Promise<Uint8Array> => {
+    if (ref.kind === 'inline') return Buffer.from(ref.data_base64, 'base64')
+    if (ref.kind === 'url') return fetchBytes(fetch, ref.url, signal)
+    const { digest, url } = ref
+    // A file of another host may be fetched from there; our own files are only here.
+    const isElsewhere = url !== undefined && !url.startsWith(`${origin}/`) && !(await findBlob(store, digest))
+    return isElsewhere ? fetchDigested(fetch, { url, digest }, signal) : (await readBlob(store, digest)).bytes
   }
 }
 

@@ -1,5 +1,6 @@
 import type { FetchFile, GuardedFetch } from '@postern/core'
 import { admitsMedia, detectMedia } from '@postern/http'
+import { createKeyedSemaphore } from '@postern/limits'
 import type { ChannelSlice } from '../config/channel-slices.ts'
 
 /** What is fetched of one host in a day, bytes: a stranger's post must not fill the disk. */
@@ -19,36 +20,22 @@ export function createFileFetcher(
   const [rules] = slices.flatMap(({ module, config }) => module.fileRules?.(config) ?? [])
   if (!isKeeping || !rules) return undefined
   const spent = createDayBudget(now)
-  const takeTurn = createQueue(atOnce)
+  const semaphore = createKeyedSemaphore({ width: atOnce, queue: Number.POSITIVE_INFINITY })
   return async (url, signal) => {
     const { host } = new URL(url)
     if (spent.of(host) >= mostOfHost) return undefined
     const asked = { ...request, signal, maxBytes: rules.max_bytes }
     // One that breaks off may have sent as much as is taken of a file.
-    const { status, body } = await takeTurn(() => fetch(url, asked)).catch(error => {
-      spent.add(host, rules.max_bytes)
-      throw error
-    })
+    const { status, body } = await semaphore
+      .pass('', signal, () => fetch(url, asked))
+      .catch(error => {
+        spent.add(host, rules.max_bytes)
+        throw error
+      })
     spent.add(host, body.byteLength)
     const mime = detectMedia(body)
     const isKept = status === 200 && body.byteLength > 0 && admitsMedia(rules.types, mime)
     return isKept ? { bytes: body, mime } : undefined
-  }
-}
-
-/** So many at a time; the others wait. */
-function createQueue(most: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
-  const waiting: (() => void)[] = []
-  let running = 0
-  return async work => {
-    if (running >= most) await new Promise<void>(resolve => waiting.push(resolve))
-    running += 1
-    try {
-      return await work()
-    } finally {
-      running -= 1
-      waiting.shift()?.()
-    }
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Log, Platform } from '@postern/core'
+import { createSingleFlight } from '@postern/limits'
 
 interface ReadinessDeps extends Pick<Platform, 'sleep'> {
   /** Resolves once something could be written. */
@@ -21,31 +22,27 @@ const patienceMs = 3_000
 export function createReadiness({ checkWrites, sleep, log }: ReadinessDeps): Readiness {
   let isOpen = false
   let wasReady = true
-  let checking: Promise<boolean> | undefined
+  const share = createSingleFlight<boolean>()
   /** Why not, the last time. */
   let reason: unknown
 
   function look(): Promise<boolean> {
-    const ended = checkWrites().then(
+    return checkWrites().then(
       () => true,
       error => {
         reason = error
         return false
       },
     )
-    return ended.finally(() => {
-      checking = undefined
-    })
   }
 
   async function lookInTime(): Promise<boolean> {
     const over = new AbortController()
-    checking ??= look()
     const isLate = sleep(patienceMs, over.signal).then(
       () => false,
       () => false,
     )
-    const isReady = await Promise.race([checking, isLate])
+    const isReady = await Promise.race([share('', look), isLate])
     over.abort()
     if (isReady !== wasReady) tell(isReady)
     wasReady = isReady

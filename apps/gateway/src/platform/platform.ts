@@ -70,6 +70,10 @@ function createResolver(servers: readonly string[] | undefined): DnsResolver {
   return (name, type) => resolver.resolve(name, type)
 }
 
+const silence = () => undefined
+
+export const noLog: Log = { debug: silence, info: silence, warn: silence, error: silence }
+
 const refuseToSubmit: SubmitMail = async () => {
   throw new Unavailable('no mail server is configured to send by')
 }
@@ -288,10 +292,6 @@ function describeDnsFailure(error: unknown): Json | undefined {
   return typeof code === 'string' ? { code, message: String(message) } : undefined
 }
 
-interface LogOutput {
-  write(line: string): void
-}
-
 const flushAt = 8_192
 
 const flushAfterMs = 250
@@ -303,7 +303,7 @@ const keptAtMost = 1_048_576
  * Lines leave in company, a quarter of a second late at most; what is left goes out when the process ends. A reader that
  * has gone away never holds the process up.
  */
-export function createLogOutput(descriptor: number, write: typeof writeSync = writeSync): LogOutput {
+export function createLogOutput(descriptor: number, write: typeof writeSync = writeSync) {
   let waiting = ''
   let timer: NodeJS.Timeout | undefined
 
@@ -322,7 +322,7 @@ export function createLogOutput(descriptor: number, write: typeof writeSync = wr
 
   process.once('exit', flush)
   return {
-    write(line) {
+    write(line: string): void {
       waiting += line
       if (waiting.length >= flushAt) flush()
       else timer ??= setTimeout(flush, flushAfterMs).unref()

@@ -1,8 +1,9 @@
 import type {
+  Addressing,
   Answer,
+  AnsweredTurn,
   Delivery,
   Intake,
-  Json,
   MessageRecord,
   NormalizedMessage,
   NormalizedResponse,
@@ -13,10 +14,10 @@ import type {
   TurnContext,
 } from '@postern/core'
 import { findChannel, readPersonCommand, workTurn } from '@postern/core'
-import type { ReplayChange } from './compare.ts'
 import { compareJson } from './compare.ts'
 import type { ReadAgainDeps } from './read-again.ts'
 import { adoptKept, createPastStore, nameAgent, silence } from './read-again.ts'
+import type { ReplayChange } from './report.ts'
 
 /** What a turn takes beside its results, its agent and what a replay replaces. */
 export type ReplayTurnDeps = Omit<TurnContext, 'results' | 'findAgent' | 'people' | 'waiting' | 'countUsage'> &
@@ -107,7 +108,7 @@ function compareResponses(
   return compareJson(showResponse(before ?? undefined), showResponse(after))
 }
 
-export function showResponse(response: NormalizedResponse | undefined): unknown {
+function showResponse(response: NormalizedResponse | undefined): unknown {
   if (!response) return undefined
   const members = Object.entries(response).filter(([name]) => !ownMembers.has(name))
   return { ...Object.fromEntries(members), parts: response.parts.map(withoutDrawn) }
@@ -153,13 +154,10 @@ function compareWires({ record, turn, response }: WireRequest, deps: ReplayTurnD
     })
 }
 
-interface DeliveredResponse {
-  readonly turn: Turn
-  readonly response: NormalizedResponse
-  readonly rendering: Json | undefined
-}
-
-function describeDelivery({ to, target }: PlannedDelivery, { turn, response, rendering }: DeliveredResponse): Delivery {
+function describeDelivery(
+  { to, target }: PlannedDelivery,
+  { turn, response, rendering }: AnsweredTurn & Pick<Addressing, 'rendering'>,
+): Delivery {
   const { via, agent, correlationId, content } = turn
   return {
     ...{ id: '0', token: 0, attempt: 1, via, agent, to, target, correlationId, message: content, response, rendering },

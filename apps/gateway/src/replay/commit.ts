@@ -1,18 +1,8 @@
 import { hash } from 'node:crypto'
 import type { AgentAction, Answer, Intake, MessageRecord, NormalizedResponse, PublisherDeps } from '@postern/core'
 import { createSyntheticMessage, findChannel, performActions, Rejection } from '@postern/core'
-import { nameAgent } from './read-again.ts'
-
-/** What a replay has queued. */
-export interface Queued {
-  readonly kind: 'edit' | 'answer' | 'nothing'
-  /** Id of the response. */
-  readonly response?: string | undefined
-  /** Why nothing was. */
-  readonly reason?: string | undefined
-}
-
-export type CommitDeps = PublisherDeps
+import { nameAgent, turnOf } from './read-again.ts'
+import type { Queued } from './report.ts'
 
 interface Committed {
   readonly record: MessageRecord
@@ -25,7 +15,7 @@ interface Committed {
  * The new answer takes the place of the one that was given, where its channel can change what it sent; a message without an answer gets its first.
  * Nobody is answered twice: an answer that cannot be changed stays. @throws Rejection `unsupported`
  */
-export async function commitAnswer(committed: Committed, deps: CommitDeps): Promise<Queued> {
+export async function commitAnswer(committed: Committed, deps: PublisherDeps): Promise<Queued> {
   const { record, response } = committed
   if (!record.response) return answerFirst(committed, deps)
   const agent = nameAgent(record)
@@ -48,7 +38,7 @@ export function nameReplayAnswer(message: number, correlationId: string): string
 
 async function answerFirst(
   { record, intake, answer, response }: Committed,
-  { store, channels, platform }: CommitDeps,
+  { store, channels, platform }: PublisherDeps,
 ): Promise<Queued> {
   const id = nameReplayAnswer(record.number, record.correlation_id)
   if (await store.findResponse(id)) return { kind: 'nothing', reason: 'an earlier replay has answered it' }
@@ -58,18 +48,7 @@ async function answerFirst(
   const now = new Date(platform.now()).toISOString()
   // It was made at the clock of then, and is said today.
   const named = { ...response, id, created_at: now }
-  const turn = {
-    ...{
-      message: record.number,
-      token: 1,
-      attempt: 1,
-      crashes: 0,
-      agent: nameAgent(record),
-      via: message.received_via,
-    },
-    ...{ content: message, thread: record.thread, target: intake.target, flags: record.flags },
-    correlationId: record.correlation_id,
-  }
+  const turn = { ...turnOf(record), target: intake.target }
   const { deliveries, broadcasts, aliases, rendering, isListed } = channel.address({ turn, response: named })
   if (deliveries.length === 0) return { kind: 'nothing', reason: `nobody waits for an answer by ${turn.via} any more` }
   const place = { agent: turn.agent, address: message.recipient, channel: channel.descriptor }

@@ -1,13 +1,6 @@
 import type { Json } from '@postern/core'
 import { parseJsonText } from '@postern/core'
-
-/** One place in which two documents differ. A member that is absent is absent here, too. */
-export interface ReplayChange {
-  /** As `parts.0.content`; empty: the whole. */
-  readonly path: string
-  readonly before?: Json | undefined
-  readonly after?: Json | undefined
-}
+import type { ReplayChange } from './report.ts'
 
 /** More say no more. */
 const maxChanges = 100

@@ -1,24 +1,12 @@
-import type { MessageSummary, OperatorStore } from '@postern/core'
-import type { ReplayDeps, ReplayOptions, ReplayReport } from './replay.ts'
+import type { ListPeriod, MessageSummary, Page } from '@postern/core'
+import type { ReplayDeps, ReplayOptions } from './replay.ts'
 import { replayMessage } from './replay.ts'
+import type { ReplayPage, ReplayReport } from './report.ts'
 
 /** Which messages are replayed, newest first. */
-interface ReplayRange {
-  /** ISO 8601 UTC. */
-  readonly since?: string | undefined
-  readonly until?: string | undefined
+interface ReplayRange extends Page, ListPeriod {
   readonly channel?: string | undefined
   readonly agent?: string | undefined
-  /** `next` of the page before. */
-  readonly after?: number | undefined
-  /** Most messages that are replayed. */
-  readonly limit: number
-}
-
-export interface ReplayPage {
-  readonly items: readonly ReplayReport[]
-  /** Goes on with `after`; null at the end. */
-  readonly next: number | null
 }
 
 /** So many are looked at for one page, whether they match or not. */
@@ -28,7 +16,7 @@ const scanned = 500
 export async function replayRange(range: ReplayRange, options: ReplayOptions, deps: ReplayDeps): Promise<ReplayPage> {
   const { store } = deps.turn
   const items: ReplayReport[] = []
-  const page = await listPage(range, store)
+  const page = await store.listMessages({ limit: scanned, after: range.after })
   for (const summary of page) {
     if (isBefore(summary, range.since)) return { items, next: null }
     if (!matches(summary, range)) continue
@@ -37,10 +25,6 @@ export async function replayRange(range: ReplayRange, options: ReplayOptions, de
     if (items.length >= range.limit) return { items, next: summary.message }
   }
   return { items, next: page.length < scanned ? null : (page.at(-1)?.message ?? null) }
-}
-
-function listPage({ after }: ReplayRange, store: Pick<OperatorStore, 'listMessages'>) {
-  return store.listMessages({ limit: scanned, ...(after !== undefined && { after }) })
 }
 
 function isBefore({ received_at }: MessageSummary, since: string | undefined): boolean {

@@ -1,8 +1,19 @@
-import type { Channel, Intake, MessageRecord, Part, Platform, Store, StoredArrival } from '@postern/core'
+import type {
+  Channel,
+  Intake,
+  MessageRecord,
+  NormalizedMessage,
+  Part,
+  Platform,
+  Store,
+  StoredArrival,
+  Turn,
+} from '@postern/core'
 import { findChannel } from '@postern/core'
-import type { ReplayChange } from './compare.ts'
+import { noLog } from '../platform/platform.ts'
 import { compareJson } from './compare.ts'
 import { createPastLookups } from './lookups.ts'
+import type { ReplayChange } from './report.ts'
 
 /** The clock and the look-ups that a message is read with: those of then, or today's. */
 export type ReplayClock = 'then' | 'now'
@@ -36,12 +47,22 @@ export async function readAgain(
   if (!channel?.replay || arrival === undefined || !raw) return { intake: undefined, proofs: [], message: [] }
   const moment = openMoment(record, clock, deps)
   const intake = await channel.replay({ agent, arrival, raw, target }, moment)
-  return { intake, proofs: compareProofs(record, intake), message: compareMessages(record, intake) }
+  const proofs = intake ? compareJson(record.proofs, intake.proofs) : []
+  return { intake, proofs, message: compareMessages(record, intake) }
 }
 
 /** Without the `@` and the domain. */
 export function nameAgent({ message }: Pick<MessageRecord, 'message'>): string {
   return message.recipient.slice(1, message.recipient.lastIndexOf('@'))
+}
+
+/** The turn of a message, without what its channel needs to answer. */
+export function turnOf(record: MessageRecord): Turn {
+  const { number, thread, message, flags, correlation_id } = record
+  return {
+    ...{ message: number, thread, flags, token: 1, attempt: 1, crashes: 0, correlationId: correlation_id },
+    ...{ agent: nameAgent(record), via: message.received_via, content: message, target: null },
+  }
 }
 
 /** Whether the agent saw it; an agent that says nothing leaves it `ignored`, too. */
@@ -60,7 +81,6 @@ function openMoment(record: MessageRecord, clock: ReplayClock, { store, platform
 
 /** What a replay logs would look like traffic; and it submits no mail and opens no stream. */
 export function silence(platform: Platform): Platform {
-  const ignore = () => {}
   return {
     ...platform,
     openStream: undefined,
@@ -71,12 +91,8 @@ export function silence(platform: Platform): Platform {
       if ((request?.method ?? 'GET') !== 'GET') throw new Error('a replay sends nothing')
       return platform.fetch(url, request)
     },
-    log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+    log: noLog,
   }
-}
-
-function compareProofs({ proofs }: MessageRecord, intake: Intake | undefined): readonly ReplayChange[] {
-  return intake ? compareJson(proofs, intake.proofs) : []
 }
 
 /** Added by the store and by the rules before it, which are not run again. */
@@ -100,8 +116,7 @@ function compareMessages(record: MessageRecord, intake: Intake | undefined): rea
 }
 
 /** What the channel says of it: the store decides the thread, and keeps raw bytes and history apart. */
-function showMessage(message: Readonly<Record<string, unknown>> | MessageRecord['message']): unknown {
-  const { raw: _, history: _history, thread_id: _thread, ...shown } = message as Readonly<Record<string, unknown>>
+function showMessage({ raw: _, history: _history, thread_id: _thread, ...shown }: Partial<NormalizedMessage>): unknown {
   return shown
 }
 

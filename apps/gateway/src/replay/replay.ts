@@ -1,15 +1,13 @@
 import { agentKinds } from '@postern/agents'
-import type { MessageRecord, NormalizedResponse, Part, RunningAgent, StoredArrival } from '@postern/core'
+import type { MessageRecord, PublisherDeps, RunningAgent, StoredArrival } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
 import type { AnsweredAgain, ReplayTurnDeps } from './answer-again.ts'
-import { answerAgain, isCommand, showResponse } from './answer-again.ts'
-import type { CommitDeps, Queued } from './commit.ts'
+import { answerAgain, isCommand } from './answer-again.ts'
 import { commitAnswer } from './commit.ts'
-import type { ReplayChange } from './compare.ts'
-import { compareJson } from './compare.ts'
 import { LookupMissing } from './lookups.ts'
 import type { ReadAgain, ReplayClock } from './read-again.ts'
 import { nameAgent, readAgain, wasGiven } from './read-again.ts'
+import type { Queued, ReplayReport } from './report.ts'
 
 export interface ReplayOptions {
   readonly clock: ReplayClock
@@ -21,31 +19,9 @@ export interface ReplayOptions {
   readonly candidate?: RunningAgent | undefined
 }
 
-/** What came of one message. */
-export interface ReplayReport {
-  readonly message: number
-  readonly id: string
-  readonly via: string
-  readonly agent: string
-  readonly received_at: string
-  /** `refused`: today it would be refused, or could not be decided; `reason` says why. `skipped`: it has no replay. */
-  readonly outcome: 'same' | 'changed' | 'refused' | 'skipped'
-  readonly reason?: string | undefined
-  readonly proofs: readonly ReplayChange[]
-  readonly normalized: readonly ReplayChange[]
-  readonly response: readonly ReplayChange[]
-  readonly wire: readonly ReplayChange[]
-  /** Why the gateway did not call the agent; absent when it did. */
-  readonly not_called?: string | undefined
-  /** What the agent says now, where that differs. */
-  readonly answer?: readonly Part[] | undefined
-  /** What `commit` did. */
-  readonly queued?: Queued | undefined
-}
-
 export interface ReplayDeps {
   readonly turn: ReplayTurnDeps
-  readonly commit: CommitDeps
+  readonly commit: PublisherDeps
   findAgent(name: string): RunningAgent | undefined
   /** `use` of the agent's configuration. */
   findUse(name: string): string | undefined
@@ -155,10 +131,6 @@ async function commit(
   if (!commits) return {}
   if (!intake || !said?.answer || !said.response)
     return { queued: { kind: 'nothing', reason: 'there is no new answer' } }
-  if (isSaid(record.response, said.response)) return { queued: { kind: 'nothing', reason: 'the answer is the same' } }
+  if (said.changes.length === 0) return { queued: { kind: 'nothing', reason: 'the answer is the same' } }
   return { queued: await commitAnswer({ record, intake, answer: said.answer, response: said.response }, deps.commit) }
-}
-
-function isSaid(before: NormalizedResponse | null, after: NormalizedResponse): boolean {
-  return compareJson(showResponse(before ?? undefined), showResponse(after)).length === 0
 }

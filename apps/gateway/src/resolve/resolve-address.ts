@@ -1,11 +1,12 @@
 import type { Address } from '@postern/core'
 import { formatAddress, parseAddress, Rejection } from '@postern/core'
+import { z } from 'zod'
 import { a2aRows } from './rows/a2a.ts'
 import { actorRows } from './rows/actor.ts'
 import { cardRows } from './rows/card.ts'
 import { mailRows } from './rows/mail.ts'
 import type { ResolveFinding, Row } from './rows/row.ts'
-import { judgeAll } from './rows/row.ts'
+import { judgeAll, resolveFindingSchema } from './rows/row.ts'
 import { surfaceRows } from './rows/surface.ts'
 import { webFingerRows } from './rows/webfinger.ts'
 import type { ResolvePlatform } from './view/fetched.ts'
@@ -13,15 +14,19 @@ import type { PeerView } from './view/peer.ts'
 import { findActorLink, findCardLink, findLink, lookAtPeer, pageRel } from './view/peer.ts'
 
 /** What a peer finds behind an address, and what is wrong with it. */
-export interface ResolvedAddress {
-  readonly asked: string
-  /** In its one form; absent when it is no address. */
-  readonly address?: string
-  /** `unresolved`: nothing is known of it; `faulty`: peers of this or that kind fail with it. */
-  readonly outcome: 'ok' | 'faulty' | 'unresolved'
-  readonly found: Readonly<Record<string, string>>
-  readonly findings: readonly ResolveFinding[]
-}
+export const resolvedAddressSchema = z
+  .object({
+    asked: z.string(),
+    address: z.string().optional().describe('In its one form; absent when it is no address.'),
+    outcome: z
+      .enum(['ok', 'faulty', 'unresolved'])
+      .describe('`unresolved`: nothing is known of it; `faulty`: some peers fail with it.'),
+    found: z.record(z.string(), z.string()).describe('The addresses found, by name.'),
+    findings: z.array(resolveFindingSchema).readonly(),
+  })
+  .meta({ id: 'ResolvedAddress' })
+
+export type ResolvedAddress = Readonly<z.infer<typeof resolvedAddressSchema>>
 
 const rows: readonly Row[] = [...webFingerRows, ...cardRows, ...a2aRows, ...actorRows, ...mailRows, ...surfaceRows]
 

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '@postern/core'
 import { isJsonObject } from '@postern/core'
 import type { Output } from '../commands/context.ts'
@@ -62,7 +62,7 @@ export function listSettings({ config, given, environment }: SettingSources): re
   const defaults = new Map(flatten(findDefaults(given)))
   const raw = new Map(flatten(config))
   return flatten(maskSecrets(config) as object).map(([key, value]) => {
-    const isSame = digest(defaults.get(key)) === digest(raw.get(key))
+    const isSame = isDeepStrictEqual(defaults.get(key), raw.get(key))
     const source = variables.has(key) ? 'environment' : inFile.has(key) ? 'file' : isSame ? 'default' : 'dev'
     return { key, value, source }
   })
@@ -81,8 +81,4 @@ function flatten(tree: object, path = ''): readonly (readonly [string, Json])[] 
     if (value === undefined) return []
     return isJsonObject(value) && Object.keys(value).length > 0 ? flatten(value, key) : [[key, value as Json] as const]
   })
-}
-
-function digest(value: unknown): string {
-  return hash('sha256', JSON.stringify(value) ?? '')
 }

@@ -29,15 +29,11 @@ export function startMemorySaver(options: MemorySaverOptions = {}): { stop(): vo
   if (Number.parseInt(v8, 10) < firstV8) return { stop() {} }
   let isSaving = false
   const timer = setInterval(() => {
-    const next = shouldSave(isSaving, readResident())
+    const next = readResident() > (isSaving ? marks.end : marks.begin)
     if (next === isSaving) return
     isSaving = next
     setFlag(isSaving ? '--memory-saver-mode' : '--no-memory-saver-mode')
   }, everyMs)
   timer.unref()
   return { stop: () => clearInterval(timer) }
-}
-
-function shouldSave(isSaving: boolean, resident: number): boolean {
-  return resident > (isSaving ? marks.end : marks.begin)
 }

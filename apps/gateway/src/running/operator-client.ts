@@ -7,7 +7,7 @@ import { openGateway } from '../gateway.ts'
 import { createLog } from '../observe/log.ts'
 import type { RunFile } from '../platform/run-file.ts'
 import { findRunFile } from '../platform/run-file.ts'
-import { createClient, sendTo } from './remote-client.ts'
+import { createClient, openRemoteClient } from './remote-client.ts'
 import { findOperatorToken } from './run.ts'
 
 /**
@@ -19,11 +19,7 @@ export async function openOperatorClient(file: ConfigFile): Promise<OperatorClie
   if (!run) return openStored(file)
   const unknown = file.missing.find(({ path }) => path.join('.') === 'operator_token')
   if (unknown && !run.isSimulating) throw unknown.error
-  return openRunning(run, findOperatorToken(devConfig(file), file.baseDir))
-}
-
-function openRunning({ url, isSimulating }: RunFile, token: string): OperatorClient {
-  return createClient(token, sendTo(url), { isRunning: true, isSimulating, close: async () => undefined })
+  return openRemoteClient({ url: run.url, token: findOperatorToken(devConfig(file), file.baseDir) }, run.isSimulating)
 }
 
 async function openStored(file: ConfigFile): Promise<OperatorClient> {

@@ -1,6 +1,6 @@
-import { parseJsonText } from '@postern/core'
-import type { SendOperation } from '../api/call.ts'
-import { callOperation, formatOperationPath } from '../api/call.ts'
+import { parseIfJson } from '@postern/core'
+import { formatOperationPath } from '../api/call.ts'
+import type { OperationAnswer } from '../api/operation.ts'
 import type { OperatorClient } from '../commands/client.ts'
 import { CommandError } from '../commands/client.ts'
 
@@ -34,10 +34,12 @@ export function findRemoteGateway({ options, environment }: RemoteOptions): Remo
   return { url, token }
 }
 
-/** Opens its API; whether it answers shows with the first request. */
-export function openRemoteClient({ url, token }: RemoteGateway): OperatorClient {
-  // Only the gateway itself knows whether it simulates; it refuses what needs that.
-  return createClient(token, sendTo(url), { isRunning: true, isSimulating: true, close: async () => undefined })
+/**
+ * Opens its API; whether it answers shows with the first request. Far away only the gateway itself knows whether it simulates; it refuses what needs
+ * that.
+ */
+export function openRemoteClient({ url, token }: RemoteGateway, isSimulating = true): OperatorClient {
+  return createClient(token, sendTo(url), { isRunning: true, isSimulating, close: async () => undefined })
 }
 
 function readGatewayUrl(named: string): string {
@@ -64,11 +66,20 @@ type ClientState = Pick<OperatorClient, 'isRunning' | 'isSimulating' | 'close'>
 
 /** A client of the operator's API, however its requests travel. */
 export function createClient(token: string, send: Send, state: ClientState): OperatorClient {
-  const request = createRequester(send, token)
+  const authorization = `Bearer ${token}`
   return {
-    call: (operation, input) => callOperation(request, operation, input),
+    async call(operation, input) {
+      const { body } = input as { readonly body?: unknown }
+      const answer = await send(formatOperationPath(operation, input), {
+        method: operation.method,
+        headers: { authorization, 'content-type': 'application/json' },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+      await checkAnswer(answer)
+      return parseAnswer(await answer.text()) as OperationAnswer<typeof operation>
+    },
     readLines(operation, input) {
-      const headers = { ...authorize(token), accept: 'application/x-ndjson' }
+      const headers = { authorization, accept: 'application/x-ndjson' }
       return readLines(send(formatOperationPath(operation, input), { headers }))
     },
     get: (path, headers = {}) => send(path, { headers }),
@@ -76,27 +87,14 @@ export function createClient(token: string, send: Send, state: ClientState): Ope
   }
 }
 
-export type Send = (path: string, init: RequestInit) => Promise<Response>
+type Send = (path: string, init: RequestInit) => Promise<Response>
 
 /** Sends requests to the gateway at an address. */
-export function sendTo(url: string): Send {
+function sendTo(url: string): Send {
   return (path, init) =>
     fetch(`${url}${path}`, { ...init, redirect: 'manual' }).catch(() => {
       throw new CommandError(`the gateway at ${url} does not answer`)
     })
-}
-
-function createRequester(send: Send, token: string): SendOperation {
-  return async (path, { method, body }) => {
-    const headers = { ...authorize(token), 'content-type': 'application/json' }
-    const answer = await send(path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
-    await checkAnswer(answer)
-    return parseAnswer(await answer.text())
-  }
-}
-
-function authorize(token: string): { readonly authorization: string } {
-  return { authorization: `Bearer ${token}` }
 }
 
 async function checkAnswer(answer: Response): Promise<void> {
@@ -107,11 +105,7 @@ async function checkAnswer(answer: Response): Promise<void> {
 
 /** An empty object for what is no JSON. */
 function parseAnswer(text: string): unknown {
-  try {
-    return parseJsonText(text)
-  } catch {
-    return {}
-  }
+  return parseIfJson(text) ?? {}
 }
 
 async function* readLines(asked: Promise<Response>): AsyncGenerator<string> {

@@ -182,7 +182,8 @@ export function findOperatorToken(config: Pick<Config, 'operator_token' | 'data'
 function ownProcess({ gateway, stop }: Running): void {
   const { log } = gateway.platform
   stopOnSignals(stop, log)
-  surviveStrays(log)
+  // A promise that an agent's module forgot must not take every other conversation down with it.
+  process.on('unhandledRejection', error => log.error({ err: error }, 'a promise was rejected that nobody waited for'))
 }
 
 function stopOnSignals(stop: () => Promise<void>, log: Log): void {
@@ -197,9 +198,4 @@ function stopOnSignals(stop: () => Promise<void>, log: Log): void {
     process.exit(process.exitCode ?? 0)
   }
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => void onSignal(signal))
-}
-
-/** A promise that an agent's module forgot must not take every other conversation down with it. */
-function surviveStrays(log: Log): void {
-  process.on('unhandledRejection', error => log.error({ err: error }, 'a promise was rejected that nobody waited for'))
 }

@@ -1,16 +1,14 @@
 import { resolve } from 'node:path'
-import type { Log } from '@postern/core'
 import { listConfigFaults } from '../commands/config-fault.ts'
 import type { ConfigFile } from '../config/read-config.ts'
 import type { Config } from '../config/schema.ts'
 import { effectiveConfig } from '../dev/dev-configs.ts'
-import type { CheckGroup } from '../doctor/check.ts'
 import type { MachineDeps } from '../doctor/deps.ts'
 import { realMachine } from '../doctor/machine-facts.ts'
 import { openOutside } from '../doctor/outside.ts'
-import type { DoctorReport } from '../doctor/run-checks.ts'
+import type { CheckGroup, DoctorReport } from '../doctor/report.ts'
 import { runChecks, runMachineChecks } from '../doctor/run-checks.ts'
-import { createPlatform } from '../platform/platform.ts'
+import { createPlatform, noLog } from '../platform/platform.ts'
 
 interface UnopenedOptions {
   /** Why there is no gateway to ask. */
@@ -23,7 +21,7 @@ interface UnopenedOptions {
 export async function examineUnopenedGateway({ fault, groups, readFile }: UnopenedOptions): Promise<DoctorReport> {
   const { file, config } = await readUsable(readFile)
   const places = config ?? unreadConfig
-  const platform = createPlatform(places, { log: silentLog, slices: [] })
+  const platform = createPlatform(places, { log: noLog, slices: [] })
   const faults = listConfigFaults(fault)
   const machine: MachineDeps = {
     directory: resolve(file?.baseDir ?? process.cwd(), places.data),
@@ -65,6 +63,3 @@ const unreadConfig = {
   dev: false,
   network: { allow_private: [], loopback: {} },
 }
-
-const silence = () => undefined
-const silentLog: Log = { debug: silence, info: silence, warn: silence, error: silence }

@@ -95,9 +95,5 @@ export function isFromOwnPage(context: Context, origin: string): boolean {
   const site = context.req.header('sec-fetch-site')
   if (site !== undefined && site !== 'same-origin') return false
   const from = context.req.header('origin')
-  return from === origin || (from !== undefined && hostOf(from) === context.req.header('host'))
-}
-
-function hostOf(origin: string): string | undefined {
-  return URL.canParse(origin) ? new URL(origin).host : undefined
+  return from === origin || (from !== undefined && URL.parse(from)?.host === context.req.header('host'))
 }

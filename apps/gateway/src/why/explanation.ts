@@ -1,37 +1,51 @@
-import type { Refusal, TurnAttempt, WhySubject } from '@postern/core'
+import type { Refusal, TurnAttempt } from '@postern/core'
 import { isoTime } from '@postern/core'
+import { z } from 'zod'
 import type { WhyFacts } from './facts.ts'
-import type { Evidence, Fix, Reason } from './reason.ts'
+import type { Evidence, Reason } from './reason.ts'
 import { quoteLine, sayCount } from './reason.ts'
 import { reasonOf } from './reasons.ts'
 import { describeDelivery } from './rules/delivery.ts'
 import { reasonOfRefusal } from './rules/refused.ts'
 
-/** The answer to one question; times are ISO 8601 UTC. */
-export interface WhyAnswer {
-  readonly asked: string
-  /** The words that found it. */
-  readonly found: WhySubject['by'] | 'refusal' | 'nothing'
-  /** Best first: of an id the message it names, of an address the newest. */
-  readonly explanations: readonly Explanation[]
-}
+const instant = z.string().describe('ISO 8601 UTC.')
 
-export interface Explanation {
-  readonly kind: 'message' | 'refusal' | 'nothing'
-  /** Our number of the message. */
-  readonly message?: number | undefined
-  /** The peer's id. */
-  readonly id?: string | undefined
-  readonly via?: string | undefined
-  readonly agent?: string | undefined
-  /** Of a refusal: as it claims. */
-  readonly sender?: string | undefined
-  readonly code: string
-  readonly sentence: string
-  readonly since: string
-  readonly evidence: readonly { readonly at?: string | undefined; readonly fact: string }[]
-  readonly fix?: Fix | undefined
-}
+const explanationSchema = z
+  .object({
+    kind: z.enum(['message', 'refusal', 'nothing']),
+    message: z.int().optional().describe('The gateway’s number of the message.'),
+    id: z.string().optional().describe('The peer’s id of it.'),
+    via: z.string().optional().describe('Channel.'),
+    agent: z.string().optional(),
+    sender: z.string().optional().describe('Address of the sender; of a refusal, as it claims.'),
+    code: z.string().describe('The reason, for programs, such as `webhook_down`.'),
+    sentence: z.string().describe('What happened, why and since when, in one line.'),
+    since: instant,
+    evidence: z
+      .array(z.object({ at: instant.optional(), fact: z.string() }))
+      .readonly()
+      .describe('What the gateway observed, oldest first; facts without a time come last.'),
+    fix: z
+      .object({ text: z.string(), command: z.string().optional().describe('To copy.') })
+      .optional()
+      .describe('What to do; absent when there is nothing to fix.'),
+  })
+  .meta({ id: 'Explanation' })
+
+/** The answer to one question. */
+export const whyAnswerSchema = z
+  .object({
+    asked: z.string(),
+    found: z.enum(['id', 'message', 'delivery', 'address', 'refusal', 'nothing']).describe('The words that found it.'),
+    explanations: z
+      .array(explanationSchema)
+      .readonly()
+      .describe('Best first: of an id the message, of an address the newest.'),
+  })
+  .meta({ id: 'WhyAnswer' })
+
+export type WhyAnswer = Readonly<z.infer<typeof whyAnswerSchema>>
+export type Explanation = Readonly<z.infer<typeof explanationSchema>>
 
 /** `refusals`: earlier tries of the same id. */
 export function explainMessage(facts: WhyFacts, refusals: readonly Refusal[]): Explanation {

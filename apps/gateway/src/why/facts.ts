@@ -36,7 +36,7 @@ export function describeWhyAgent(config: Readonly<Record<string, unknown>> | und
   }
 }
 
-interface WhyFactDeps {
+export interface WhyFactDeps {
   readonly store: Pick<LookupStore, 'findResponse'>
   /** The member `agents` of the configuration. */
   readonly agentConfigs: Readonly<Record<string, Readonly<Record<string, unknown>>>>

@@ -14,6 +14,20 @@ export interface Fix {
   readonly command?: string | undefined
 }
 
+/** Words of a table: the same for everything, or made of what they are about. */
+type Words<About> = string | ((about: About) => string | undefined)
+
+/** A fix as a table has it. */
+export interface FixWords<About> {
+  readonly fix: Words<About>
+  readonly command?: Words<About> | undefined
+}
+
+export function writeFix<About>({ fix, command }: FixWords<About>, about: About): Fix {
+  const say = (words: Words<About> | undefined) => (typeof words === 'function' ? words(about) : words)
+  return { text: say(fix) ?? '', command: say(command) }
+}
+
 /** Why somebody got no answer, or that they got one. */
 export interface Reason {
   /** Stable, for programs: `webhook_down`. */

@@ -73,29 +73,13 @@ export const slots = {
 
 /** Answers, delivers, and lets agents speak of themselves. */
 export function startWork(gateway: WorkDeps): Work {
-  const { config, store, platform, agents } = gateway
-  const retry = retryPolicyOf(config)
-  const callAgent = gateway.channels.map(channel => channel.callAgent).find(call => call !== undefined)
-  const { findRunning: findAgent } = agents
-  const fanout = readMentionFanoutLimits(config.limits.loop)
-  const { requirements, people, attachments, channels, countUsage, traceparentOf } = gateway
-  const fetchFile = createFileFetcher(gateway.slices, { fetch: platform.fetch, now: platform.now })
+  const { platform, channels, requirements, people, countUsage, traceparentOf } = gateway
+  const retry = retryPolicyOf(gateway.config)
   const turnContext = {
-    store,
-    platform,
-    retry,
-    maxCrashes: 5,
-    findAgent,
-    channels,
-    callAgent,
-    fetchFile,
-    fanout,
-    requirements,
-    people,
-    countUsage,
+    ...openTurnParts(gateway),
+    ...{ retry, maxCrashes: 5, findAgent: gateway.agents.findRunning, requirements, people, countUsage },
+    fetchFile: createFileFetcher(gateway.slices, platform),
     ...(traceparentOf && { traceparentOf }),
-    readNote: readStoreNote,
-    ...attachments,
   }
   const breaker = createBreaker(platform)
   const sending = { platform, retry, breaker, channels }
@@ -126,6 +110,17 @@ function retryPolicyOf({ delivery }: Config): RetryPolicy {
     baseMs: delivery.retry_after * 1000,
     capMs: 6 * 3_600_000,
     giveUpAfterMs: delivery.give_up_after_hours * 3_600_000,
+  }
+}
+
+type TurnParts = Pick<WorkDeps, 'config' | 'store' | 'platform' | 'channels' | 'attachments'>
+
+/** What turns need, of the worker and of a replay. The channels are open. */
+export function openTurnParts({ config, store, platform, channels, attachments }: TurnParts) {
+  return {
+    ...{ store, platform, channels, readNote: readStoreNote, ...attachments },
+    fanout: readMentionFanoutLimits(config.limits.loop),
+    callAgent: channels.map(({ callAgent }) => callAgent).find(call => call !== undefined),
   }
 }
 

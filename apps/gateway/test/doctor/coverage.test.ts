@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { checkGroups, groupOf } from '../../src/doctor/check.ts'
+import { groupOf } from '../../src/doctor/check.ts'
+import { checkGroups } from '../../src/doctor/report.ts'
 import { agentCases } from './cases/agents.ts'
 import { configurationCases } from './cases/configuration.ts'
 import { channelCases, discoveryCases } from './cases/discovery.ts'

@@ -1,6 +1,6 @@
 import { makeCertificate } from '@postern/http/test-certificate'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { DoctorReport } from '../../src/doctor/run-checks.ts'
+import type { DoctorReport } from '../../src/doctor/report.ts'
 import { examineSmarthost, examineZone } from './cases/mail.ts'
 import { examineTls } from './cases/tls.ts'
 import { openDoctorBench, ownHost } from './setup/bench.ts'

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { parseConfig } from '../../src/config/read-config.ts'
 import { trustsNoProxy } from '../../src/config/trusted-proxies.ts'
-import type { DoctorReport } from '../../src/doctor/run-checks.ts'
+import type { DoctorReport } from '../../src/doctor/report.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { openTestGateway } from '../setup/gateway.ts'
 

@@ -1,5 +1,4 @@
-import type { ReplayPage } from '../../src/replay/range.ts'
-import type { ReplayReport } from '../../src/replay/replay.ts'
+import type { ReplayPage, ReplayReport } from '../../src/replay/report.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, operatorToken } from '../setup/gateway.ts'
 

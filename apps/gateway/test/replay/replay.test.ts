@@ -4,11 +4,10 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { callOperation } from '../../src/api/call.ts'
-import type { OperatorClient } from '../../src/commands/client.ts'
 import type { ApiOutput } from '../../src/commands/context.ts'
 import { printReplay, printReplays } from '../../src/commands/replay/view.ts'
-import type { ReplayReport } from '../../src/replay/replay.ts'
+import type { ReplayReport } from '../../src/replay/report.ts'
+import { openRemoteClient } from '../../src/running/remote-client.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, operatorToken } from '../setup/gateway.ts'
 import type { WebGateway } from '../setup/web-gateway.ts'
@@ -259,18 +258,8 @@ describe('a range', () => {
 describe('postern replay', () => {
   async function run(act: (output: ApiOutput) => Promise<void>) {
     const printed: string[] = []
-    const call: OperatorClient['call'] = (operation, input) =>
-      callOperation(
-        async (path, { method, body }) => {
-          const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
-          const answer = await fetch(gateway.url() + path, { method, headers, body: JSON.stringify(body) })
-          return answer.json()
-        },
-        operation,
-        input,
-      )
+    const client = openRemoteClient({ url: gateway.url(), token: operatorToken })
     process.exitCode = undefined
-    const client = { call, close: async () => {} } as unknown as OperatorClient
     await act({ openClient: async () => client, json: false, print: text => printed.push(text) })
     const { exitCode } = process
     process.exitCode = undefined

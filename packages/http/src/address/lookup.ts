@@ -3,6 +3,7 @@ import { Resolver } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
 import { isIP } from 'node:net'
 import { Unavailable } from '@postern/core'
+import { createExpiringMap, createSingleFlight } from '@postern/limits'
 import { refuseFetch } from './public-address.ts'
 
 /** All addresses of a host name. */
@@ -61,35 +62,18 @@ export function createPublicLookup(servers?: readonly string[]): LookupHost {
   }
 }
 
-interface Remembered {
-  readonly found: Promise<readonly string[]>
-  /** Forever, while the answer is awaited. */
-  until: number
-}
-
 const keptMs = 5_000
 const keptHosts = 1_000
 
 /** Concurrent connections share one lookup; with a clock, also those of the next five seconds. Failures are not kept. */
 export function shareLookups(lookup: LookupHost, now?: () => number): LookupHost {
-  const remembered = new Map<string, Remembered>()
-
-  function askAnew(host: string): Promise<readonly string[]> {
-    const asked: Remembered = { found: lookup(host), until: Number.POSITIVE_INFINITY }
-    const keepUntil = (until: number) => {
-      asked.until = until
-    }
-    asked.found.then(
-      () => keepUntil(now ? now() + keptMs : 0),
-      () => keepUntil(0),
-    )
-    if (remembered.size >= keptHosts) remembered.clear()
-    remembered.set(host, asked)
-    return asked.found
-  }
-
-  return async host => {
-    const known = remembered.get(host)
-    return known && (now?.() ?? 0) < known.until ? known.found : askAnew(host)
-  }
+  const kept = createExpiringMap<readonly string[]>(keptHosts, now)
+  const share = createSingleFlight<readonly string[]>()
+  return async host =>
+    kept.get(host) ??
+    share(host, async () => {
+      const found = await lookup(host)
+      if (now) kept.set(host, found, keptMs)
+      return found
+    })
 }

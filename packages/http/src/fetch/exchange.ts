@@ -215,7 +215,7 @@ const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/
  * The header fields to send, names in lower case, with our own added. @throws Undeliverable for a name or value that would break its line
  * (RFC 9110 §5.5)
  */
-export function readFetchHeaders(
+function readFetchHeaders(
   given: Readonly<Record<string, string>>,
   { userAgent, length }: { readonly userAgent: string; readonly length: number | undefined },
 ): Record<string, string> {
@@ -228,6 +228,18 @@ export function readFetchHeaders(
   }
   if (length !== undefined) headers['content-length'] = String(length)
   return headers
+}
+
+export const changingMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
+
+/** `maxBytes`: where the request says nothing. @throws Undeliverable as `readFetchHeaders` does */
+export function planExchange(
+  { method = 'GET', headers = {}, body, maxBytes }: FetchRequest,
+  usual: { readonly userAgent: string; readonly maxBytes: number },
+): ExchangeRequest {
+  const length = changingMethods.has(method) || body !== undefined ? Buffer.byteLength(body ?? '') : undefined
+  const sent = readFetchHeaders(headers, { userAgent: usual.userAgent, length })
+  return { method, headers: sent, body, maxBytes: maxBytes ?? usual.maxBytes }
 }
 
 /** Leaves out Authorization, Signature and all other headers for one origin. */

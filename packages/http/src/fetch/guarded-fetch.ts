@@ -9,7 +9,7 @@ import type { LookupHost } from '../address/lookup.ts'
 import { createPinnedLookup, createPublicLookup, isAnyAddress, shareLookups } from '../address/lookup.ts'
 import { isPublicAddress, refuseFetch } from '../address/public-address.ts'
 import type { ConnectionOptions, ExchangeRequest, Route, UrlGuard } from './exchange.ts'
-import { keepPortableHeaders, openDeadline, readFetchHeaders, runExchange } from './exchange.ts'
+import { changingMethods, keepPortableHeaders, openDeadline, planExchange, runExchange } from './exchange.ts'
 import { createOpenStream } from './open-stream.ts'
 
 export interface GuardedFetchOptions extends UrlGuardOptions {
@@ -19,9 +19,6 @@ export interface GuardedFetchOptions extends UrlGuardOptions {
   /** Milliseconds. With a clock, connections in quick succession share one lookup. */
   readonly now?: (() => number) | undefined
 }
-
-/** Other methods are never repeated. */
-const changingMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
 
 const defaults = { timeoutMs: 10_000, maxBytes: 1024 * 1024, redirects: 0 }
 /** Exchanges with one host at a time, and how many more may wait within their own deadlines. */
@@ -37,15 +34,16 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch &
   close(): void
 } {
   const guard = createUrlGuard(options)
-  const connections = createConnectionPool({ lookup: options.lookup, now: options.now, maxSockets: perHost.width })
+  const connections = createConnectionPool(options)
   const semaphore = createKeyedSemaphore(perHost)
 
   async function guardedFetch(url: string, request: FetchRequest = {}): Promise<FetchAnswer> {
-    const planned = planExchange(request, options.userAgent)
+    const planned = planExchange(request, { userAgent: options.userAgent, maxBytes: defaults.maxBytes })
     const first = guard(url)
     const { signal, clear } = openDeadline(request.timeoutMs ?? defaults.timeoutMs, request.signal)
     const run = (route: Route, hop: ExchangeRequest) =>
       semaphore.pass(route.url.host, signal, () => runExchange(route, hop, connections.choose(route), signal))
+    // Methods that change something are never repeated.
     const redirects = changingMethods.has(planned.method) ? 0 : (request.redirects ?? defaults.redirects)
     try {
       return await followRedirects(first, planned, { redirects, guard, run })
@@ -62,12 +60,6 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch &
       connections.close()
     },
   })
-}
-
-function planExchange(request: FetchRequest, userAgent: string): ExchangeRequest {
-  const { method = 'GET', headers = {}, body, maxBytes = defaults.maxBytes } = request
-  const length = changingMethods.has(method) || body !== undefined ? Buffer.byteLength(body ?? '') : undefined
-  return { method, headers: readFetchHeaders(headers, { userAgent, length }), body, maxBytes }
 }
 
 interface RedirectOptions {
@@ -105,12 +97,6 @@ function checkRedirect(from: Route, location: string, guard: UrlGuard): Route {
   return guard(target.href)
 }
 
-interface ConnectionPoolOptions {
-  readonly lookup: LookupHost | undefined
-  readonly now: (() => number) | undefined
-  readonly maxSockets: number
-}
-
 interface ConnectionPool {
   /** The sockets that a route may use. */
   choose(route: Route): ConnectionOptions
@@ -122,8 +108,8 @@ interface ConnectionPool {
  * Kept connections and their lookups. One origin always has the same lookup, so no pooled connection has passed weaker checks than its next
  * user needs. Idle sockets do not keep the process alive.
  */
-function createConnectionPool({ lookup, now, maxSockets }: ConnectionPoolOptions): ConnectionPool {
-  const pool = { keepAlive: true, maxSockets, maxFreeSockets: maxSockets, timeout: 15_000 }
+function createConnectionPool({ lookup, now }: Pick<GuardedFetchOptions, 'lookup' | 'now'>): ConnectionPool {
+  const pool = { keepAlive: true, maxSockets: perHost.width, maxFreeSockets: perHost.width, timeout: 15_000 }
   const agents = { http: new HttpAgent(pool), https: new HttpsAgent(pool) }
   const checked = createPinnedLookup(shareLookups(lookup ?? createPublicLookup(), now), isPublicAddress)
   // An opened origin may have a name that only this machine knows.

@@ -7,7 +7,7 @@ import type { ConnectionOptions, ExchangeRequest, Route, UrlGuard } from './exch
 import {
   checkDeclared,
   openDeadline,
-  readFetchHeaders,
+  planExchange,
   startRequest,
   toFetchError,
   toHeaders,
@@ -34,7 +34,7 @@ export function createOpenStream({ guard, choose, userAgent }: StreamDeps): { op
   return {
     async open(url, request = {}) {
       const route = guard(url)
-      const planned = planStream(request, userAgent)
+      const planned = planExchange(request, { userAgent, maxBytes: defaults.maxBytes })
       const leave = enter(route.url.host)
       const signal = AbortSignal.any([closing.signal, ...(request.signal ? [request.signal] : [])])
       try {
@@ -46,19 +46,6 @@ export function createOpenStream({ guard, choose, userAgent }: StreamDeps): { op
       }
     },
     close: () => closing.abort(),
-  }
-}
-
-function planStream(
-  { method = 'GET', headers = {}, body, maxBytes }: StreamRequest,
-  userAgent: string,
-): ExchangeRequest {
-  const length = method === 'POST' || body !== undefined ? Buffer.byteLength(body ?? '') : undefined
-  return {
-    method,
-    headers: readFetchHeaders(headers, { userAgent, length }),
-    body,
-    maxBytes: maxBytes ?? defaults.maxBytes,
   }
 }
 

@@ -28,10 +28,14 @@ export function toProblem(error: unknown, log?: Log): Response {
   if (error instanceof Rejection) return problemOf(error)
   if (error instanceof Unavailable) {
     log?.warn({ err: error }, 'request answered as unavailable')
-    return writeProblem(503, { detail: error.message, code: 'unavailable' }, retryHeader(error.retryAfter))
+    return writeProblem(
+      503,
+      { detail: error.message, code: 'unavailable' },
+      { ...noStore, ...retryHeader(error.retryAfter) },
+    )
   }
   log?.error({ err: error }, 'request failed')
-  return writeProblem(500, {}, {})
+  return writeProblem(500, {}, noStore)
 }
 
 /** The status of the answer to this error (`toProblem`). */
@@ -44,6 +48,7 @@ function problemOf(refused: Rejection): Response {
   const { code, message, violations, retryAfter } = refused
   const members = { detail: message, code, ...(violations.length > 0 && { violations }) }
   return writeProblem(statuses[code], members, {
+    ...noStore,
     ...(refused instanceof CredentialRejection && refused.headers),
     ...(code === 'rate_limited' && retryHeader(retryAfter)),
     // The rest of the body is not worth reading.
@@ -55,10 +60,17 @@ function retryHeader(seconds = defaultRetryAfter): Record<string, string> {
   return { 'retry-after': String(Math.max(1, Math.ceil(seconds))) }
 }
 
-function writeProblem(status: number, members: object, headers: Readonly<Record<string, string>>): Response {
+const noStore = { 'cache-control': 'no-store' } as const
+
+/** Problem details (RFC 9457): the words of the status as the title, then `members`. */
+export function writeProblem(
+  status: number,
+  members: object,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
   return new Response(JSON.stringify({ title: STATUS_CODES[status], status, ...members }), {
     status,
-    headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store', ...headers },
+    headers: { 'content-type': 'application/problem+json', ...headers },
   })
 }
 

@@ -1,6 +1,7 @@
 import type { KeyOrigin, Platform, ProofKey, UsedKey } from '@postern/core'
 import { isJsonObject, Rejection, toProofKey, Unavailable } from '@postern/core'
 import { lazy } from '@postern/core/lazy'
+import { createSingleFlight } from '@postern/limits'
 import type {
   CryptoKey,
   FlattenedJWSInput,
@@ -217,7 +218,7 @@ export function createIssuerKeys(url: string, { fetch, now, log }: KeyPlatform):
   let loaded: LoadedKeys | undefined
   let failedAt = Number.NEGATIVE_INFINITY
   let generation = 0
-  let pending: Promise<void> | undefined
+  const share = createSingleFlight<void>()
 
   const age = () => (loaded ? now() - loaded.at : Number.POSITIVE_INFINITY)
   const isPausing = () => now() - failedAt < issuerKeyTimes.pause
@@ -234,15 +235,8 @@ export function createIssuerKeys(url: string, { fetch, now, log }: KeyPlatform):
     }
   }
 
-  function refresh(): Promise<void> {
-    pending ??= load().finally(() => {
-      pending = undefined
-    })
-    return pending
-  }
-
   async function currentKeys(): Promise<LoadedKeys> {
-    if (age() >= issuerKeyTimes.maxAge && !isPausing()) await refresh()
+    if (age() >= issuerKeyTimes.maxAge && !isPausing()) await share('', load)
     if (!loaded || age() >= issuerKeyTimes.staleLimit) throw unavailable()
     return loaded
   }
@@ -256,7 +250,7 @@ export function createIssuerKeys(url: string, { fetch, now, log }: KeyPlatform):
         return await current.keys(header, token)
       } catch (error) {
         if (!(error instanceof errors.JWKSNoMatchingKey) || age() < issuerKeyTimes.cooldown) throw error
-        if (!isPausing()) await refresh()
+        if (!isPausing()) await share('', load)
         if (isPausing()) throw unavailable(error)
         return (await currentKeys()).keys(header, token)
       }

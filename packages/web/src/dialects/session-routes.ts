@@ -1,12 +1,5 @@
 import { isJsonObject, Rejection } from '@postern/core'
-import type {
-  AgentMessageEnvelope,
-  OrphanFinding,
-  ProviderMessage,
-  Session,
-  SessionPrincipal,
-  SessionStore,
-} from '@postern/transcript'
+import type { AgentMessageEnvelope, Session, SessionPrincipal, SessionStore } from '@postern/transcript'
 import {
   checkSessionOwner,
   coalesceEnvelopes,
@@ -194,18 +187,15 @@ function readSessionSearch(c: Context) {
   return { seconds: readNumberQuery(c, 'seconds'), context: c.req.query('context'), token_id: c.req.query('token_id') }
 }
 
-/** A session's messages as a model provider receives them. The stored list does not change. */
-interface ProjectedSession {
-  readonly messages: readonly ProviderMessage[]
-  /** Calls without results, and results without calls. No model receives them. */
-  readonly findings: readonly OrphanFinding[]
-}
-
-/** `coalesces`: joins neighbours of one role, for providers that refuse them. */
-function projectSession(messages: readonly AgentMessageEnvelope[], coalesces: boolean): ProjectedSession {
+/**
+ * A session's messages as a model provider receives them. The stored list does not change. `coalesces`: joins neighbours of one role, for providers
+ * that refuse them.
+ */
+function projectSession(messages: readonly AgentMessageEnvelope[], coalesces: boolean) {
   const whole = pruneOrphanEnvelopes(messages)
   return {
     messages: toProviderMessages(coalesces ? coalesceEnvelopes(whole) : whole),
+    // Calls without results, and results without calls. No model receives them.
     findings: findOrphanEnvelopes(messages),
   }
 }

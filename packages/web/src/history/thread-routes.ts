@@ -11,28 +11,18 @@ import { showHistory } from './show-history.ts'
 
 /** A person's chats: their list, their history, how much they hold, and the deletion of one, which frees quota. */
 export function createThreadRoutes(deps: WebDeps): Hono {
-  const routes = new Hono().get(
-    '/v1/usage',
-    answerOwner(deps, async (_, { owner }) => {
-      const { records: conversations, bytes } = await deps.records.readRoom(owner)
-      return { used: await deps.transcript.readUsage(owner), most: deps.quota, kept: { conversations, bytes } }
-    }),
-  )
+  const routes = new Hono().get('/v1/usage', answerOwner(deps, readUsage))
   for (const base of ['/api/v1/agent', '/api/v1/agents/:agent']) {
-    routes.get(
-      `${base}/threads`,
-      answerOwner(deps, (c, owner) => readThreads(c, owner, deps)),
-    )
-    routes.get(
-      `${base}/history`,
-      answerOwner(deps, (c, owner) => readHistory(c, owner, deps)),
-    )
-    routes.delete(
-      `${base}/threads/:thread`,
-      answerOwner(deps, (c, owner) => endChat(c, owner, deps)),
-    )
+    routes.get(`${base}/threads`, answerOwner(deps, readThreads))
+    routes.get(`${base}/history`, answerOwner(deps, readHistory))
+    routes.delete(`${base}/threads/:thread`, answerOwner(deps, endChat))
   }
   return routes
+}
+
+async function readUsage(_: Context, { owner }: WebOwner, { records, transcript, quota }: WebDeps): Promise<object> {
+  const { records: conversations, bytes } = await records.readRoom(owner)
+  return { used: await transcript.readUsage(owner), most: quota, kept: { conversations, bytes } }
 }
 
 const [usual, most] = [50, 200]

@@ -13,20 +13,14 @@ const mostListed = 500
 export function createOwnDecisionRoutes(deps: WebDeps): Hono {
   const routes = new Hono()
   for (const base of ['/api/v1/agent', '/api/v1/agents/:agent']) {
-    routes
-      .get(
-        `${base}/approvals`,
-        answerOwner(deps, async (c, owner) => {
-          const own = await listOwn(readAddressedAgent(c.req.param('agent'), deps), owner, deps)
-          return { approvals: own.map(showRemembered) }
-        }),
-      )
-      .delete(
-        `${base}/approvals/:id`,
-        answerOwner(deps, (c, owner) => revoke(c, owner, deps)),
-      )
+    routes.get(`${base}/approvals`, answerOwner(deps, list)).delete(`${base}/approvals/:id`, answerOwner(deps, revoke))
   }
   return routes
+}
+
+async function list(c: Context, owner: WebOwner, deps: WebDeps): Promise<object> {
+  const own = await listOwn(readAddressedAgent(c.req.param('agent'), deps), owner, deps)
+  return { approvals: own.map(showRemembered) }
 }
 
 async function revoke(c: Context, owner: WebOwner, deps: WebDeps): Promise<object | undefined> {

@@ -12,6 +12,7 @@ import { acceptsStream, answerFaults, createOpenRuns, RunRepeated, readAddressed
 import type { ChatState } from '../events/run-events.ts'
 import { addLinks, isAsked, showHistory } from '../history/show-history.ts'
 import type { ReadContent } from '../input/file-parts.ts'
+import { joinContent, nothing } from '../input/file-parts.ts'
 import type { ProvenRun, SaidRun } from '../normalize.ts'
 import { normalizeRun, recordRun } from '../normalize.ts'
 import { listOpenInterrupts } from '../requirements/interrupts.ts'
@@ -185,11 +186,7 @@ export async function readNews(
     ...(error === undefined ? { result: readToolContent(content) } : { error: { message: error } }),
   }))
   const answered = answers.map(content => ({ kind: 'text' as const, mime: 'text/plain' as const, content }))
-  return {
-    parts: [...results, ...answered, ...read.flatMap(({ parts }) => parts)],
-    blobs: read.flatMap(({ blobs }) => blobs),
-    warnings: read.flatMap(({ warnings }) => warnings),
-  }
+  return joinContent([{ ...nothing, parts: [...results, ...answered] }, ...read])
 }
 
 /** Files that a client's tool returned become parts that agents know. Content that only the client understands stays unchanged. */

@@ -148,7 +148,8 @@ async function tellEnding(
   listOpen: StartedRun['listOpen'],
 ): Promise<void> {
   if (isCanceled) return writer.finish({ kind: 'cancelled' })
-  if (response?.status === 'failed') return writer.fail(wordsOf(response), 'agent_failed', { response })
+  if (response?.status === 'failed')
+    return writer.fail(plainTextOf(response.parts) || 'The agent failed', 'agent_failed', { response })
   if (response) writer.complete(response)
   if (response?.status === 'rejected') {
     const { message, code, details } = describeRefusal(response)
@@ -158,10 +159,6 @@ async function tellEnding(
   const interrupts = isWaiting ? listInterrupts(response) : []
   const known = new Set(interrupts.map(({ id }) => id))
   finish(writer, [...interrupts, ...(await listOpen()).filter(({ id }) => !known.has(id))])
-}
-
-function wordsOf({ parts }: NormalizedResponse): string {
-  return plainTextOf(parts) || 'The agent failed'
 }
 
 /** A turn whose answer a client follows. */

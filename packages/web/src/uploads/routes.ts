@@ -32,14 +32,8 @@ export function createAttachmentRoutes(deps: WebDeps): Hono {
       '/api/v1/agent/attachments',
       answerFaults(deps, c => answerUpload(c, open, deps)),
     )
-    .get(
-      '/api/v1/agent/attachments/signed-url',
-      answerOwner(deps, (c, owner) => signAttachment(c, owner, deps)),
-    )
-    .delete(
-      '/api/v1/agent/attachments',
-      answerOwner(deps, (c, owner) => deleteAttachment(c, owner, deps)),
-    )
+    .get('/api/v1/agent/attachments/signed-url', answerOwner(deps, signAttachment))
+    .delete('/api/v1/agent/attachments', answerOwner(deps, deleteAttachment))
     .get(
       '/storage/v1/object/sign/*',
       answerFaults(deps, c => answerBytes(c, reads, deps)),

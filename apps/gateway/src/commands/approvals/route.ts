@@ -1,8 +1,8 @@
 import type { ListedDecision, RememberedStore } from '@postern/core'
-import { Rejection, rememberedDecisionSchema } from '@postern/core'
+import { rememberedDecisionSchema } from '@postern/core'
 import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
-import { defineOperation, handleOperation } from '../../api/operation.ts'
+import { defineOperation, handleOperation, requireFound } from '../../api/operation.ts'
 import { containsText, filterPage, isWithin, listFilters, pageOf, pageParameters, passing } from '../../api/page.ts'
 
 const { sender, since, until, text } = listFilters
@@ -50,9 +50,7 @@ export function createApprovalRoutes(store: RememberedStore): readonly OperatorR
       ),
     ),
     handleOperation(approvalOperations.revoke, async ({ parameters: { agent, id } }) => {
-      if (!(await store.revokeRemembered({ agent, id }))) {
-        throw new Rejection('no_recipient', 'Cannot revoke approval: there is none with this id')
-      }
+      requireFound(await store.revokeRemembered({ agent, id }), 'Cannot revoke approval: there is none with this id')
       return { id, revoked: true as const }
     }),
   ]

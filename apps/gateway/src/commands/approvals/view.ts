@@ -6,8 +6,7 @@ import { approvalOperations } from './route.ts'
 
 /** What was decided for later calls, too. */
 export function printRemembered(output: ApiOutput, agent: string): Promise<void> {
-  const asked = { operation: approvalOperations.list, input: { parameters: { agent } } }
-  return printAnswer(output, asked, ({ items }) => formatRemembered(items))
+  return printAnswer(output, approvalOperations.list, { parameters: { agent } }, ({ items }) => formatRemembered(items))
 }
 
 function formatRemembered(approvals: readonly ListedDecision[]): string {
@@ -30,6 +29,6 @@ export function revokeRemembered(
   output: ApiOutput,
   named: { readonly agent: string; readonly id: string },
 ): Promise<void> {
-  const asked = { operation: approvalOperations.revoke, input: { parameters: named } }
-  return printAnswer(output, asked, () => `${toTerminalLine(named.id)}: revoked`)
+  const input = { parameters: named }
+  return printAnswer(output, approvalOperations.revoke, input, () => `${toTerminalLine(named.id)}: revoked`)
 }

@@ -22,6 +22,6 @@ export function addBackupCommands(program: Command, { findData, output }: Comman
     .option('--json', 'print the manifest as JSON, for programs')
     .action(async (folder: string, options: CommonOptions & RestoreOptions) => {
       const { restore } = await loadView()
-      await restore(await findData(), output(options), { folder, options })
+      await restore(await findData(), output(options), { ...options, folder })
     })
 }

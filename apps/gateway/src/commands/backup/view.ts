@@ -20,14 +20,12 @@ export async function backUp({ store, directory }: DataLocation, output: Output,
   )
 }
 
-interface Restoring {
-  readonly folder: string
-  readonly options: RestoreOptions
-}
-
-export async function restore({ store, directory }: DataLocation, output: Output, restoring: Restoring): Promise<void> {
-  const { folder, options } = restoring
-  if (options.check) {
+export async function restore(
+  { store, directory }: DataLocation,
+  output: Output,
+  { folder, check, replace }: RestoreOptions & { readonly folder: string },
+): Promise<void> {
+  if (check) {
     const manifest = await checkBackup(folder)
     return output.print(output.json ? JSON.stringify(manifest, null, 2) : `${folder} is whole: ${describe(manifest)}.`)
   }
@@ -39,7 +37,7 @@ export async function restore({ store, directory }: DataLocation, output: Output
   const { manifest, replaced } = await restoreSqlite({
     folder,
     path,
-    isReplacing: options.replace === true,
+    isReplacing: replace === true,
     now: Date.now,
   })
   if (output.json) return output.print(JSON.stringify({ ...manifest, replaced }, null, 2))

@@ -5,8 +5,7 @@ import { banOperations } from './route.ts'
 
 /** Whom the policies of a swarm have banned. */
 export function printBans(output: ApiOutput, agent: string): Promise<void> {
-  const asked = { operation: banOperations.list, input: { parameters: { agent } } }
-  return printAnswer(output, asked, ({ items }) =>
+  return printAnswer(output, banOperations.list, { parameters: { agent } }, ({ items }) =>
     formatTable(
       ['id', 'policy', 'who'],
       items.map(({ id, policy, subject }) => [id, policy, subject]),
@@ -16,6 +15,5 @@ export function printBans(output: ApiOutput, agent: string): Promise<void> {
 
 /** Ends one of them. */
 export function liftBan(output: ApiOutput, named: { readonly agent: string; readonly id: string }): Promise<void> {
-  const asked = { operation: banOperations.lift, input: { parameters: named } }
-  return printAnswer(output, asked, () => `${toTerminalLine(named.id)}: lifted`)
+  return printAnswer(output, banOperations.lift, { parameters: named }, () => `${toTerminalLine(named.id)}: lifted`)
 }

@@ -1,6 +1,5 @@
 import { Rejection } from '@postern/core'
-import type { CheckGroup, CheckOutcome } from '../../doctor/check.ts'
-import type { DoctorFinding, DoctorReport } from '../../doctor/run-checks.ts'
+import type { CheckGroup, CheckOutcome, DoctorFinding, DoctorReport } from '../../doctor/report.ts'
 import type { Screen, Style } from '../../terminal/text.ts'
 import { formatMarkedLine, paint, toTerminalLine, wrapText } from '../../terminal/text.ts'
 import { CommandError, withClient } from '../client.ts'

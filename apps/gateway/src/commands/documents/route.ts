@@ -1,8 +1,9 @@
-import type { Channel, Json, MessageRecord, NormalizedResponse, OperatorStore, ReplayStore, Turn } from '@postern/core'
-import { parseAddress, Rejection } from '@postern/core'
+import type { Channel, Json, MessageRecord, NormalizedResponse, OperatorStore, ReplayStore } from '@postern/core'
+import { Rejection } from '@postern/core'
 import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
-import { defineOperation, handleOperation } from '../../api/operation.ts'
+import { defineOperation, handleOperation, requireFound } from '../../api/operation.ts'
+import { turnOf } from '../../replay/read-again.ts'
 
 const parameters = z.object({
   id: z.string().describe('Its number (`12`, `#12`), or the peer’s id, percent-encoded.'),
@@ -60,11 +61,8 @@ interface DocumentRouteOptions {
 
 /** A message as it came, and its answer as it leaves. */
 export function createMessageDocumentRoutes({ store, channels }: DocumentRouteOptions): readonly OperatorRoute[] {
-  const find = async (id: string, task: string) => {
-    const record = await store.findMessage(id)
-    if (!record) throw new Rejection('no_recipient', `Cannot ${task}: there is no message with this id`)
-    return record
-  }
+  const find = async (id: string, task: string) =>
+    requireFound(await store.findMessage(id), `Cannot ${task}: there is no message with this id`)
   return [
     handleOperation(documentOperations.received, async ({ parameters: { id } }) => {
       const { number, message } = await find(id, 'read received bytes')
@@ -89,18 +87,11 @@ function previewBy(
   const wires = own.flatMap(({ wire }) => wire ?? [])
   // What has not been tried yet has no document of its own.
   const isWritten = wires.length > 0 && !isReadAsPreview
-  const documents = isWritten ? listOnce(wires) : preview?.({ turn: describeTurn(record), response })
+  const documents = isWritten ? listOnce(wires) : preview?.({ turn: turnOf(record), response })
   return { via, is_sent: own.length > 0, documents: documents ?? [] }
 }
 
 /** Most copies of an answer to many are the same document. */
 function listOnce(documents: readonly Json[]): readonly Json[] {
   return [...new Map(documents.map(document => [JSON.stringify(document), document])).values()]
-}
-
-function describeTurn({ number, thread, message, flags, correlation_id }: MessageRecord): Turn {
-  return {
-    ...{ message: number, thread, flags, token: 0, attempt: 1, crashes: 0, correlationId: correlation_id },
-    ...{ agent: parseAddress(message.recipient).local, via: message.received_via, content: message, target: null },
-  }
 }

@@ -1,8 +1,9 @@
 import type { Channel, ListPeriod, Page, Relation, RelationKind, RelationStore } from '@postern/core'
-import { channelNameSchema, Rejection, relationKinds } from '@postern/core'
+import { channelNameSchema, relationKinds } from '@postern/core'
 import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
-import { defineOperation, handleOperation } from '../../api/operation.ts'
+import { defineOperation, handleOperation, requireFound } from '../../api/operation.ts'
+import type { FilteredPage } from '../../api/page.ts'
 import { containsText, filterPage, isWithin, listFilters, pageOf, pageParameters, passing } from '../../api/page.ts'
 
 const { agent, channel, sender, since, until } = listFilters
@@ -67,9 +68,7 @@ export function createFollowerRoutes({ store, channels }: FollowerOptions): read
     handleOperation(followerOperations.decide, async ({ parameters: { verdict }, body: { agent, peer } }) => {
       const isAccepted = verdict === 'accept'
       const decided = await Promise.all(channels.map(channel => channel.decideFollow?.(agent, peer, isAccepted)))
-      if (!decided.includes(true)) {
-        throw new Rejection('no_recipient', 'Cannot decide: nobody of this name asks to follow that agent')
-      }
+      requireFound(decided.includes(true), 'Cannot decide: nobody of this name asks to follow that agent')
       return { agent, peer, done: verdict }
     }),
   ]
@@ -88,7 +87,7 @@ interface RelationPage extends Page, ListPeriod {
 export function listRelationPage(
   store: Pick<RelationStore, 'listRelations'>,
   { relation, agent, usual, channel = agent === undefined ? undefined : usual, sender, ...rest }: RelationPage,
-): Promise<{ readonly items: readonly Relation[]; readonly next: number | null }> {
+): Promise<FilteredPage<Relation>> {
   // There is an index of those of one agent by one channel.
   const filter = agent !== undefined && channel !== undefined ? { relation, agent, via: channel } : {}
   return filterPage(

@@ -25,6 +25,6 @@ export function decideFollowRequest(
   verdict: 'accept' | 'reject',
   request: { readonly agent: string; readonly peer: string },
 ): Promise<void> {
-  const asked = { operation: followerOperations.decide, input: { parameters: { verdict }, body: request } }
-  return printAnswer(output, asked, () => `${toTerminalLine(request.peer)}: ${verdict}ed`)
+  const input = { parameters: { verdict }, body: request }
+  return printAnswer(output, followerOperations.decide, input, () => `${toTerminalLine(request.peer)}: ${verdict}ed`)
 }

@@ -23,16 +23,14 @@ const hostSchema = z
   })
   .meta({ id: 'WaitingHost' })
 
-const hostOperations = {
-  list: defineOperation({
-    id: 'listHosts',
-    method: 'GET',
-    path: '/hosts',
-    summary: 'Lists the hosts that deliveries wait for, at most 500, and the hosts that this gateway leaves alone.',
-    task: 'list hosts',
-    answer: z.object({ hosts: z.array(hostSchema).readonly() }),
-  }),
-} as const
+const hostOperation = defineOperation({
+  id: 'listHosts',
+  method: 'GET',
+  path: '/hosts',
+  summary: 'Lists the hosts that deliveries wait for, at most 500, and the hosts that this gateway leaves alone.',
+  task: 'list hosts',
+  answer: z.object({ hosts: z.array(hostSchema).readonly() }),
+})
 
 interface HostRouteOptions {
   readonly store: Pick<OperatorStore, 'listWaitingHosts'>
@@ -42,21 +40,19 @@ interface HostRouteOptions {
 const mostHosts = 500
 
 /** Where deliveries wait, and why. */
-export function createHostRoutes({ store, listLeftAlone }: HostRouteOptions): readonly OperatorRoute[] {
-  return [
-    handleOperation(hostOperations.list, async () => {
-      const leftAlone = new Map(listLeftAlone().map(each => [each.host, each]))
-      const waiting = await store.listWaitingHosts(mostHosts)
-      const known = new Set(waiting.map(({ host }) => host))
-      const others = [...leftAlone.keys()].filter(host => !known.has(host))
-      return {
-        hosts: [
-          ...waiting.map(host => ({ ...describeQueue(host), ...describeBreaker(leftAlone.get(host.host)) })),
-          ...others.map(host => ({ host, deliveries: 0, failing: 0, ...describeBreaker(leftAlone.get(host)) })),
-        ],
-      }
-    }),
-  ]
+export function createHostRoute({ store, listLeftAlone }: HostRouteOptions): OperatorRoute {
+  return handleOperation(hostOperation, async () => {
+    const leftAlone = new Map(listLeftAlone().map(each => [each.host, each]))
+    const waiting = await store.listWaitingHosts(mostHosts)
+    const known = new Set(waiting.map(({ host }) => host))
+    const others = [...leftAlone.keys()].filter(host => !known.has(host))
+    return {
+      hosts: [
+        ...waiting.map(host => ({ ...describeQueue(host), ...describeBreaker(leftAlone.get(host.host)) })),
+        ...others.map(host => ({ host, deliveries: 0, failing: 0, ...describeBreaker(leftAlone.get(host)) })),
+      ],
+    }
+  })
 }
 
 function describeQueue({ host, deliveries, failing, oldestAt, nextAt }: WaitingHost) {

@@ -1,4 +1,4 @@
-import type { Channel } from '@postern/core'
+import type { Channel, PublishedKey } from '@postern/core'
 import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { defineOperation, handleOperation } from '../../api/operation.ts'
@@ -49,21 +49,17 @@ export const keyOperations = {
 
 /** Public keys, and new ones. */
 export function createKeyRoutes({ channels }: { readonly channels: readonly Channel[] }): readonly OperatorRoute[] {
+  const listBy = async (ask: (channel: Channel) => Promise<readonly PublishedKey[]> | undefined) => {
+    const found = channels.map(async channel => {
+      const keys = (await ask(channel)) ?? []
+      return keys.map(key => ({ via: channel.descriptor.name, ...key }))
+    })
+    return { keys: (await Promise.all(found)).flat() }
+  }
   return [
-    handleOperation(keyOperations.list, async () => {
-      const published = await Promise.all(
-        channels.map(async channel => ({ via: channel.descriptor.name, keys: await channel.publishedKeys() })),
-      )
-      return { keys: published.flatMap(({ via, keys }) => keys.map(key => ({ via, ...key }))) }
-    }),
-    handleOperation(keyOperations.rotate, async ({ body: { agent, revoke } }) => {
-      const rotated = await Promise.all(
-        channels.map(async channel => {
-          const keys = await channel.rotateKeys?.(agent, { isRevoking: revoke })
-          return { via: channel.descriptor.name, keys: keys ?? [] }
-        }),
-      )
-      return { keys: rotated.flatMap(({ via, keys }) => keys.map(key => ({ via, ...key }))) }
-    }),
+    handleOperation(keyOperations.list, () => listBy(channel => channel.publishedKeys())),
+    handleOperation(keyOperations.rotate, ({ body: { agent, revoke } }) =>
+      listBy(channel => channel.rotateKeys?.(agent, { isRevoking: revoke })),
+    ),
   ]
 }

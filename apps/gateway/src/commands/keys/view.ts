@@ -6,7 +6,7 @@ import { keyOperations } from './route.ts'
 type Keys = OperationAnswer<typeof keyOperations.list>
 
 export function printKeys(output: ApiOutput): Promise<void> {
-  return printAnswer(output, { operation: keyOperations.list, input: {} }, formatKeys)
+  return printAnswer(output, keyOperations.list, {}, formatKeys)
 }
 
 /** New keys for one agent, or for all there are; with `revoke` the old ones count no more from now on. */
@@ -14,8 +14,8 @@ export function rotateAllKeys(
   output: ApiOutput,
   { agent, revoke }: { readonly agent: string | undefined; readonly revoke: boolean },
 ): Promise<void> {
-  const asked = { operation: keyOperations.rotate, input: { body: { agent, revoke } } }
-  return printAnswer(output, asked, rotated => formatRotated(rotated, revoke))
+  const input = { body: { agent, revoke } }
+  return printAnswer(output, keyOperations.rotate, input, rotated => formatRotated(rotated, revoke))
 }
 
 function formatRotated(rotated: Keys, isRevoking: boolean): string {

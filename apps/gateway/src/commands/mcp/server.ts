@@ -1,6 +1,6 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import type { CallToolRequest, CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js'
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
 import type { ApiOperation } from '../../api/operation.ts'
@@ -39,13 +39,11 @@ export async function serveMcp(access: ApiAccess): Promise<void> {
   await server.close()
 }
 
-interface ToolCall {
-  readonly name: string
-  readonly arguments?: unknown
-}
-
 /** A fault is an answer that the model can act on. */
-async function callTool({ name, arguments: given }: ToolCall, access: ApiAccess): Promise<CallToolResult> {
+async function callTool(
+  { name, arguments: given }: CallToolRequest['params'],
+  access: ApiAccess,
+): Promise<CallToolResult> {
   try {
     const operation = Object.hasOwn(mcpOperations, name) ? mcpOperations[name] : undefined
     if (!operation) throw new CommandError(`Cannot call ${name}: there is no such tool`)
@@ -66,30 +64,22 @@ function writeAnswer(answer: unknown): string {
   return `${text.slice(0, mostCharacters)}\n… cut: ask for less, such as a smaller limit`
 }
 
-/** A tool as MCP lists it (MCP 2025-11-25, server/tools). */
-interface ListedTool {
-  readonly name: string
-  readonly description: string
-  readonly inputSchema: { readonly type: 'object'; readonly [keyword: string]: unknown }
-  readonly annotations: { readonly readOnlyHint: boolean; readonly destructiveHint: boolean }
-}
-
 /** Members of the path, of the query and of the body, side by side: no operation has one name twice. */
 function shapeOf({ parameters, query, body }: ApiOperation): Readonly<Record<string, z.ZodType>> {
   return { ...parameters?.shape, ...query?.shape, ...(body?.schema as z.ZodObject | undefined)?.shape }
 }
 
-function listOperationTool([name, operation]: readonly [string, ApiOperation]): ListedTool {
+/** A tool as MCP lists it (MCP 2025-11-25, server/tools). */
+function listOperationTool([name, operation]: readonly [string, ApiOperation]): Tool {
   const { $schema, ...schema } = z.toJSONSchema(z.strictObject(shapeOf(operation)), {
     io: 'input',
     unrepresentable: 'any',
   })
-  const isReading = operation.method === 'GET'
   return {
     name,
     description: operation.summary,
-    inputSchema: { ...schema, type: 'object' },
-    annotations: { readOnlyHint: isReading, destructiveHint: false },
+    inputSchema: { ...schema, type: 'object' } as Tool['inputSchema'],
+    annotations: { readOnlyHint: operation.method === 'GET', destructiveHint: false },
   }
 }
 
@@ -98,16 +88,12 @@ async function callOperationTool(client: OperatorClient, operation: ApiOperation
   const read = z.strictObject(shapeOf(operation)).safeParse(given ?? {})
   if (!read.success) throw new CommandError(`Cannot ${operation.task}: ${describeIssues(read.error)}`)
   const { parameters, query, body } = operation
+  // As they were given: defaults are the gateway's.
+  const members = (given ?? {}) as Readonly<Record<string, unknown>>
   const pick = (schema: z.ZodType | undefined) =>
-    schema &&
-    Object.fromEntries(Object.keys((schema as z.ZodObject).shape).map(name => [name, readMember(given, name)]))
+    schema && Object.fromEntries(Object.keys((schema as z.ZodObject).shape).map(name => [name, members[name]]))
   const input = { parameters: pick(parameters), query: pick(query), ...(body && { body: pick(body.schema) }) }
   return client.call(operation, input as never)
-}
-
-/** As it was given: defaults are the gateway's. */
-function readMember(given: unknown, name: string): unknown {
-  return (given as Readonly<Record<string, unknown>> | undefined)?.[name]
 }
 
 function describeIssues({ issues }: z.ZodError): string {

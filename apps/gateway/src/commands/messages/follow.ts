@@ -3,7 +3,7 @@ import { toTerminalLine } from '../../terminal/text.ts'
 import type { OperatorClient } from '../client.ts'
 import { CommandError } from '../client.ts'
 import type { Output } from '../context.ts'
-import { eventOperations } from '../events/route.ts'
+import { eventOperation } from '../events/route.ts'
 import type { MessageFilter } from './operations.ts'
 import { messageOperations } from './operations.ts'
 
@@ -26,7 +26,7 @@ export async function followMessages(client: OperatorClient, output: Output, fil
   const { agent, channel } = filter
   const query = { agent, channel, kind: ['message' as const, 'turn' as const] }
   const reader = readAgain(() => printNew(client, filter, print, printed))
-  for await (const line of client.readLines(eventOperations.follow, { query })) {
+  for await (const line of client.readLines(eventOperation, { query })) {
     if (reader.failure) throw reader.failure
     if (line.startsWith('event: ')) reader.wake()
   }

@@ -1,8 +1,8 @@
 import type { AgentDeps } from '@postern/agents'
 import type { LookupStore, MessageRecord, OperatorStore, TraceStore } from '@postern/core'
-import { createSlidingWindowPolicy, parseAddress, Rejection } from '@postern/core'
+import { createSlidingWindowPolicy, parseAddress } from '@postern/core'
 import type { OperatorRoute } from '../../api/operation.ts'
-import { handleOperation } from '../../api/operation.ts'
+import { handleOperation, requireFound } from '../../api/operation.ts'
 import { listInWindow, toPeriod } from '../../api/page.ts'
 import type { DeliveryChange } from './operations.ts'
 import { deliveryOperations, messageOperations, refusalOperations } from './operations.ts'
@@ -26,8 +26,7 @@ export function createMessageRoutes({ store, agents }: MessageRouteOptions): rea
     }),
     handleOperation(messageOperations.find, async ({ parameters }) => {
       const record = await store.findMessage(parameters.id)
-      if (!record) throw new Rejection('no_recipient', 'Cannot show message: there is none with this id')
-      return withHistory(record)
+      return withHistory(requireFound(record, 'Cannot show message: there is none with this id'))
     }),
     handleOperation(deliveryOperations.list, ({ query }) =>
       listInWindow(query, {
@@ -36,15 +35,12 @@ export function createMessageRoutes({ store, agents }: MessageRouteOptions): rea
         placeOf: ({ id }) => Number(id),
       }),
     ),
-    handleOperation(deliveryOperations.find, async ({ parameters: { id } }) => {
-      const found = await store.findDelivery(id)
-      if (!found) throw new Rejection('no_recipient', 'Cannot show delivery: there is none with this id')
-      return found
-    }),
+    handleOperation(deliveryOperations.find, async ({ parameters: { id } }) =>
+      requireFound(await store.findDelivery(id), 'Cannot show delivery: there is none with this id'),
+    ),
     handleOperation(deliveryOperations.change, async ({ parameters: { id, action } }) => {
       const { change, what } = deliveryChanges[action]
-      if (!(await change(store, id)))
-        throw new Rejection('no_recipient', `Cannot ${action} delivery: there is no ${what} with this id`)
+      requireFound(await change(store, id), `Cannot ${action} delivery: there is no ${what} with this id`)
       return { id, done: action }
     }),
     handleOperation(refusalOperations.list, async ({ query }) => {

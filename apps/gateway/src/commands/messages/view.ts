@@ -41,8 +41,7 @@ export async function printFollowed(output: ApiOutput, filter: MessageFilter): P
 }
 
 export function printMessage(output: ApiOutput, id: string): Promise<void> {
-  const asked = { operation: messageOperations.find, input: { parameters: { id } } }
-  return printAnswer(output, asked, formatRecord)
+  return printAnswer(output, messageOperations.find, { parameters: { id } }, formatRecord)
 }
 
 export function printDeliveries(output: ApiOutput, state: DeliveryState | undefined): Promise<void> {
@@ -72,8 +71,7 @@ function describeLast(last: DeliveryAttempt | undefined, error = ''): readonly s
 }
 
 export function printDelivery(output: ApiOutput, id: string): Promise<void> {
-  const asked = { operation: deliveryOperations.find, input: { parameters: { id } } }
-  return printAnswer(output, asked, formatDelivery)
+  return printAnswer(output, deliveryOperations.find, { parameters: { id } }, formatDelivery)
 }
 
 function formatDelivery({ id, via, to, state, message_id, queued_at, attempt_log, next_attempt_at }: DeliveryRecord) {
@@ -130,8 +128,8 @@ function formatFix({ text, command }: Fix): string {
 }
 
 export async function changeListedDelivery(output: ApiOutput, action: DeliveryChange, id: string): Promise<void> {
-  const asked = { operation: deliveryOperations.change, input: { parameters: { id, action } } }
-  await printAnswer(output, asked, () => `${id}: ${changeWords[action]}`)
+  const input = { parameters: { id, action } }
+  await printAnswer(output, deliveryOperations.change, input, () => `${id}: ${changeWords[action]}`)
 }
 
 const changeWords: Readonly<Record<DeliveryChange, string>> = {

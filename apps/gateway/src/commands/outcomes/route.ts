@@ -1,8 +1,8 @@
-import type { LookupStore, WhyStore } from '@postern/core'
+import type { WhyStore } from '@postern/core'
 import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { defineOperation, handleOperation } from '../../api/operation.ts'
-import type { WhyFacts } from '../../why/facts.ts'
+import type { WhyFactDeps, WhyFacts } from '../../why/facts.ts'
 import { gatherWhyFacts } from '../../why/facts.ts'
 import { reasonOf } from '../../why/reasons.ts'
 
@@ -33,22 +33,18 @@ const outcomeOperation = defineOperation({
   answer: z.object({ outcomes: z.array(outcomeSchema).readonly() }),
 })
 
-interface OutcomeRouteOptions {
-  readonly store: Pick<WhyStore, 'listWhyRecords'> & Pick<LookupStore, 'findResponse'>
-  /** The member `agents` of the configuration. */
-  readonly agentConfigs: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+interface OutcomeRouteOptions extends WhyFactDeps {
+  readonly store: Pick<WhyStore, 'listWhyRecords'> & WhyFactDeps['store']
   now(): number
 }
 
 /** A line for each message of a list. */
-export function createOutcomeRoutes({ store, agentConfigs, now }: OutcomeRouteOptions): readonly OperatorRoute[] {
-  return [
-    handleOperation(outcomeOperation, async ({ query: { messages } }) => {
-      const records = await store.listWhyRecords([...new Set(messages.split(',').map(Number))])
-      const facts = await gatherWhyFacts(records, now(), { store, agentConfigs })
-      return { outcomes: facts.map(describeOutcome) }
-    }),
-  ]
+export function createOutcomeRoute({ store, agentConfigs, now }: OutcomeRouteOptions): OperatorRoute {
+  return handleOperation(outcomeOperation, async ({ query: { messages } }) => {
+    const records = await store.listWhyRecords([...new Set(messages.split(',').map(Number))])
+    const facts = await gatherWhyFacts(records, now(), { store, agentConfigs })
+    return { outcomes: facts.map(describeOutcome) }
+  })
 }
 
 function describeOutcome(facts: WhyFacts) {

@@ -29,8 +29,7 @@ function formatLinks(links: readonly PersonLink[]): string {
 
 /** Deletes all there is of somebody who chats, by the key of what is theirs. */
 export function forgetOwner(output: ApiOutput, owner: string): Promise<void> {
-  const asked = { operation: peopleOperations.forgetOwner, input: { body: { owner } } }
-  return printAnswer(output, asked, ({ runs, threads, attachments }) => {
+  return printAnswer(output, peopleOperations.forgetOwner, { body: { owner } }, ({ runs, threads, attachments }) => {
     return `${toTerminalLine(owner)}: ${runs} runs, ${threads} threads and ${attachments} attachments are deleted`
   })
 }
@@ -40,15 +39,13 @@ export function forgetPerson(
   output: ApiOutput,
   request: { readonly address: string; readonly via?: string | undefined; readonly agent?: string | undefined },
 ): Promise<void> {
-  const asked = { operation: peopleOperations.forget, input: { body: request } }
-  return printAnswer(output, asked, ({ messages, links, relations }) => {
+  return printAnswer(output, peopleOperations.forget, { body: request }, ({ messages, links, relations }) => {
     return `${toTerminalLine(request.address)}: ${messages} messages, ${links} links and ${relations} relations are deleted`
   })
 }
 
 /** Nothing of what was deleted is left in the files. */
 export function rewriteFiles(output: ApiOutput): Promise<void> {
-  const asked = { operation: peopleOperations.vacuum, input: {} }
   const done = 'the database is written anew: nothing is left in it of what was deleted'
-  return printAnswer(output, asked, () => done)
+  return printAnswer(output, peopleOperations.vacuum, {}, () => done)
 }

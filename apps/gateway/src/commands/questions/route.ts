@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import type { HumanOperators, OperatorQuestion } from '@postern/agents'
 import type { Json, NoticeStore, Page, Platform, PublisherDeps } from '@postern/core'
-import { bindLog, createPublisher, isoTime, Rejection } from '@postern/core'
+import { bindLog, createPublisher, isoTime } from '@postern/core'
 import type { GatewayStore } from '@postern/store'
 import type { RecordStore } from '@postern/transcript'
 import { z } from 'zod'
 import type { OperationRequest, OperatorRoute } from '../../api/operation.ts'
-import { defineOperation, handleOperation } from '../../api/operation.ts'
+import { defineOperation, handleOperation, requireFound } from '../../api/operation.ts'
 import { containsText, filterPage, isWithin, listFilters, pageOf, pageParameters } from '../../api/page.ts'
 
 const { agent, sender, since, until, text } = listFilters
@@ -62,7 +62,7 @@ export function createQuestionRoutes(operators: OperatorQuestionStore): readonly
       ),
     ),
     handleOperation(questionOperations.answer, async ({ parameters: { id }, body: { text } }) => {
-      if (!(await operators.answer(id, text))) refuseUnknownQuestion()
+      requireFound(await operators.answer(id, text), 'Cannot answer: nobody waits for an answer to this question')
       return { id, answered: true as const }
     }),
   ]
@@ -207,9 +207,4 @@ async function mailQuestion(
     if (!signal.aborted)
       log.warn({ err: error }, 'a question could not be mailed to its operator; is the address in "write_to"?')
   }
-}
-
-/** @throws Rejection no_recipient */
-function refuseUnknownQuestion(): never {
-  throw new Rejection('no_recipient', 'Cannot answer: nobody waits for an answer to this question')
 }

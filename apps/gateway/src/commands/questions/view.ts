@@ -25,6 +25,6 @@ export function answerListedQuestion(
   output: ApiOutput,
   { id, text }: { readonly id: string; readonly text: string },
 ): Promise<void> {
-  const asked = { operation: questionOperations.answer, input: { parameters: { id }, body: { text } } }
-  return printAnswer(output, asked, () => `${toTerminalLine(id)}: answered`)
+  const input = { parameters: { id }, body: { text } }
+  return printAnswer(output, questionOperations.answer, input, () => `${toTerminalLine(id)}: answered`)
 }

@@ -9,29 +9,27 @@ const spanSchema = z.object({
   p95_ms: z.int().optional().describe('From arrival until the end of the turn: 95 of 100 took no longer.'),
 })
 
-const rateOperations = {
-  read: defineOperation({
-    id: 'readRates',
-    method: 'GET',
-    path: '/rates',
-    summary: 'Says how many messages came by each channel in the last hour, and how long they took.',
-    task: 'read rates',
-    answer: z.object({
-      since: z.string().describe('ISO 8601 UTC: later than an hour ago when very many came.'),
-      until: z.string().describe('ISO 8601 UTC.'),
-      channels: z
-        .array(
-          z.object({
-            channel: z.string(),
-            ...spanSchema.shape,
-            per_hour: z.int().describe('Messages, at the rate since then.'),
-            spans: z.array(spanSchema).readonly().describe('The hour in spans of five minutes, oldest first.'),
-          }),
-        )
-        .readonly(),
-    }),
+const rateOperation = defineOperation({
+  id: 'readRates',
+  method: 'GET',
+  path: '/rates',
+  summary: 'Says how many messages came by each channel in the last hour, and how long they took.',
+  task: 'read rates',
+  answer: z.object({
+    since: z.string().describe('ISO 8601 UTC: later than an hour ago when very many came.'),
+    until: z.string().describe('ISO 8601 UTC.'),
+    channels: z
+      .array(
+        z.object({
+          channel: z.string(),
+          ...spanSchema.shape,
+          per_hour: z.int().describe('Messages, at the rate since then.'),
+          spans: z.array(spanSchema).readonly().describe('The hour in spans of five minutes, oldest first.'),
+        }),
+      )
+      .readonly(),
   }),
-} as const
+})
 
 interface RateRouteOptions {
   readonly store: Pick<OperatorStore, 'listTimings'>
@@ -43,24 +41,22 @@ interface RateRouteOptions {
 const mostTimings = 10_000
 
 /** The figures above a list of messages. */
-export function createRateRoutes({ store, channels, now }: RateRouteOptions): readonly OperatorRoute[] {
-  return [
-    handleOperation(rateOperations.read, async () => {
-      const until = now()
-      const hourAgo = until - measuredMs
-      const { timings, isWhole } = await store.listTimings({ since: isoTime(hourAgo), limit: mostTimings })
-      const since = isWhole ? hourAgo : (timings.at(-1)?.at ?? hourAgo)
-      const byChannel = Map.groupBy(timings, ({ channel }) => channel)
-      return {
-        since: isoTime(since),
-        until: isoTime(until),
-        channels: channels.map(({ descriptor: { name } }) => ({
-          channel: name,
-          ...measureChannel(byChannel.get(name) ?? [], { since, until }),
-        })),
-      }
-    }),
-  ]
+export function createRateRoute({ store, channels, now }: RateRouteOptions): OperatorRoute {
+  return handleOperation(rateOperation, async () => {
+    const until = now()
+    const hourAgo = until - measuredMs
+    const { timings, isWhole } = await store.listTimings({ since: isoTime(hourAgo), limit: mostTimings })
+    const since = isWhole ? hourAgo : (timings.at(-1)?.at ?? hourAgo)
+    const byChannel = Map.groupBy(timings, ({ channel }) => channel)
+    return {
+      since: isoTime(since),
+      until: isoTime(until),
+      channels: channels.map(({ descriptor: { name } }) => ({
+        channel: name,
+        ...measureChannel(byChannel.get(name) ?? [], { since, until }),
+      })),
+    }
+  })
 }
 
 const spanMs = 5 * 60_000

@@ -1,46 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../../api/operation.ts'
 import { listFilters } from '../../api/page.ts'
-import type { ReplayPage } from '../../replay/range.ts'
-import type { ReplayReport } from '../../replay/replay.ts'
-
-const changesSchema = z
-  .array(
-    z.object({
-      path: z.string().describe('Member that differs, as `parts.0.content`; empty: the whole.'),
-      before: z.unknown().optional().describe('As the store has it.'),
-      after: z.unknown().optional().describe('As it is now.'),
-    }),
-  )
-  .readonly()
-
-const reportSchema = z
-  .object({
-    message: z.int().describe('The gateway’s number of the message.'),
-    id: z.string().describe('The peer’s id of it.'),
-    via: z.string().describe('Channel.'),
-    agent: z.string(),
-    received_at: z.string().describe('ISO 8601 UTC.'),
-    outcome: z
-      .enum(['same', 'changed', 'refused', 'skipped'])
-      .describe('`refused`: today the gateway would refuse it, or could not decide. `skipped`: it has no replay.'),
-    reason: z.string().optional(),
-    proofs: changesSchema,
-    normalized: changesSchema.describe('The message as the agent gets it.'),
-    response: changesSchema,
-    wire: changesSchema.describe('The documents that leave; a path begins with the destination.'),
-    not_called: z.string().optional().describe('Why the gateway did not call the agent; absent when it did.'),
-    answer: z.array(z.unknown()).optional().describe('Parts of what the agent says now, where that differs.'),
-    queued: z
-      .object({
-        kind: z.enum(['edit', 'answer', 'nothing']),
-        response: z.string().optional().describe('Id of the response.'),
-        reason: z.string().optional(),
-      })
-      .optional()
-      .describe('What `commit` did.'),
-  })
-  .meta({ id: 'ReplayReport' }) as unknown as z.ZodType<ReplayReport>
+import { replayPageSchema, replayReportSchema } from '../../replay/report.ts'
 
 const manner = {
   use: z
@@ -77,7 +38,7 @@ export const replayOperations = {
       }),
       isOptional: true,
     },
-    answer: reportSchema,
+    answer: replayReportSchema,
     refusals: {
       no_recipient: 'There is no message with this id.',
       forbidden: '`use` is outside of the project’s folder.',
@@ -101,10 +62,7 @@ export const replayOperations = {
       }),
       isOptional: true,
     },
-    answer: z.object({
-      items: z.array(reportSchema).readonly(),
-      next: z.int().nullable().describe('`after` of the next page; null on the last one.'),
-    }) as unknown as z.ZodType<ReplayPage>,
+    answer: replayPageSchema,
     refusals: {
       malformed: '`use` answers for one agent: `agent` has to name it.',
       forbidden: '`use` is outside of the project’s folder.',

@@ -1,6 +1,6 @@
 import { Rejection } from '@postern/core'
-import type { OperatorRoute } from '../../api/operation.ts'
-import { handleOperation } from '../../api/operation.ts'
+import type { OperationRequest, OperatorRoute } from '../../api/operation.ts'
+import { handleOperation, requireFound } from '../../api/operation.ts'
 import type { ReplayAgent } from '../../replay/agent-file.ts'
 import { replayRange } from '../../replay/range.ts'
 import { nameAgent } from '../../replay/read-again.ts'
@@ -13,21 +13,16 @@ export interface ReplayRouteOptions extends ReplayDeps {
   openAgentFile(agent: string, file: string): Promise<ReplayAgent>
 }
 
-interface Manner {
-  readonly use?: string | undefined
-  readonly clock: ReplayOptions['clock']
-  readonly call: boolean
-}
+type Manner = Pick<OperationRequest<typeof replayOperations.one>['body'], 'use' | 'clock' | 'call'>
 
 /** Stored messages, once more through the code of today. */
 export function createReplayRoutes(deps: ReplayRouteOptions): readonly OperatorRoute[] {
   const { store } = deps.turn
-  const open = (agent: string, use: string) => deps.openAgentFile(agent, use)
   return [
     handleOperation(replayOperations.one, async ({ parameters, body: { commit, ...manner } }) => {
-      const record = await store.findMessage(parameters.id)
-      if (!record) throw new Rejection('no_recipient', 'Cannot replay: there is no message with this id')
-      return withAgent(nameAgent(record), manner, { open }, options =>
+      const found = await store.findMessage(parameters.id)
+      const record = requireFound(found, 'Cannot replay: there is no message with this id')
+      return withAgent(nameAgent(record), manner, deps, options =>
         replayMessage(record, { ...options, commits: commit }, deps),
       )
     }),
@@ -35,24 +30,20 @@ export function createReplayRoutes(deps: ReplayRouteOptions): readonly OperatorR
       if (use !== undefined && range.agent === undefined) {
         throw new Rejection('malformed', 'Cannot replay: "use" answers for one agent; name it as "agent"')
       }
-      return withAgent(range.agent ?? '', { use, clock, call }, { open }, options =>
+      return withAgent(range.agent ?? '', { use, clock, call }, deps, options =>
         replayRange(range, { ...options, commits: false }, deps),
       )
     }),
   ]
 }
 
-interface FileOpener {
-  open(agent: string, use: string): Promise<ReplayAgent>
-}
-
 async function withAgent<Result>(
   agent: string,
   { use, clock, call }: Manner,
-  { open }: FileOpener,
+  { openAgentFile }: Pick<ReplayRouteOptions, 'openAgentFile'>,
   run: (options: Omit<ReplayOptions, 'commits'>) => Promise<Result>,
 ): Promise<Result> {
-  const opened = use === undefined ? undefined : await open(agent, use)
+  const opened = use === undefined ? undefined : await openAgentFile(agent, use)
   try {
     return await run({ clock, callsOut: call, candidate: opened?.running })
   } finally {

@@ -1,6 +1,5 @@
 import type { OperationInput } from '../../api/call.ts'
-import type { ReplayChange } from '../../replay/compare.ts'
-import type { ReplayReport } from '../../replay/replay.ts'
+import type { ReplayChange, ReplayReport } from '../../replay/report.ts'
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { OperatorClient } from '../client.ts'
 import { CommandError, withClient } from '../client.ts'
@@ -24,8 +23,7 @@ export interface ReplayWords {
 /** One message. Ends with 1 when something differs. */
 export async function printReplay(output: ApiOutput, id: string, words: ReplayWords): Promise<void> {
   const input = { parameters: { id }, body: { ...readManner(words), commit: words.commit === true } }
-  const asked = { operation: replayOperations.one, input }
-  await printAnswer(output, asked, formatReport, ({ outcome }) => {
+  await printAnswer(output, replayOperations.one, input, formatReport, ({ outcome }) => {
     if (outcome !== 'same') process.exitCode = 1
   })
 }

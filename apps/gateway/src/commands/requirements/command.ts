@@ -6,11 +6,7 @@ import type { CommandContext, CommonOptions } from '../context.ts'
 import type { RequirementState } from './states.ts'
 import { requirementStates } from './states.ts'
 
-interface RequirementOptions extends CommonOptions {
-  readonly state?: RequirementState
-  readonly agent?: string
-  readonly mine?: true
-}
+type RequirementOptions = CommonOptions & { state?: RequirementState; agent?: string; mine?: true }
 
 const loadView = () => import('./view.ts')
 

@@ -10,7 +10,7 @@ import {
 } from '@postern/core'
 import type { Requirements } from '@postern/requirements'
 import type { OperationAnswer, OperationRequest, OperatorRoute } from '../../api/operation.ts'
-import { handleOperation } from '../../api/operation.ts'
+import { handleOperation, requireFound } from '../../api/operation.ts'
 import { containsText, filterPage, isWithin } from '../../api/page.ts'
 import type { ListedRequirement } from './operations.ts'
 import { requirementOperations } from './operations.ts'
@@ -22,11 +22,8 @@ export interface RequirementRouteOptions {
 
 /** What agents wait for, and the operator's word on it. Never what a person would decide by. */
 export function createRequirementRoutes({ store, requirements }: RequirementRouteOptions): readonly OperatorRoute[] {
-  async function findRequirement(id: string, doing: string): Promise<RequirementRecord> {
-    const requirement = await store.findRequirement({ id })
-    if (!requirement) throw new Rejection('no_recipient', `Cannot ${doing}: there is no such requirement`)
-    return requirement
-  }
+  const find = async (id: string, doing: string) =>
+    requireFound(await store.findRequirement({ id }), `Cannot ${doing}: there is no such requirement`)
 
   return [
     handleOperation(requirementOperations.list, ({ query }) => {
@@ -38,12 +35,12 @@ export function createRequirementRoutes({ store, requirements }: RequirementRout
       )
     }),
     handleOperation(requirementOperations.find, async ({ parameters }) => {
-      const requirement = await findRequirement(parameters.id, 'show')
+      const requirement = await find(parameters.id, 'show')
       const approval = await requirements.approvals.find(requirement.id)
       return { ...describeRequirement(requirement), ...describeCall(approval) }
     }),
     handleOperation(requirementOperations.decide, async ({ parameters, body }) => {
-      const requirement = await findRequirement(parameters.id, 'decide')
+      const requirement = await find(parameters.id, 'decide')
       return describeRequirement(await decideRequirement(requirement, body, requirements))
     }),
   ]

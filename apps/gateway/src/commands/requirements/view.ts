@@ -44,8 +44,7 @@ function whatIsAsked(policy: ListedRequirement['policy']): string {
 
 /** One of them, with all that the call it is about would run with. */
 export function printRequirement(output: ApiOutput, id: string): Promise<void> {
-  const asked = { operation: requirementOperations.find, input: { parameters: { id } } }
-  return printAnswer(output, asked, formatRequirement)
+  return printAnswer(output, requirementOperations.find, { parameters: { id } }, formatRequirement)
 }
 
 function formatRequirement({
@@ -87,8 +86,7 @@ export async function decideListedRequirement(
 ): Promise<void> {
   const changed = { ...(args !== undefined && { arguments: readArguments(args) }), ...(remember && { remember }) }
   const input = { parameters: { id }, body: { outcome, ...changed } }
-  const asked = { operation: requirementOperations.decide, input }
-  await printAnswer(output, asked, () => `${toTerminalLine(id)}: ${outcome}`)
+  await printAnswer(output, requirementOperations.decide, input, () => `${toTerminalLine(id)}: ${outcome}`)
 }
 
 function readArguments(text: string): Json {

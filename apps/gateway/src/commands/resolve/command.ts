@@ -1,8 +1,6 @@
 import type { Command } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
 
-const loadView = () => import('./view.ts')
-
 /** Shows what a peer finds behind an address. */
 export function addResolveCommand(program: Command, { output }: CommandContext): void {
   program
@@ -10,6 +8,6 @@ export function addResolveCommand(program: Command, { output }: CommandContext):
     .description('show what a peer finds behind an address, and what is wrong there; exit code 1: faults, 2: not found')
     .option('--json', 'print JSON, for programs')
     .action(async (address: string, options: CommonOptions) =>
-      (await loadView()).printResolved(output(options), address),
+      (await import('./view.ts')).printResolved(output(options), address),
     )
 }

@@ -4,7 +4,7 @@ import type { Screen, Style } from '../../terminal/text.ts'
 import { formatMarkedLine, paint, toTerminalLine } from '../../terminal/text.ts'
 import { withClient } from '../client.ts'
 import type { ScreenOutput } from '../context.ts'
-import { resolveOperations } from './route.ts'
+import { resolveOperation } from './route.ts'
 
 const exitCodes: Readonly<Record<ResolvedAddress['outcome'], number>> = { ok: 0, faulty: 1, unresolved: 2 }
 
@@ -17,7 +17,7 @@ const marks: Readonly<Record<ResolveFinding['severity'], readonly [mark: string,
 /** Prints what a peer would find behind an address; the exit code tells how it came out. */
 export async function printResolved(output: ScreenOutput, address: string): Promise<void> {
   const query = { address }
-  const resolved = await withClient(output, client => client.call(resolveOperations.resolve, { query }))
+  const resolved = await withClient(output, client => client.call(resolveOperation, { query }))
   if (output.json) output.print(JSON.stringify(resolved, null, 2))
   else output.printStyled(formatResolved(resolved, output))
   if (resolved.outcome !== 'ok') process.exitCode = exitCodes[resolved.outcome]

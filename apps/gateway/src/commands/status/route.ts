@@ -6,6 +6,7 @@ import type { OperatorRoute } from '../../api/operation.ts'
 import { defineOperation, handleOperation } from '../../api/operation.ts'
 import type { TokenMeter } from '../../observe/metrics.ts'
 import { softwareVersion } from '../../platform/version.ts'
+import { withoutSecrets } from '../../why/reason.ts'
 import type { PausedAgents } from '../../work/paused-agents.ts'
 import type { OperatorQuestionStore } from '../questions/route.ts'
 
@@ -23,6 +24,15 @@ const agentSchema = z.object({
   card: z.string().describe('Its A2A card.'),
   tokens: z.array(z.object({ model: z.string(), kind: z.string(), tokens: z.int() })).readonly(),
 })
+
+/** One value of the configuration, as the operator sees it. */
+const listedSettingSchema = z.object({
+  key: z.string().describe('Path of the value, with dots.'),
+  value: z.custom<Json>().describe('JSON; a secret is `(set)`.'),
+  source: z.enum(['file', 'environment', 'default', 'dev']),
+})
+
+export type ListedSetting = Readonly<z.infer<typeof listedSettingSchema>>
 
 export const statusOperations = {
   read: defineOperation({
@@ -71,15 +81,7 @@ export const statusOperations = {
     summary: 'Lists every value of the configuration with its source; masks secrets.',
     task: 'list settings',
     answer: z.object({
-      settings: z
-        .array(
-          z.object({
-            key: z.string().describe('Path of the value, with dots.'),
-            value: z.custom<Json>().describe('JSON; a secret is `(set)`.'),
-            source: z.enum(['file', 'environment', 'default', 'dev']),
-          }),
-        )
-        .readonly(),
+      settings: z.array(listedSettingSchema).readonly(),
     }),
   }),
 }
@@ -144,12 +146,13 @@ function listAgents({ config, agents, meter, paused }: StatusRouteOptions) {
   const spent = meter.list()
   return agents.list().map(({ name, description }) => {
     const { use, url, base_url } = config.agents[name] ?? {}
+    const called = url ?? base_url
     const own = spent.filter(({ labels }) => labels.agent === name)
     return {
       name,
       address: `@${name}@${domain}`,
       use: String(use),
-      url: withoutSecrets(url ?? base_url),
+      url: typeof called === 'string' && URL.canParse(called) ? withoutSecrets(called) : undefined,
       is_default: name === defaultAgent,
       is_paused: paused.isPaused(name),
       description,
@@ -158,19 +161,4 @@ function listAgents({ config, agents, meter, paused }: StatusRouteOptions) {
       tokens: own.map(({ labels, tokens }) => ({ model: labels.model ?? '', kind: labels.kind ?? '', tokens })),
     }
   })
-}
-
-/** A URL may have a name, a password or a key in it. */
-function withoutSecrets(url: unknown): string | undefined {
-  const parsed = typeof url === 'string' ? URL.parse(url) : null
-  return parsed ? `${parsed.origin}${parsed.pathname}` : undefined
-}
-
-/** One value of the configuration, as the operator sees it. */
-export interface ListedSetting {
-  /** Path of the value, with dots. */
-  readonly key: string
-  /** Secrets are masked. */
-  readonly value: Json
-  readonly source: 'file' | 'environment' | 'default' | 'dev'
 }

@@ -2,7 +2,7 @@ import type { Channel, RelationStore } from '@postern/core'
 import { findChannel, Rejection } from '@postern/core'
 import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
-import { defineOperation, handleOperation } from '../../api/operation.ts'
+import { defineOperation, handleOperation, requireFound } from '../../api/operation.ts'
 import { pageOf } from '../../api/page.ts'
 import { listRelationPage, relationFilters, relationSchema } from '../followers/route.ts'
 
@@ -57,8 +57,7 @@ export function createSuppressionRoutes({ store, channels }: SuppressionRouteOpt
     ),
     handleOperation(suppressionOperations.lift, async ({ body: { agent, peer } }) => {
       const lifted = await Promise.all(channels.map(channel => channel.liftSuppression?.(agent, peer)))
-      if (!lifted.includes(true))
-        throw new Rejection('no_recipient', 'Cannot lift: nothing to this address is suppressed for that agent')
+      requireFound(lifted.includes(true), 'Cannot lift: nothing to this address is suppressed for that agent')
       return { agent, peer, done: 'lift' as const }
     }),
     handleOperation(suppressionOperations.probe, async ({ parameters }) => {

@@ -24,6 +24,6 @@ export function liftSuppression(
   output: ApiOutput,
   lift: { readonly agent: string; readonly peer: string },
 ): Promise<void> {
-  const asked = { operation: suppressionOperations.lift, input: { body: lift } }
-  return printAnswer(output, asked, () => `${toTerminalLine(lift.peer)}: may be written to again`)
+  const done = `${toTerminalLine(lift.peer)}: may be written to again`
+  return printAnswer(output, suppressionOperations.lift, { body: lift }, () => done)
 }

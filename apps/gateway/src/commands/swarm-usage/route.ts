@@ -7,18 +7,16 @@ import { defineOperation, handleOperation } from '../../api/operation.ts'
 
 const quotaSchema = z.object({ records: z.int(), bytes: z.int() })
 
-export const swarmOperations = {
-  readUsage: defineOperation({
-    id: 'readSwarmUsage',
-    method: 'GET',
-    path: '/agents/{agent}/swarm-usage',
-    summary: 'Shows how much a swarm keeps for all of its conversations, and how much it may.',
-    task: 'show what is shared',
-    parameters: z.object({ agent: z.string() }),
-    answer: z.object({ agent: z.string(), used: quotaSchema, most: quotaSchema }),
-    refusals: { no_recipient: 'There is no swarm of this name.' },
-  }),
-} as const
+export const swarmUsageOperation = defineOperation({
+  id: 'readSwarmUsage',
+  method: 'GET',
+  path: '/agents/{agent}/swarm-usage',
+  summary: 'Shows how much a swarm keeps for all of its conversations, and how much it may.',
+  task: 'show what is shared',
+  parameters: z.object({ agent: z.string() }),
+  answer: z.object({ agent: z.string(), used: quotaSchema, most: quotaSchema }),
+  refusals: { no_recipient: 'There is no swarm of this name.' },
+})
 
 interface SharedRouteOptions {
   readonly records: { readRoom(owner: string): Promise<RecordQuota> }
@@ -26,12 +24,10 @@ interface SharedRouteOptions {
 }
 
 /** How much a swarm keeps for all of its conversations, and how much it may. */
-export function createSharedRoutes({ records, agents }: SharedRouteOptions): readonly OperatorRoute[] {
-  return [
-    handleOperation(swarmOperations.readUsage, async ({ parameters: { agent } }) => {
-      const most = Object.hasOwn(agents, agent) ? readSharedQuota(agents[agent]) : undefined
-      if (!most) throw new Rejection('no_recipient', 'Cannot show what is shared: there is no swarm of this name')
-      return { agent, used: await records.readRoom(`agent:${agent}`), most }
-    }),
-  ]
+export function createSwarmUsageRoute({ records, agents }: SharedRouteOptions): OperatorRoute {
+  return handleOperation(swarmUsageOperation, async ({ parameters: { agent } }) => {
+    const most = Object.hasOwn(agents, agent) ? readSharedQuota(agents[agent]) : undefined
+    if (!most) throw new Rejection('no_recipient', 'Cannot show what is shared: there is no swarm of this name')
+    return { agent, used: await records.readRoom(`agent:${agent}`), most }
+  })
 }

@@ -1,12 +1,11 @@
 import { formatTable } from '../../terminal/text.ts'
 import type { ApiOutput } from '../context.ts'
 import { printAnswer } from '../print-list.ts'
-import { swarmOperations } from './route.ts'
+import { swarmUsageOperation } from './route.ts'
 
 /** How much a swarm keeps for all of its conversations. */
 export function printSwarmUsage(output: ApiOutput, agent: string): Promise<void> {
-  const asked = { operation: swarmOperations.readUsage, input: { parameters: { agent } } }
-  return printAnswer(output, asked, ({ used, most }) =>
+  return printAnswer(output, swarmUsageOperation, { parameters: { agent } }, ({ used, most }) =>
     formatTable(
       ['', 'used', 'most'],
       (['records', 'bytes'] as const).map(name => [name, String(used[name]), String(most[name])]),

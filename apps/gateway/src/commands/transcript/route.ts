@@ -1,4 +1,4 @@
-import { ReadableStream } from 'node:stream/web'
+import { ReadableStream, TextEncoderStream } from 'node:stream/web'
 import type { Channel, OperatorStore, Platform } from '@postern/core'
 import { findChannel, Rejection } from '@postern/core'
 import type { GatewayStore } from '@postern/store'
@@ -16,7 +16,7 @@ import {
 import type { Context } from 'hono'
 import { z } from 'zod'
 import type { OperationRequest, OperatorRoute } from '../../api/operation.ts'
-import { defineOperation, handleOperation } from '../../api/operation.ts'
+import { defineOperation, handleOperation, requireFound } from '../../api/operation.ts'
 import { readOwner } from '../owner.ts'
 
 const place = {
@@ -106,21 +106,21 @@ interface AskedThread {
 
 const linesType = 'application/x-ndjson'
 
-/** Conversations in every dialect of the transcript, out and in. */
-export function createTranscriptRoutes({
-  store,
-  platform,
-  channels,
-}: TranscriptRouteOptions): readonly OperatorRoute[] {
+/**
+ * Conversations in every dialect of the transcript, out and in; and the four views of a message store over them, with turns as such stores tell of
+ * them.
+ */
+export function createTranscriptRoutes(options: TranscriptRouteOptions): readonly OperatorRoute[] {
+  const { store, platform, channels } = options
   const { transcript } = store
+  const framed = withTurnFrames(transcript, { max_bytes: maxBytes, is_whole: true })
 
   async function findThread({ thread, owner }: AskedThread, isMade: boolean): Promise<ThreadKey> {
     const found =
       owner === undefined
         ? await findMessageThread(thread, store)
         : await findOwned(readOwner(owner, channels) ?? owner, thread, isMade)
-    if (!found) throw new Rejection('no_recipient', 'Cannot find thread: there is none of this name')
-    return found
+    return requireFound(found, 'Cannot find thread: there is none of this name')
   }
 
   /** By transport and key, as its owner has named it. */
@@ -142,6 +142,19 @@ export function createTranscriptRoutes({
       const thread = await findThread(query, true)
       return importThread(thread, query.format, body.messages, { transcript, platform })
     }),
+    handleOperation(transcriptOperations.view, async ({ parameters: { view }, query }) => {
+      const asked = readAsked(query)
+      const thread = await findThread(query, false)
+      const ofThread = { ...framed, findThread: async () => thread }
+      const messages = createTranscriptMessageStore({ transcript: ofThread, platform, owner: thread.owner })
+      const listed = await views[view](messages, thread.thread_id, asked)
+      const [agent_key] = asked.agents
+      const isOfOne = view === 'agent' && agent_key !== undefined
+      return {
+        messages: listed.map(message => ({ ...message })),
+        ...(isOfOne && { complete: await isComplete(messages, thread, agent_key) }),
+      }
+    }),
   ]
 }
 
@@ -149,7 +162,7 @@ export function createTranscriptRoutes({
 function streamMessages(context: Context, format: string, pages: AsyncIterable<readonly object[]>): Response {
   const isLines = context.req.header('accept')?.includes(linesType) === true
   const text = isLines ? writeLines(pages) : writeJson(format, pages)
-  const body = ReadableStream.from(encodeText(text))
+  const body = ReadableStream.from(text).pipeThrough(new TextEncoderStream())
   return new Response(body as BodyInit, { headers: { 'content-type': isLines ? linesType : 'application/json' } })
 }
 
@@ -168,11 +181,6 @@ async function* writeJson(format: string, pages: AsyncIterable<readonly object[]
   yield ']}'
 }
 
-async function* encodeText(text: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
-  const encoder = new TextEncoder()
-  for await (const piece of text) if (piece !== '') yield encoder.encode(piece)
-}
-
 /** Whose the threads are that an operator opens over conversations of the store. */
 const operatorOwner = 'operator'
 
@@ -186,11 +194,6 @@ async function findMessageThread(
   const thread = await transcript.openThread(operatorOwner, { transport: 'desk', key: String(record.thread) })
   await transcript.bindStore(thread, record.thread)
   return thread
-}
-
-interface ViewRouteOptions {
-  readonly store: Pick<OperatorStore, 'findMessage'> & Pick<GatewayStore, 'transcript'>
-  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
 }
 
 /** Of a conversation, read at once. */
@@ -216,32 +219,6 @@ const views: Readonly<Record<ViewName, ReadView>> = {
   },
   global: (messages, location, asked) => messages.listGlobal(location, asked),
   team: (messages, location, { agents, ...asked }) => messages.listTeam(location, agents, asked),
-}
-
-/** The four views of a message store over a conversation of the store, with its turns as such stores tell of them. */
-export function createViewRoutes({ store, platform }: ViewRouteOptions): readonly OperatorRoute[] {
-  const transcript = withTurnFrames(store.transcript, { max_bytes: maxBytes, is_whole: true })
-
-  function openStore(thread: ThreadKey): MessageStore {
-    const ofThread = { ...transcript, findThread: async () => thread }
-    return createTranscriptMessageStore({ transcript: ofThread, platform, owner: thread.owner })
-  }
-
-  return [
-    handleOperation(transcriptOperations.view, async ({ parameters: { view }, query }) => {
-      const asked = readAsked(query)
-      const thread = await findMessageThread(query.thread, store)
-      if (!thread) throw new Rejection('no_recipient', 'Cannot find thread: there is none of this name')
-      const messages = openStore(thread)
-      const listed = await views[view](messages, thread.thread_id, asked)
-      const [agent_key] = asked.agents
-      const isOfOne = view === 'agent' && agent_key !== undefined
-      return {
-        messages: listed.map(message => ({ ...message })),
-        ...(isOfOne && { complete: await isComplete(messages, thread, agent_key) }),
-      }
-    }),
-  ]
 }
 
 /** Whether the agent has ended the last turn it began, by the rule of such stores; whatever part of the view is asked for. */

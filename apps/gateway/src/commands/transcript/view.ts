@@ -37,8 +37,8 @@ export async function importTranscript(
   { path, ...request }: TranscriptRequest & { readonly path: string },
 ): Promise<void> {
   const messages = readMessages(path, request.format)
-  const asked = { operation: transcriptOperations.import, input: { query: readPlace(request), body: { messages } } }
-  await printAnswer(output, asked, ({ entries, added, findings }) => {
+  const input = { query: readPlace(request), body: { messages } }
+  await printAnswer(output, transcriptOperations.import, input, ({ entries, added, findings }) => {
     const noticed = findings.map(({ index, message }) => `message ${index}: ${message}`)
     return [`${entries} entries, ${added} of them new`, ...noticed].join('\n')
   })

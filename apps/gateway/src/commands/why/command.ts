@@ -1,8 +1,6 @@
 import type { Command } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
 
-const loadView = () => import('./view.ts')
-
 /** The question that operators ask most. */
 export function addWhyCommand(program: Command, { output }: CommandContext): void {
   program
@@ -13,5 +11,5 @@ export function addWhyCommand(program: Command, { output }: CommandContext): voi
       '\n<id>: a number (3, "#3"; d3 for a delivery), any id of a peer or of ours, or an address of a sender or agent',
     )
     .option('--json', 'print JSON, for programs')
-    .action(async (id: string, options: CommonOptions) => (await loadView()).printWhy(output(options), id))
+    .action(async (id: string, options: CommonOptions) => (await import('./view.ts')).printWhy(output(options), id))
 }

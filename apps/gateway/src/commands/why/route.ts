@@ -1,43 +1,13 @@
 import type { AgentDeps } from '@postern/agents'
-import type { LookupStore, WhyStore } from '@postern/core'
+import type { WhyStore } from '@postern/core'
 import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { defineOperation, handleOperation } from '../../api/operation.ts'
 import type { WhyAnswer } from '../../why/explanation.ts'
-import { explainMessage, explainNothing, explainRefusal } from '../../why/explanation.ts'
+import { explainMessage, explainNothing, explainRefusal, whyAnswerSchema } from '../../why/explanation.ts'
+import type { WhyFactDeps } from '../../why/facts.ts'
 import { gatherWhyFacts } from '../../why/facts.ts'
 import { parseWhyWords } from '../../why/words-asked.ts'
-
-const instant = z.string().describe('ISO 8601 UTC.')
-
-const explanationSchema: z.ZodType<WhyAnswer['explanations'][number]> = z
-  .object({
-    kind: z.enum(['message', 'refusal', 'nothing']),
-    message: z.int().optional().describe('The gateway’s number of the message.'),
-    id: z.string().optional().describe('The peer’s id of it.'),
-    via: z.string().optional().describe('Channel.'),
-    agent: z.string().optional(),
-    sender: z.string().optional().describe('Address of the sender; of a refusal, as it claims.'),
-    code: z.string().describe('The reason, for programs, such as `webhook_down`.'),
-    sentence: z.string().describe('What happened, why and since when, in one line.'),
-    since: instant,
-    evidence: z
-      .array(z.object({ at: instant.optional(), fact: z.string() }))
-      .describe('What the gateway observed, oldest first; facts without a time come last.'),
-    fix: z
-      .object({ text: z.string(), command: z.string().optional().describe('To copy.') })
-      .optional()
-      .describe('What to do; absent when there is nothing to fix.'),
-  })
-  .meta({ id: 'Explanation' })
-
-const answerSchema: z.ZodType<WhyAnswer> = z
-  .object({
-    asked: z.string(),
-    found: z.enum(['id', 'message', 'delivery', 'address', 'refusal', 'nothing']).describe('The words that found it.'),
-    explanations: z.array(explanationSchema).describe('Best first: of an id the message, of an address the newest.'),
-  })
-  .meta({ id: 'WhyAnswer' })
 
 export const whyOperation = defineOperation({
   id: 'explain',
@@ -52,20 +22,18 @@ export const whyOperation = defineOperation({
         'A number (`3`, `#3`, `d3` of a delivery, `r3` of a refusal), an id, or the address of a sender or an agent; percent-encoded.',
       ),
   }),
-  answer: answerSchema,
+  answer: whyAnswerSchema,
 })
 
-interface WhyRouteOptions {
-  readonly store: WhyStore & Pick<LookupStore, 'findResponse'>
+interface WhyRouteOptions extends WhyFactDeps {
+  readonly store: WhyStore & WhyFactDeps['store']
   readonly agents: Pick<AgentDeps, 'find' | 'domain'>
-  /** The member `agents` of the configuration. */
-  readonly agentConfigs: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   now(): number
 }
 
 /** Why somebody got no answer. */
-export function createWhyRoutes(options: WhyRouteOptions): readonly OperatorRoute[] {
-  return [handleOperation(whyOperation, ({ parameters: { id } }) => answerWhy(id, options))]
+export function createWhyRoute(options: WhyRouteOptions): OperatorRoute {
+  return handleOperation(whyOperation, ({ parameters: { id } }) => answerWhy(id, options))
 }
 
 /** @throws Rejection `malformed` */

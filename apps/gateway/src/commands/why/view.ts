@@ -6,8 +6,7 @@ import { whyOperation } from './route.ts'
 
 /** Ends with 1 when nothing is known. */
 export async function printWhy(output: ApiOutput, id: string): Promise<void> {
-  const asked = { operation: whyOperation, input: { parameters: { id } } }
-  await printAnswer(output, asked, formatWhy, ({ found }) => {
+  await printAnswer(output, whyOperation, { parameters: { id } }, formatWhy, ({ found }) => {
     if (found === 'nothing') process.exitCode = 1
   })
 }

@@ -2,9 +2,10 @@ import { parseJsonText } from '@postern/core'
 import { inspectIssuer } from '@postern/identity'
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
-import type { Check, CheckOutcome } from '../check.ts'
+import type { Check } from '../check.ts'
 import { about, describeError, skip } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
+import type { CheckOutcome } from '../report.ts'
 
 const startIt = 'Start the server there, or correct the URL in `agents`.'
 

@@ -1,10 +1,11 @@
 import type { ChannelName, FetchAnswer } from '@postern/core'
 import { findChannel } from '@postern/core'
 import { failure, ok, warning } from '../../checks/finding.ts'
-import type { Check, CheckOutcome } from '../check.ts'
+import type { Check } from '../check.ts'
 import { about, describeError, skip } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { requireOpened } from '../deps.ts'
+import type { CheckOutcome } from '../report.ts'
 
 const timeoutMs = 20_000
 

@@ -4,10 +4,11 @@ import { isGuessableSecret } from '@postern/http'
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
 import { findUnsafeSettings } from '../../config/production.ts'
-import type { Check, CheckOutcome, MachineCheck } from '../check.ts'
+import type { Check, MachineCheck } from '../check.ts'
 import { about, skip, toFailure } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { requireOpened } from '../deps.ts'
+import type { CheckOutcome } from '../report.ts'
 
 /** What is told of a configuration that cannot be used. */
 export const configurationFaultChecks: readonly MachineCheck[] = [

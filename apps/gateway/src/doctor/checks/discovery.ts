@@ -7,10 +7,11 @@ import type { ResolvedAddress } from '../../resolve/resolve-address.ts'
 import { resolveAddress } from '../../resolve/resolve-address.ts'
 import type { FetchedObject } from '../../resolve/view/fetched.ts'
 import { asFetchedObject, asList, asText, lookAt } from '../../resolve/view/fetched.ts'
-import type { Check, CheckOutcome } from '../check.ts'
-import { about, skip } from '../check.ts'
+import type { Check } from '../check.ts'
+import { about, oncePerRun, skip } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { requireOpened } from '../deps.ts'
+import type { CheckOutcome } from '../report.ts'
 
 const timeoutMs = 25_000
 
@@ -157,24 +158,14 @@ async function checkHandles(deps: DoctorDeps): Promise<CheckOutcome> {
 const mostAddresses = 50
 const atOnce = 4
 
-interface OwnAddresses {
-  readonly resolved: readonly ResolvedAddress[]
-  readonly leftOut: number
-}
-
-/** Several checks of one run ask for them. */
-const known = new WeakMap<DoctorDeps, Promise<OwnAddresses>>()
-
 /** What `postern resolve` finds for these rows, at each of our addresses. `prefixes`: as the ids of rows begin. */
 async function checkOwnAddresses(deps: DoctorDeps, prefixes: readonly string[]): Promise<readonly CheckOutcome[]> {
-  const asked = known.get(deps) ?? resolveAll(deps)
-  known.set(deps, asked)
-  const { resolved, leftOut } = await asked
+  const { resolved, leftOut } = await resolveAll(deps)
   const outcomes = resolved.flatMap(each => judgeAddress(each, prefixes))
   return leftOut > 0 ? [...outcomes, skip('', `${leftOut} more addresses were not looked at`)] : outcomes
 }
 
-async function resolveAll(deps: DoctorDeps): Promise<OwnAddresses> {
+const resolveAll = oncePerRun(async (deps: DoctorDeps) => {
   const { agents, openResolvePlatform } = requireOpened(deps)
   const platform = openResolvePlatform()
   const names = agents.list().map(({ name }) => name)
@@ -183,7 +174,7 @@ async function resolveAll(deps: DoctorDeps): Promise<OwnAddresses> {
   while (left.length > 0)
     resolved.push(...(await Promise.all(left.splice(0, atOnce).map(each => resolveAddress(each, platform)))))
   return { resolved, leftOut: Math.max(0, names.length - mostAddresses) }
-}
+})
 
 function judgeAddress(
   { asked, address = asked, findings }: ResolvedAddress,

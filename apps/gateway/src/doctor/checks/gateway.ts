@@ -2,10 +2,11 @@ import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
 import { noTrustedProxy, trustsNoProxy } from '../../config/trusted-proxies.ts'
 import { untrustedProxyFix } from '../../http/clients.ts'
-import type { Check, CheckOutcome, MachineCheck } from '../check.ts'
+import type { Check, MachineCheck } from '../check.ts'
 import { about, describeError, skip, toFailure } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { requireOpened } from '../deps.ts'
+import type { CheckOutcome } from '../report.ts'
 
 /** What is told where there is no gateway to ask. */
 export const gatewayOpenChecks: readonly MachineCheck[] = [

@@ -1,14 +1,14 @@
 import { createSocket } from 'node:dgram'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { GuardedFetch } from '@postern/core'
 import { isAtLeast, minimumNode } from '../../../bin/launch.mjs'
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
-import type { CheckOutcome, MachineCheck } from '../check.ts'
+import type { MachineCheck } from '../check.ts'
 import { about, skip } from '../check.ts'
-import type { MachineDeps } from '../deps.ts'
+import type { MachineDeps, Outside } from '../deps.ts'
 import type { DiskFacts, MemoryFacts } from '../machine-facts.ts'
+import type { CheckOutcome } from '../report.ts'
 
 const keepTime = 'Let the machine keep its time by NTP (systemd-timesyncd or chrony).'
 
@@ -82,9 +82,9 @@ const timeServer = 'pool.ntp.org'
 const timeSites = ['https://letsencrypt.org/', 'https://www.debian.org/', 'https://www.wikipedia.org/'] as const
 
 /** The `Date` of several sites (RFC 9110 §6.6.1); the median counts, so that one wrong clock does not. */
-async function checkHttpClock({ outside, now }: MachineDeps): Promise<CheckOutcome> {
-  if (outside.isSimulated) return skip('clock', 'dev mode: nobody outside is asked')
-  const asked = await Promise.all(timeSites.map(site => askSite(site, { fetch: outside.fetch, now })))
+async function checkHttpClock(deps: MachineDeps): Promise<CheckOutcome> {
+  if (deps.outside.isSimulated) return skip('clock', 'dev mode: nobody outside is asked')
+  const asked = await Promise.all(timeSites.map(site => askSite(site, deps)))
   const offsets = asked.filter(offset => offset !== undefined).toSorted((left, right) => left - right)
   const median = offsets[Math.floor(offsets.length / 2)]
   if (median === undefined) return skip('clock', `none of ${timeSites.length} sites told its time`)
@@ -98,15 +98,10 @@ async function checkNtpClock({ outside, now }: MachineDeps): Promise<CheckOutcom
   return about('clock', judgeClock(offset, timeServer))
 }
 
-interface Asking {
-  readonly fetch: GuardedFetch
-  now(): number
-}
-
 /** How far our clock is ahead, ms. `Date` has no fractions: on average it is half a second late. */
-async function askSite(site: string, { fetch, now }: Asking): Promise<number | undefined> {
+async function askSite(site: string, { outside, now }: MachineDeps): Promise<number | undefined> {
   const begun = now()
-  const answer = await fetch(site, { method: 'HEAD', timeoutMs: 5_000 }).catch(() => undefined)
+  const answer = await outside.fetch(site, { method: 'HEAD', timeoutMs: 5_000 }).catch(() => undefined)
   const theirs = Date.parse(answer?.headers.get('date') ?? '')
   return Number.isFinite(theirs) ? Math.round((begun + now()) / 2 - (theirs + 500)) : undefined
 }
@@ -124,13 +119,8 @@ const patienceMs = 3_000
 /** Seconds between 1900, where NTP counts from, and 1970. */
 const epochSeconds = 2_208_988_800
 
-interface TimeServer {
-  readonly host: string
-  readonly port: number
-}
-
 /** How much the clock of this machine is ahead of a time server's, ms; undefined when that does not answer (RFC 4330). */
-function askTimeServer({ host, port }: TimeServer, now: () => number): Promise<number | undefined> {
+function askTimeServer({ host, port }: ReturnType<Outside['locate']>, now: () => number): Promise<number | undefined> {
   const socket = createSocket('udp4')
   const request = Buffer.alloc(48)
   request[0] = 0x23

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { isPublicAddress } from '@postern/http'
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
-import type { Check, CheckOutcome } from '../check.ts'
+import type { Check } from '../check.ts'
 import { about, describeError, skip } from '../check.ts'
 import type { DoctorDeps, Outside } from '../deps.ts'
 import { findAddresses, listOwnHosts } from '../network/hosts.ts'
@@ -15,6 +15,7 @@ import {
   checkSameGateway,
   checkStreaming,
 } from '../network/origin.ts'
+import type { CheckOutcome } from '../report.ts'
 
 /** The way in from outside, as far as it can be seen from here. */
 export const networkChecks: readonly Check[] = [
@@ -88,10 +89,7 @@ export const networkChecks: readonly Check[] = [
 async function checkAddresses(deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
   return Promise.all(
     listOwnHosts(deps).map(async host => {
-      const [a, aaaa] = await Promise.all([
-        findAddresses(host, 'A', deps.outside),
-        findAddresses(host, 'AAAA', deps.outside),
-      ])
+      const [a, aaaa] = await findAddresses(host, deps.outside)
       return about(host, judgeAddresses(host, a, aaaa))
     }),
   )
@@ -117,7 +115,7 @@ const openFix = 'Open TCP port 443 in the firewall and the router, and let the p
 async function checkPorts(deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
   const { outside } = deps
   const [host = ''] = listOwnHosts(deps)
-  const found = await Promise.all((['A', 'AAAA'] as const).map(family => findAddresses(host, family, outside)))
+  const found = await findAddresses(host, outside)
   const addresses = found.flatMap(each => each ?? [])
   if (addresses.length === 0) return [skip(host, 'it has no address; see network.dns')]
   return Promise.all(addresses.map(address => checkPort(address, outside)))

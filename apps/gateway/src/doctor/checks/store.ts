@@ -8,11 +8,12 @@ import { failure, ok, warning } from '../../checks/finding.ts'
 import { hasRole } from '../../config/own-schema.ts'
 import { readBackupTime } from '../../platform/backup-time.ts'
 import { loadPostgres } from '../../platform/load-postgres.ts'
-import { createPlatform } from '../../platform/platform.ts'
-import type { Check, CheckOutcome } from '../check.ts'
-import { about, describeError, skip, toFailure } from '../check.ts'
+import { createPlatform, noLog } from '../../platform/platform.ts'
+import type { Check } from '../check.ts'
+import { about, describeError, oncePerRun, skip, toFailure } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { requireOpened } from '../deps.ts'
+import type { CheckOutcome } from '../report.ts'
 
 /** What is remembered, and where. */
 export const storeChecks: readonly Check[] = [
@@ -87,15 +88,10 @@ export const storeChecks: readonly Check[] = [
 
 type DatabaseDeps = Pick<DoctorDeps, 'config' | 'directory' | 'now'>
 
-/** Several checks of one run ask for it. */
-const known = new WeakMap<DatabaseDeps, Promise<PostgresStanding>>()
-
-function inspectServer(deps: DatabaseDeps): Promise<PostgresStanding> {
-  const inspect = async () => (await loadPostgres()).inspectPostgres(deps.config.store, deps.now)
-  const inspected = known.get(deps) ?? inspect()
-  known.set(deps, inspected)
-  return inspected
-}
+const inspectServer = oncePerRun(async ({ config, now }: DatabaseDeps) => {
+  const { inspectPostgres } = await loadPostgres()
+  return inspectPostgres(config.store, now)
+})
 
 /** Whether the database is there and good enough, seen from here: a file is read from end to end. */
 async function checkDatabase(deps: DatabaseDeps): Promise<CheckOutcome> {
@@ -185,8 +181,7 @@ const fix = 'Correct the storage in the configuration: endpoint, bucket, keys, a
 /** Puts a small object into the store of files, reads it, and removes it. */
 async function checkByteStore(deps: DoctorDeps): Promise<CheckOutcome> {
   const { slices } = requireOpened(deps)
-  const { log } = silent
-  const platform = createPlatform(deps.config, { log, slices: [] })
+  const platform = createPlatform(deps.config, { log: noLog, slices: [] })
   try {
     const [store] = slices.flatMap(({ module, config }) => module.openBytes?.(config, platform) ?? [])
     if (!store) return skip('files', 'files are kept in the database')
@@ -206,9 +201,6 @@ async function checkByteStore(deps: DoctorDeps): Promise<CheckOutcome> {
     platform.close()
   }
 }
-
-const silence = () => undefined
-const silent = { log: { debug: silence, info: silence, warn: silence, error: silence } }
 
 const dayMs = 86_400_000
 const mostDays = 7

@@ -1,11 +1,12 @@
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
-import type { Check, CheckOutcome } from '../check.ts'
+import type { Check } from '../check.ts'
 import { about, describeError, skip } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import type { Handshake } from '../network/handshake.ts'
 import { shakeHands } from '../network/handshake.ts'
 import { listOwnHosts } from '../network/hosts.ts'
+import type { CheckOutcome } from '../report.ts'
 
 /** What peers see of the certificates. */
 export const tlsChecks: readonly Check[] = [

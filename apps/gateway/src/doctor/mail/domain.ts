@@ -5,12 +5,11 @@ import { judgePtr } from '../../checks/mail-dns.ts'
 import { handleHostOf } from '../../config/schema.ts'
 import { judgeMailRows } from '../../resolve/rows/mail.ts'
 import type { ResolveFinding } from '../../resolve/rows/row.ts'
-import type { MailView } from '../../resolve/view/mail.ts'
-import { lookAtMail } from '../../resolve/view/mail.ts'
-import type { CheckOutcome } from '../check.ts'
-import { about, describeError, skip } from '../check.ts'
-import type { DoctorDeps, Outside } from '../deps.ts'
+import { askDns, askTexts, lookAtMail } from '../../resolve/view/mail.ts'
+import { about, describeError, oncePerRun, skip } from '../check.ts'
+import type { DoctorDeps } from '../deps.ts'
 import { findAddresses } from '../network/hosts.ts'
+import type { CheckOutcome } from '../report.ts'
 
 const noMail = 'mail neither comes nor goes: "email" names no listener, webhook or smarthost'
 
@@ -18,29 +17,18 @@ export function takesMail({ email }: DoctorDeps['config']): boolean {
   return email.listen !== undefined || email.intake !== undefined || Object.keys(email.providers).length > 0
 }
 
-function hasMail(config: DoctorDeps['config']): boolean {
-  return takesMail(config) || config.email.submit !== undefined
-}
-
-/** Several checks of one run ask for it. */
-const known = new WeakMap<DoctorDeps, Promise<MailView | undefined>>()
-
 /** What DNS says of the mail of our domain. */
-function lookAtOwnMail(deps: DoctorDeps): Promise<MailView | undefined> {
+const lookAtOwnMail = oncePerRun((deps: DoctorDeps) => {
   const domain = handleHostOf(deps.config)
   const { fetch, resolveDns } = deps.outside
   const platform = deps.gateway?.openResolvePlatform() ?? { fetch, resolveDns, now: deps.now }
-  const view =
-    known.get(deps) ??
-    lookAtMail({ local: 'postmaster', domain }, `mailto:postmaster@${domain}`, { ...platform, resolveDns })
-  known.set(deps, view)
-  return view
-}
+  return lookAtMail({ local: 'postmaster', domain }, `mailto:postmaster@${domain}`, { ...platform, resolveDns })
+})
 
 /** A row of `postern resolve`, for our own domain. */
 export async function checkMailRow(deps: DoctorDeps, row: string): Promise<CheckOutcome> {
   const domain = handleHostOf(deps.config)
-  if (!hasMail(deps.config)) return skip(domain, noMail)
+  if (!takesMail(deps.config) && !deps.config.email.submit) return skip(domain, noMail)
   const mail = await lookAtOwnMail(deps)
   const findings: readonly ResolveFinding[] = mail ? judgeMailRows({ local: 'postmaster', domain }, mail) : []
   const found = findings.find(({ id }) => id === row)
@@ -58,7 +46,7 @@ export async function findMailHost(deps: DoctorDeps): Promise<string | undefined
 export async function checkMtaSts(deps: DoctorDeps): Promise<CheckOutcome> {
   const domain = handleHostOf(deps.config)
   const name = `_mta-sts.${domain}`
-  const records = (await findTexts(name, deps.outside)).filter(text => /^v=STSv1\s*;/i.test(text))
+  const records = (await findTexts(name, deps)).filter(text => /^v=STSv1\s*;/i.test(text))
   if (records.length === 0) return skip(name, 'MTA-STS is not used')
   const url = `https://mta-sts.${domain}/.well-known/mta-sts.txt`
   const fix = `Serve the policy at ${url} with the hosts of the MX records, or remove the record ${name}.`
@@ -100,10 +88,7 @@ function matchesHost(pattern: string, host: string): boolean {
 export async function checkTlsReports(deps: DoctorDeps): Promise<CheckOutcome> {
   const domain = handleHostOf(deps.config)
   const name = `_smtp._tls.${domain}`
-  const [records, policies] = await Promise.all([
-    findTexts(name, deps.outside),
-    findTexts(`_mta-sts.${domain}`, deps.outside),
-  ])
+  const [records, policies] = await Promise.all([findTexts(name, deps), findTexts(`_mta-sts.${domain}`, deps)])
   const found = records.filter(text => /^v=TLSRPTv1\s*;/i.test(text))
   const fix = `Publish a TXT record for ${name}: "v=TLSRPTv1; rua=mailto:postmaster@${domain}".`
   if (found.length === 0)
@@ -118,20 +103,18 @@ export async function checkTlsReports(deps: DoctorDeps): Promise<CheckOutcome> {
   )
 }
 
-async function findTexts(name: string, { resolveDns }: Outside): Promise<readonly string[]> {
-  const found = await resolveDns(name, 'TXT').catch(() => [])
-  return (found as readonly (readonly string[])[]).map(strings => strings.join(''))
+async function findTexts(name: string, { outside }: DoctorDeps): Promise<readonly string[]> {
+  return (await askTexts(outside.resolveDns, name)) ?? []
 }
 
 /** Whether the address of the mail host has its name (RFC 8601 §2.7.3 "iprev"). */
 export async function checkReverse(deps: DoctorDeps): Promise<CheckOutcome> {
   const host = await findMailHost(deps)
   if (host === undefined) return skip('MX', 'no MX record names a host; see mail.mx')
-  const addresses = await Promise.all((['A', 'AAAA'] as const).map(family => findAddresses(host, family, deps.outside)))
-  const [address] = addresses.flatMap(each => each ?? [])
+  const [address] = (await findAddresses(host, deps.outside)).flatMap(each => each ?? [])
   if (address === undefined) return skip(host, 'it has no address')
-  const names = await deps.outside.resolveDns(reverseName(address), 'PTR').catch(() => [])
-  return about(address, judgePtr(host, address, names as readonly string[]))
+  const names = await askDns<string>(deps.outside.resolveDns, reverseName(address), 'PTR')
+  return about(address, judgePtr(host, address, names ?? []))
 }
 
 /** RFC 1035 §3.5, RFC 3596 §2.5. */

@@ -1,10 +1,10 @@
 import type { MessageRecord } from '@postern/core'
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
-import type { CheckOutcome } from '../check.ts'
 import { about, describeError, skip } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { requireOpened } from '../deps.ts'
+import type { CheckOutcome } from '../report.ts'
 
 const patienceMs = 20_000
 const pauseMs = 500

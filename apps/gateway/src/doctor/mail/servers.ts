@@ -3,9 +3,9 @@ import { failure, ok, warning } from '../../checks/finding.ts'
 import { hasRole } from '../../config/own-schema.ts'
 import { handleHostOf } from '../../config/schema.ts'
 import { isLoopbackHost } from '../../config/trusted-proxies.ts'
-import type { CheckOutcome } from '../check.ts'
 import { about, describeError, skip } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
+import type { CheckOutcome } from '../report.ts'
 import { findMailHost, takesMail } from './domain.ts'
 import type { SmtpServerAddress, SmtpSession } from './smtp-session.ts'
 import { talkToMailServer } from './smtp-session.ts'
@@ -32,16 +32,13 @@ export async function checkSmarthost(deps: DoctorDeps): Promise<CheckOutcome> {
     return about('email.submit', warning('no smarthost is configured: agents cannot answer mail', fix))
   }
   const place = `${submit.host}:${submit.port}`
-  const text = { place: `the smarthost ${place}`, fix: 'Correct email.submit, or start the mail server.' }
-  return about(
-    place,
-    await judgeServer(server, handleHostOf(deps.config), text, ({ greeting: { extensions } }) => {
-      if (submit.user !== undefined && !extensions.has('AUTH') && !extensions.has('STARTTLS'))
-        return failure(`the smarthost ${place} takes no user and password`, 'Use its submission port: 587, or 465.')
-      const size = extensions.get('SIZE')
-      return ok(`the smarthost ${place} answers${size ? ` and takes ${size} bytes` : ''}`)
-    }),
-  )
+  const asked = { place, name: `the smarthost ${place}`, fix: 'Correct email.submit, or start the mail server.' }
+  return judgeServer(server, asked, deps, ({ greeting: { extensions } }) => {
+    if (submit.user !== undefined && !extensions.has('AUTH') && !extensions.has('STARTTLS'))
+      return failure(`the smarthost ${place} takes no user and password`, 'Use its submission port: 587, or 465.')
+    const size = extensions.get('SIZE')
+    return ok(`the smarthost ${place} answers${size ? ` and takes ${size} bytes` : ''}`)
+  })
 }
 
 /** Whether what goes to it can be read on its way. */
@@ -53,42 +50,36 @@ export async function checkSmarthostTls(deps: DoctorDeps): Promise<CheckOutcome>
   const place = `${host}:${port}`
   if (isLoopbackHost(host)) return skip(place, 'it is on this machine')
   const fix = 'Use a port with TLS (465 with "secure": true, or 587 with STARTTLS).'
-  return about(
-    place,
-    await judgeServer(server, handleHostOf(deps.config), { place, fix }, async session => {
-      if (session.handshake === undefined && !session.greeting.extensions.has('STARTTLS')) {
-        const seen = `${place} offers no STARTTLS: mail${user === undefined ? '' : ' and password'} can be read on the way`
-        return user === undefined ? warning(seen, fix) : failure(seen, fix)
-      }
-      const handshake = session.handshake ?? (await session.startTls(deps.outside.authorities ?? [], host))
-      return handshake.fault === undefined
-        ? ok(`${place} speaks ${handshake.protocol}, with a certificate that holds`)
-        : failure(
-            `the certificate of ${place} does not hold: ${handshake.fault}`,
-            'Set email.submit.host to the name that the certificate is for.',
-          )
-    }),
-  )
+  return judgeServer(server, { place, name: place, fix }, deps, async session => {
+    if (session.handshake === undefined && !session.greeting.extensions.has('STARTTLS')) {
+      const seen = `${place} offers no STARTTLS: mail${user === undefined ? '' : ' and password'} can be read on the way`
+      return user === undefined ? warning(seen, fix) : failure(seen, fix)
+    }
+    const handshake = session.handshake ?? (await session.startTls(deps.outside.authorities ?? [], host))
+    return handshake.fault === undefined
+      ? ok(`${place} speaks ${handshake.protocol}, with a certificate that holds`)
+      : failure(
+          `the certificate of ${place} does not hold: ${handshake.fault}`,
+          'Set email.submit.host to the name that the certificate is for.',
+        )
+  })
 }
 
 /** Our own listener, which the mail server in front hands mail to. */
-export async function checkListener({ config, gateway, isRunning, outside }: DoctorDeps): Promise<CheckOutcome> {
+export async function checkListener(deps: DoctorDeps): Promise<CheckOutcome> {
+  const { config, isRunning, outside } = deps
   const { listen } = config.email
   if (!listen) {
     const fix = 'Set email.listen, email.intake.secret or a provider (docs/explanation/mail/receiving.md).'
     return about('email.listen', takesMail(config) ? ok('mail comes by HTTP') : warning('no mail can come in', fix))
   }
   if (!hasRole(config, 'ingress')) return skip('email.listen', 'the roles of this gateway leave mail to others')
-  const server = findListener({ config, gateway })
+  const server = findListener(deps)
   if (!isRunning || !server) return skip('email.listen', 'the gateway listens when it runs')
   const place = server.path ?? `${server.host}:${server.port}`
-  const at = { place: `the listener ${place}`, fix: 'Look into the log of the gateway.' }
-  return about(
-    place,
-    await judgeServer({ ...server, ...outside.locate(server.host, server.port ?? 0) }, handleHostOf(config), at, () =>
-      ok(`the listener ${place} answers`),
-    ),
-  )
+  const located = { ...server, ...outside.locate(server.host, server.port ?? 0) }
+  const asked = { place, name: `the listener ${place}`, fix: 'Look into the log of the gateway.' }
+  return judgeServer(located, asked, deps, () => ok(`the listener ${place} answers`))
 }
 
 /** The listener with the port that it really has. */
@@ -156,12 +147,10 @@ export async function checkMailHost(deps: DoctorDeps): Promise<CheckOutcome> {
 function describeUnreached(place: string, error: unknown): CheckOutcome {
   const { code } = error as { readonly code?: string }
   const message = describeError(error)
-  if (code === 'ECONNREFUSED' || code === undefined) {
-    const isSilent = message.includes('in time')
-    if (!isSilent) {
-      const fix = 'Start the mail server on the host that the MX record names, and open port 25 to it.'
-      return about(place, failure(`${place} is no mail server: ${message}`, fix))
-    }
+  const isSilent = message.includes('in time')
+  if ((code === 'ECONNREFUSED' || code === undefined) && !isSilent) {
+    const fix = 'Start the mail server on the host that the MX record names, and open port 25 to it.'
+    return about(place, failure(`${place} is no mail server: ${message}`, fix))
   }
   return skip(place, `it cannot be reached from here, as where a provider lets nothing out to port 25: ${message}`)
 }
@@ -178,13 +167,13 @@ async function judgeMailHost(session: SmtpSession, host: string, { outside }: Do
 
 async function judgeServer(
   server: SmtpServerAddress,
-  name: string,
-  { place, fix }: { readonly place: string; readonly fix: string },
+  { place, name, fix }: { readonly place: string; readonly name: string; readonly fix: string },
+  { config }: DoctorDeps,
   judge: (session: SmtpSession) => Promise<Verdict> | Verdict,
-): Promise<Verdict> {
+): Promise<CheckOutcome> {
   try {
-    return await talkToMailServer(server, name, judge)
+    return about(place, await talkToMailServer(server, handleHostOf(config), judge))
   } catch (error) {
-    return failure(`${place} is no mail server that we can use: ${describeError(error)}`, fix)
+    return about(place, failure(`${name} is no mail server that we can use: ${describeError(error)}`, fix))
   }
 }

@@ -13,12 +13,6 @@ export interface Handshake {
   readonly issuer: string
 }
 
-interface HandshakeOptions {
-  readonly port?: number
-  /** Only protocols that nobody should take any more. */
-  readonly isLegacy?: boolean
-}
-
 const patienceMs = 6_000
 /** OpenSSL itself refuses older protocols unless it is told that their security does not matter. */
 const legacy = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
@@ -27,11 +21,12 @@ const legacy = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@S
 export async function shakeHands(
   host: string,
   { locate, authorities = [] }: Pick<Outside, 'locate' | 'authorities'>,
-  { port = 443, isLegacy = false }: HandshakeOptions = {},
+  /** `isLegacy`: only by protocols that nobody should take any more. */
+  { isLegacy = false } = {},
 ): Promise<Handshake> {
   const ca = [...getCACertificates('default'), ...authorities]
   const names = { servername: host, rejectUnauthorized: false, ca }
-  const socket = connect({ ...locate(host, port), ...names, ...(isLegacy && legacy) })
+  const socket = connect({ ...locate(host, 443), ...names, ...(isLegacy && legacy) })
   try {
     await untilSecure(socket)
     return describeHandshake(socket)

@@ -1,4 +1,5 @@
 import { handleHostOf } from '../../config/schema.ts'
+import { askDns } from '../../resolve/view/mail.ts'
 import type { DoctorDeps, Outside } from '../deps.ts'
 
 /** The hosts that peers ask, the origin's first. */
@@ -6,18 +7,7 @@ export function listOwnHosts({ config }: Pick<DoctorDeps, 'config'>): readonly s
   return [...new Set([new URL(config.origin).hostname, handleHostOf(config)])]
 }
 
-type AddressFamily = 'A' | 'AAAA'
-
-/** Empty where DNS says that there is none, undefined where it does not answer. */
-export async function findAddresses(
-  host: string,
-  family: AddressFamily,
-  { resolveDns }: Pick<Outside, 'resolveDns'>,
-): Promise<readonly string[] | undefined> {
-  try {
-    return (await resolveDns(host, family)) as readonly string[]
-  } catch (error) {
-    const { code } = error as { readonly code?: string }
-    return code === 'ENOTFOUND' || code === 'ENODATA' ? [] : undefined
-  }
+/** By A and by AAAA records: of each none where DNS says so, undefined where it does not answer. */
+export function findAddresses(host: string, { resolveDns }: Pick<Outside, 'resolveDns'>) {
+  return Promise.all((['A', 'AAAA'] as const).map(family => askDns<string>(resolveDns, host, family)))
 }

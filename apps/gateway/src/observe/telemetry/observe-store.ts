@@ -14,8 +14,8 @@ import type {
 } from '@postern/core'
 import { changeKinds, findDestinationHost } from '@postern/core'
 import type { GatewayStore } from '@postern/store'
-import { softwareVersion } from '../../platform/version.ts'
-import type { Telemetry, TelemetryConfig } from './open-telemetry.ts'
+import type { Config } from '../../config/schema.ts'
+import type { Telemetry } from './open-telemetry.ts'
 import { openTelemetry } from './open-telemetry.ts'
 import type { MessageStage, StageDetails, StageListener } from './stage.ts'
 import { turnKey } from './stage.ts'
@@ -246,9 +246,9 @@ interface Stages {
 }
 
 /** Those who are told of each stage: the histograms, and the collector where there is one. @throws ConfigError */
-export async function openStages(config: TelemetryConfig): Promise<Stages> {
+export async function openStages(config: Config['telemetry']): Promise<Stages> {
   const meter = createStageMeter()
-  const telemetry = await openTelemetry(config, softwareVersion)
+  const telemetry = await openTelemetry(config)
   return {
     meter,
     telemetry,

@@ -3,17 +3,10 @@ import type { HrTime } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import type { Turn } from '@postern/core'
 import { loadOptional } from '@postern/core'
+import type { Config } from '../../config/schema.ts'
+import { softwareVersion } from '../../platform/version.ts'
 import type { MessageStage } from './stage.ts'
 import { turnKey } from './stage.ts'
-
-export interface TelemetryConfig {
-  /** URL that spans are posted to. */
-  readonly endpoint?: string | undefined
-  readonly headers: Readonly<Record<string, string>>
-  /** From 0 to 1. */
-  readonly sampling: number
-  readonly service_name: string
-}
 
 export interface Telemetry {
   /** Sends a stage as a span, if its message is traced. Never throws, never waits. */
@@ -33,17 +26,17 @@ const closeTimeoutMs = 2_000
 const libraries = ['api', 'exporter-trace-otlp-http', 'resources', 'sdk-trace'].map(name => `@opentelemetry/${name}`)
 
 /** Undefined without `telemetry.endpoint`: then nothing is loaded. @throws ConfigError when a library is not installed */
-export async function openTelemetry(config: TelemetryConfig, version: string): Promise<Telemetry | undefined> {
+export async function openTelemetry(config: Config['telemetry']): Promise<Telemetry | undefined> {
   const { endpoint } = config
   if (endpoint === undefined) return undefined
   const sdk = await loadOptional(() => import('./sdk.ts'), { key: 'telemetry.endpoint', libraries })
   const { processor, resource } = sdk.createPipeline({
-    ...{ endpoint, headers: config.headers, serviceName: config.service_name, version },
+    ...{ endpoint, headers: config.headers, serviceName: config.service_name, version: softwareVersion },
     ...{ maxWaiting, exportTimeoutMs },
   })
   const sampler = new sdk.TraceIdRatioBasedSampler(config.sampling)
   const isSampled = (traceId: string) => sdk.isRecorded(sampler, traceId)
-  const scope = { name: 'postern', version }
+  const scope = { name: 'postern', version: softwareVersion }
   return {
     send(stage) {
       const traceId = traceIdOf(stage.correlationId)

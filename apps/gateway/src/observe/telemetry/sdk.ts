@@ -1,6 +1,5 @@
 import { context, SpanKind } from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
-import type { Resource } from '@opentelemetry/resources'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import type { Sampler } from '@opentelemetry/sdk-trace'
 import { BatchSpanProcessor, SamplingDecision } from '@opentelemetry/sdk-trace'
@@ -19,13 +18,8 @@ interface PipelineOptions {
   readonly exportTimeoutMs: number
 }
 
-interface Pipeline {
-  readonly processor: BatchSpanProcessor
-  readonly resource: Resource
-}
-
 /** Spans go out in batches, by OTLP/HTTP as JSON. */
-export function createPipeline(options: PipelineOptions): Pipeline {
+export function createPipeline(options: PipelineOptions) {
   const { endpoint, headers, serviceName, version, maxWaiting, exportTimeoutMs } = options
   const exporter = new OTLPTraceExporter({
     url: endpoint,

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok } from '../../checks/finding.ts'
 import type { Fetched } from '../view/fetched.ts'
@@ -12,10 +13,15 @@ export interface Row<View = PeerView> {
   judge(view: View): Verdict | undefined
 }
 
-export interface ResolveFinding extends Verdict {
-  readonly id: string
-  readonly section: string
-}
+export const resolveFindingSchema = z.object({
+  id: z.string(),
+  section: z.string().describe('Of the Mentionable system, or of the standard that says so.'),
+  severity: z.enum(['ok', 'warning', 'error']),
+  message: z.string(),
+  fix: z.string().optional(),
+})
+
+export type ResolveFinding = Readonly<z.infer<typeof resolveFindingSchema>>
 
 export function judgeAll<View>(rows: readonly Row<View>[], view: View): readonly ResolveFinding[] {
   return rows.flatMap(({ id, section, judge }) => {

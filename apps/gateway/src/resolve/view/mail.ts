@@ -33,9 +33,9 @@ export async function lookAtMail(
   if (href === undefined) return undefined
   const { resolveDns: dns } = platform
   const [mx, a, aaaa, spf, dmarc, dkim] = await Promise.all([
-    ask<MxRecord>(dns, place, 'MX'),
-    ask(dns, place, 'A'),
-    ask(dns, place, 'AAAA'),
+    askDns<MxRecord>(dns, place, 'MX'),
+    askDns(dns, place, 'A'),
+    askDns(dns, place, 'AAAA'),
     askTexts(dns, place),
     askTexts(dns, `_dmarc.${place}`),
     lookAtDkim(place, platform),
@@ -62,13 +62,17 @@ async function nameExists(dns: DnsResolver, name: string): Promise<boolean | und
   }
 }
 
-async function askTexts(dns: DnsResolver, name: string): Promise<readonly string[] | undefined> {
-  const found = await ask<readonly string[]>(dns, name, 'TXT')
+export async function askTexts(dns: DnsResolver, name: string): Promise<readonly string[] | undefined> {
+  const found = await askDns<readonly string[]>(dns, name, 'TXT')
   return found?.map(strings => strings.join(''))
 }
 
-/** Empty where DNS says that there is nothing. */
-async function ask<Value>(dns: DnsResolver, name: string, type: string): Promise<readonly Value[] | undefined> {
+/** Empty where DNS says that there is nothing, undefined where it does not answer. */
+export async function askDns<Value>(
+  dns: DnsResolver,
+  name: string,
+  type: string,
+): Promise<readonly Value[] | undefined> {
   try {
     return (await dns(name, type)) as readonly Value[]
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { WhyDelivery } from '@postern/core'
 import type { WhyFacts } from '../facts.ts'
-import type { Evidence, Fix, Reason, Rule } from '../reason.ts'
-import { causeOf, quoteLine, sayCount, sayTime } from '../reason.ts'
+import type { Evidence, FixWords, Reason, Rule } from '../reason.ts'
+import { causeOf, quoteLine, sayCount, sayTime, writeFix } from '../reason.ts'
 
 /** An answer on its way, and the moment. */
 interface Undelivered {
@@ -9,11 +9,10 @@ interface Undelivered {
   readonly facts: WhyFacts
 }
 
-interface DeliveryCase {
+interface DeliveryCase extends FixWords<Undelivered> {
   readonly code: string
   fits(delivery: WhyDelivery): boolean
   why(undelivered: Undelivered): string
-  fix(undelivered: Undelivered): Fix
 }
 
 const retry = ({ delivery }: Undelivered) => `npx postern deliveries retry ${delivery.number}`
@@ -26,48 +25,44 @@ const deadCases: readonly DeliveryCase[] = [
     fits: says(/this address is suppressed/),
     why: ({ delivery: { to, error = '' } }) =>
       `${to} is suppressed (${quoteLine(/suppressed \((.*)\)$/s.exec(error)?.[1] ?? 'no reason is known')})`,
-    fix: ({ delivery: { to }, facts: { message } }) => ({
-      text: 'Lift the suppression once the mailbox takes mail again, then retry. A proven mail from there lifts it, too.',
-      command: `npx postern suppressions lift ${message.agent} ${to}`,
-    }),
+    fix: 'Lift the suppression once the mailbox takes mail again, then retry. A proven mail from there lifts it, too.',
+    command: ({ delivery: { to }, facts: { message } }) => `npx postern suppressions lift ${message.agent} ${to}`,
   },
   {
     code: 'dropped',
     fits: says(/^dropped by the operator$/),
     why: () => 'an operator dropped it',
-    fix: undelivered => ({ text: 'Retry it when that was a mistake.', command: retry(undelivered) }),
+    fix: 'Retry it when that was a mistake.',
+    command: retry,
   },
   {
     code: 'taken_back',
     fits: says(/taken (?:it )?back|was taken back/),
     why: ({ delivery: { error = '' } }) => quoteLine(error),
-    fix: () => ({ text: 'Nothing to fix: nobody waits for it.' }),
+    fix: 'Nothing to fix: nobody waits for it.',
   },
   {
     code: 'bounced',
     // It was sent, and came back: only then it has both what the far side said when it took it and an error.
     fits: ({ note, error }) => note !== undefined && error !== undefined,
     why: ({ delivery: { to, error = '' } }) => `it was taken and came back from ${to} (${quoteLine(error)})`,
-    fix: undelivered => ({
-      text: 'Correct the address, or reach the person another way; then retry.',
-      command: retry(undelivered),
-    }),
+    fix: 'Correct the address, or reach the person another way; then retry.',
+    command: retry,
   },
   {
     code: 'delivery_given_up',
     fits: says(/^given up after \d+ tries/),
     why: ({ delivery: { to, error = '', attempts } }) =>
       `${to} could not be reached (${causeOf(error)}), given up after ${sayCount(attempts, 'try', 'tries')}`,
-    fix: undelivered => ({
-      text: 'Retry it once the host is back. delivery.give_up_after_hours says how long it is tried.',
-      command: retry(undelivered),
-    }),
+    fix: 'Retry it once the host is back. delivery.give_up_after_hours says how long it is tried.',
+    command: retry,
   },
   {
     code: 'delivery_refused',
     fits: () => true,
     why: ({ delivery: { to, error = '' } }) => `${to} refused it for good (${causeOf(error)})`,
-    fix: undelivered => ({ text: 'Correct what the far side names, then retry.', command: retry(undelivered) }),
+    fix: 'Correct what the far side names, then retry.',
+    command: retry,
   },
 ]
 
@@ -77,28 +72,27 @@ const openCases: readonly DeliveryCase[] = [
     code: 'being_sent',
     fits: ({ isLeased }) => isLeased,
     why: ({ delivery: { to } }) => `it is being sent to ${to}`,
-    fix: () => ({ text: 'Wait a moment.' }),
+    fix: 'Wait a moment.',
   },
   {
     code: 'breaker_open',
     fits: says(/^its host does not answer and is left alone/),
     why: whyLater('its host did not answer several times in a row and is left alone'),
-    fix: undelivered => ({
-      text: 'It goes out by itself once the host answers. A restart of the gateway forgets that the host is left alone.',
-      command: retry(undelivered),
-    }),
+    fix: 'It goes out by itself once the host answers. A restart of the gateway forgets that the host is left alone.',
+    command: retry,
   },
   {
     code: 'host_asked_for_time',
     fits: says(/^its host asked for time$/),
     why: whyLater('its host asked for time (Retry-After)'),
-    fix: () => ({ text: 'Wait: it goes out by itself.' }),
+    fix: 'Wait: it goes out by itself.',
   },
   {
     code: 'delivery_queued',
     fits: ({ dueAt }) => dueAt === undefined,
     why: ({ delivery: { to } }) => `it waits behind an earlier one of the same conversation to ${to}`,
-    fix: () => ({ text: 'See what holds up the earlier one.', command: 'npx postern deliveries --state later' }),
+    fix: 'See what holds up the earlier one.',
+    command: 'npx postern deliveries --state later',
   },
   {
     code: 'delivery_waiting',
@@ -107,16 +101,14 @@ const openCases: readonly DeliveryCase[] = [
       const { attempts, error = '' } = undelivered.delivery
       return whyLater(`${causeOf(error)}, ${sayCount(attempts, 'try', 'tries')}`)(undelivered)
     },
-    fix: undelivered => ({
-      text: 'It is tried again by itself; retry it now when the cause is gone.',
-      command: retry(undelivered),
-    }),
+    fix: 'It is tried again by itself; retry it now when the cause is gone.',
+    command: retry,
   },
   {
     code: 'delivery_due',
     fits: () => true,
     why: ({ delivery: { to } }) => `it is about to go to ${to}`,
-    fix: () => ({ text: 'Wait a moment.' }),
+    fix: 'Wait a moment.',
   },
 ]
 
@@ -149,7 +141,7 @@ function writeReason(about: Undelivered, cases: readonly DeliveryCase[]): Reason
     delivery.endedAt === undefined
       ? `The answer is not delivered yet${beside}, since ${at}: ${why}`
       : `The answer was not delivered${beside}: ${why}, at ${at}`
-  return { code: found.code, sentence, since, fix: found.fix(about) }
+  return { code: found.code, sentence, since, fix: writeFix(found, about) }
 }
 
 /** Each delivery in one line. */

@@ -1,6 +1,6 @@
 import type { WhyFacts } from '../facts.ts'
-import type { Fix, Reason, Rule } from '../reason.ts'
-import { causeOf, quoteLine, sayCount, sayTime } from '../reason.ts'
+import type { FixWords, Reason, Rule } from '../reason.ts'
+import { causeOf, quoteLine, sayCount, sayTime, writeFix } from '../reason.ts'
 import { describeBackend, fixBackend, nameBackend } from './waiting.ts'
 
 /** A turn that failed, and when. */
@@ -11,11 +11,10 @@ interface FailedTurn {
   readonly at: string
 }
 
-interface FailureCase {
+interface FailureCase extends FixWords<FailedTurn> {
   readonly code: string
   readonly pattern: RegExp
   why(failed: FailedTurn): string
-  fix(failed: FailedTurn): Fix
 }
 
 /** By what the turn ended with, as `core` writes it. */
@@ -25,30 +24,28 @@ const failures: readonly FailureCase[] = [
     pattern: /^the agent took too long$/,
     why: ({ facts: { message, agent } }) =>
       `the agent took longer than agents.${message.agent}.deadline${agent ? ` (${agent.deadline})` : ''}`,
-    fix: ({ facts: { message } }) => ({
-      text: `Make the agent faster, let it stop when its signal aborts, or raise agents.${message.agent}.deadline.`,
-    }),
+    fix: ({ facts: { message } }) =>
+      `Make the agent faster, let it stop when its signal aborts, or raise agents.${message.agent}.deadline.`,
   },
   {
     code: 'agent_removed',
     pattern: /^there is no such agent any more$/,
     why: ({ facts: { message } }) => `the configuration has no agent "${message.agent}" any more`,
-    fix: ({ facts: { message } }) => ({ text: `Put agents.${message.agent} back, or tell its correspondents.` }),
+    fix: ({ facts: { message } }) => `Put agents.${message.agent} back, or tell its correspondents.`,
   },
   {
     code: 'agent_crashes',
     pattern: /^gave up after \d+ crashes$/,
     why: ({ turn }) =>
       `the gateway ended ${sayCount(turn.attempt, 'time')} in the middle of it, so it is not tried again`,
-    fix: ({ facts: { message } }) => ({
-      text: `The agent may end the process (out of memory, process.exit): look at the log of agent "${message.agent}".`,
-    }),
+    fix: ({ facts: { message } }) =>
+      `The agent may end the process (out of memory, process.exit): look at the log of agent "${message.agent}".`,
   },
   {
     code: 'answer_unstorable',
     pattern: /^the answer cannot be stored$/,
     why: () => 'the agent gave an answer that cannot be stored, such as one that is not JSON',
-    fix: () => ({ text: 'Let the agent answer with text or parts; the log has the error.' }),
+    fix: 'Let the agent answer with text or parts; the log has the error.',
   },
 ]
 
@@ -65,7 +62,7 @@ export const failedTurn: Rule<WhyFacts> = facts => {
     sentence: `Failed at ${failure.at}: ${found.why(failure)}`,
     since: turn.endedAt,
     evidence: describeBackend(facts.agent),
-    fix: found.fix(failure),
+    fix: writeFix(found, failure),
   }
 }
 

@@ -1,17 +1,15 @@
 import type { WhyFacts } from '../facts.ts'
-import type { Fix, Reason, Rule } from '../reason.ts'
-import { sayTime } from '../reason.ts'
+import type { FixWords, Reason, Rule } from '../reason.ts'
+import { sayTime, writeFix } from '../reason.ts'
 
 /** Why a message with this flag was given to no agent. */
-interface KeptCase {
+interface KeptCase extends Partial<FixWords<WhyFacts>> {
   readonly code: string
   readonly why: string
-  fix?(facts: WhyFacts): Fix
 }
 
-const loopFix: Fix = {
-  text: 'Two programs answer each other. If you want the exchange, raise limits.loop.agent_turns_per_hour, pair_turns_per_hour, turns_without_person or similar_turns. For bots of the fediverse raise activitypub.bot_turns_per_hour, for mail email.budgets.',
-}
+const loopFix =
+  'Two programs answer each other. If you want the exchange, raise limits.loop.agent_turns_per_hour, pair_turns_per_hour, turns_without_person or similar_turns. For bots of the fediverse raise activitypub.bot_turns_per_hour, for mail email.budgets.'
 
 const listed = 'it came by a list or as bulk mail'
 const oddities = ['mime_limits', 'duplicate_header', 'unparsable', 'parser_killed', 'signature_flood']
@@ -21,62 +19,53 @@ const cases: Readonly<Record<string, KeptCase>> = {
   edit_applied: {
     code: 'edit_applied',
     why: 'it changed a message that was still open, so the agent got the new words and answers those',
-    fix: ({ message: { changed } }) => ({
-      text: 'Nothing to fix: look at the message that it changed.',
-      command: changed === undefined ? undefined : `npx postern why "#${changed}"`,
-    }),
+    fix: 'Nothing to fix: look at the message that it changed.',
+    command: ({ message: { changed } }) => (changed === undefined ? undefined : `npx postern why "#${changed}"`),
   },
   not_allowed: {
     code: 'not_allowed',
     why: "the agent's access list does not let this sender speak to it",
-    fix: ({ message: { agent } }) => ({
-      text: `Change agents.${agent}.allow or agents.${agent}.deny if you want to hear the sender.`,
-    }),
+    fix: ({ message: { agent } }) =>
+      `Change agents.${agent}.allow or agents.${agent}.deny if you want to hear the sender.`,
   },
   blocked_by: {
     code: 'blocked_by',
     why: 'the sender blocks the agent, and the gateway does not write to somebody who blocks it',
-    fix: () => ({ text: 'Only the sender can end it: they have to unblock the agent.' }),
+    fix: 'Only the sender can end it: they have to unblock the agent.',
   },
   dmarc_quarantine: {
     code: 'quarantined',
     why: "nothing proves its author, and the DMARC policy of the author's domain asks for quarantine",
-    fix: () => ({
-      text: 'The sender has to mail with a DKIM signature or an SPF host of that domain. Name a server in front that checks mail in email.trust. For mail under p=reject email.trust.dmarc_reject decides.',
-    }),
+    fix: 'The sender has to mail with a DKIM signature or an SPF host of that domain. Name a server in front that checks mail in email.trust. For mail under p=reject email.trust.dmarc_reject decides.',
   },
   hop_limit: {
     code: 'hop_limit',
     why: 'agents have passed it on more often than limits.loop.max_hops allows',
-    fix: () => ({ text: 'Let the agents pass on less, or raise limits.loop.max_hops.' }),
+    fix: 'Let the agents pass on less, or raise limits.loop.max_hops.',
   },
   loop_guard: {
     code: 'loop_guard',
     why: 'the loop guard stopped it: it would go round in a circle',
-    fix: () => loopFix,
+    fix: loopFix,
   },
   not_addressed: {
     code: 'not_addressed',
     why: 'the agent stands neither in To nor in Cc, as in a blind copy or a forwarded mail',
-    fix: () => ({ text: 'Set email.answer_bcc to true if agents should answer such mail.' }),
+    fix: 'Set email.answer_bcc to true if agents should answer such mail.',
   },
   mass_mention: {
     code: 'mass_mention',
     why: 'it addresses more people than activitypub.max_mentions, so nobody in particular',
-    fix: () => ({ text: 'Raise activitypub.max_mentions if agents should answer such posts.' }),
+    fix: 'Raise activitypub.max_mentions if agents should answer such posts.',
   },
-  ...alike(
-    'rate_limited',
-    () => ({ text: 'Wait until the time of the budget is over, or raise it in email.budgets.' }),
-    {
-      thread_budget: 'its thread got as many answers by mail as email.budgets allows',
-      correspondent_budget: 'its sender got as many answers by mail as email.budgets allows',
-      repeated: 'the same words came more often than email.budgets allows',
-      backscatter_budget: 'nothing proves its author, and few answers go to such addresses',
-      reply_all_budget: 'as many answers to everybody went out as email.budgets allows',
-    },
-  ),
-  ...alike('automatic', () => ({ text: 'Nothing is wrong: no person waits for an answer.' }), {
+  ...alike('rate_limited', 'Wait until the time of the budget is over, or raise it in email.budgets.', {
+    thread_budget: 'its thread got as many answers by mail as email.budgets allows',
+    correspondent_budget: 'its sender got as many answers by mail as email.budgets allows',
+    repeated: 'the same words came more often than email.budgets allows',
+    backscatter_budget: 'nothing proves its author, and few answers go to such addresses',
+    reply_all_budget: 'as many answers to everybody went out as email.budgets allows',
+  }),
+  ...alike('automatic', 'Nothing is wrong: no person waits for an answer.', {
     own_mail: 'it is mail of this gateway that came back',
     bounce_address: 'it came to the address for bounces, which only machines know',
     bounce_hard: 'it reports that a mail of ours cannot arrive',
@@ -91,14 +80,13 @@ const cases: Readonly<Record<string, KeptCase>> = {
     silence_asked: 'it asks that no program answers it',
     no_reply: 'nobody reads the mailbox that it comes from',
   }),
-  ...alike(
-    'automatic',
-    () => ({ text: 'Set email.answer_lists to true if agents should answer proven authors who write by a list.' }),
-    { list: listed, bulk: listed },
-  ),
+  ...alike('automatic', 'Set email.answer_lists to true if agents should answer proven authors who write by a list.', {
+    list: listed,
+    bulk: listed,
+  }),
   ...alike(
     'unsafe',
-    () => ({ text: 'Look at it before you trust it. Limits for honest mail are in email.limits.' }),
+    'Look at it before you trust it. Limits for honest mail are in email.limits.',
     Object.fromEntries(oddities.map(flag => [flag, `it is too odd for an agent (${flag})`])),
   ),
   ...alike('event', undefined, {
@@ -121,7 +109,11 @@ const cases: Readonly<Record<string, KeptCase>> = {
 export const keptCases = Object.entries(cases)
 
 /** Flags that differ in the words alone. */
-function alike(code: string, fix: KeptCase['fix'], whys: Readonly<Record<string, string>>): Record<string, KeptCase> {
+function alike(
+  code: string,
+  fix: string | undefined,
+  whys: Readonly<Record<string, string>>,
+): Record<string, KeptCase> {
   return Object.fromEntries(Object.entries(whys).map(([flag, why]) => [flag, { code, why, ...(fix && { fix }) }]))
 }
 
@@ -139,9 +131,11 @@ export const keptMessage: Rule<WhyFacts> = facts => {
   }
 }
 
-function writeReason({ code, why, fix }: KeptCase, facts: WhyFacts, at: string): Reason {
+function writeReason({ code, why, fix, command }: KeptCase, facts: WhyFacts, at: string): Reason {
   const verb = code === 'event' ? 'No answer is due' : 'Not answered'
-  return { code, sentence: `${verb}: ${why}, at ${at}`, since: facts.message.receivedAt, fix: fix?.(facts) }
+  const sentence = `${verb}: ${why}, at ${at}`
+  const words = fix === undefined ? undefined : writeFix({ fix, command }, facts)
+  return { code, sentence, since: facts.message.receivedAt, fix: words }
 }
 
 /** Its author has taken it back, or the peer has canceled its task. */

@@ -1,22 +1,14 @@
 import type { Refusal } from '@postern/core'
-import type { Fix, Reason, Rule } from '../reason.ts'
-import { causeOf, quoteLine, sayTime } from '../reason.ts'
+import type { FixWords, Reason } from '../reason.ts'
+import { causeOf, quoteLine, sayTime, writeFix } from '../reason.ts'
 
-/** Something that was refused, and the moment. */
-interface RefusedFacts {
-  readonly refusal: Refusal
-  /** ms since 1970 UTC. */
-  readonly now: number
-}
-
-interface RefusalCase {
+interface RefusalCase extends FixWords<Refusal> {
   readonly code: string
   /** Of `Refusal`. */
   readonly codes: readonly string[]
   /** What the reason says, where the code alone does not tell. */
   readonly pattern?: RegExp
   readonly why: string
-  fix(refusal: Refusal): Fix
 }
 
 /** Anybody can claim anything: only what is an address, and nothing to a shell, becomes a command. */
@@ -31,140 +23,121 @@ export const refusalCases: readonly RefusalCase[] = [
     codes: ['unavailable'],
     pattern: /actor's host|keys of its issuer|DNS did not answer|certificate cannot be had/,
     why: 'the host that has the key did not answer, so the gateway could not check the proof',
-    fix: refusal => ({
-      text: 'The peer comes again by itself. If it lasts, see whether this gateway reaches that host and DNS.',
-      command: resolveSender(refusal) ?? 'npx postern doctor',
-    }),
+    fix: 'The peer comes again by itself. If it lasts, see whether this gateway reaches that host and DNS.',
+    command: refusal => resolveSender(refusal) ?? 'npx postern doctor',
   },
   {
     code: 'store_down',
     codes: ['unavailable'],
     pattern: /^Cannot store/,
     why: 'the database or the disk did not take it',
-    fix: () => ({
-      text: 'The peer comes again. Repair the disk or the database.',
-      command: 'npx postern doctor',
-    }),
+    fix: 'The peer comes again. Repair the disk or the database.',
+    command: 'npx postern doctor',
   },
   {
     code: 'unavailable',
     codes: ['unavailable'],
     why: 'something that the gateway depends on did not answer',
-    fix: () => ({ text: 'The peer comes again by itself.', command: 'npx postern doctor' }),
+    fix: 'The peer comes again by itself.',
+    command: 'npx postern doctor',
   },
   {
     code: 'internal_fault',
     codes: ['internal'],
     why: 'the gateway itself failed',
-    fix: () => ({ text: 'The log has the stack at this time; report it.' }),
+    fix: 'The log has the stack at this time; report it.',
   },
   {
     code: 'bad_signature',
     codes: ['signature_invalid', 'signer_mismatch'],
     why: 'its proof does not hold',
-    fix: refusal => ({
-      text: 'If the sender is honest, their server signs with another key than it publishes, or a proxy changed the request. Otherwise there is nothing to fix.',
-      command: resolveSender(refusal),
-    }),
+    fix: 'If the sender is honest, their server signs with another key than it publishes, or a proxy changed the request. Otherwise there is nothing to fix.',
+    command: resolveSender,
   },
   {
     code: 'unsigned',
     codes: ['unsigned'],
     why: 'nothing proves who sent it',
-    fix: () => ({
-      text: 'The sender has to sign, or to bring a token. A proxy may have removed the header.',
-    }),
+    fix: 'The sender has to sign, or to bring a token. A proxy may have removed the header.',
   },
   {
     code: 'expired',
     codes: ['expired'],
     why: 'its proof is too old, or of the future',
-    fix: () => ({
-      text: 'The sender has to set their clock and sign again. See that the clock of this machine is right, too.',
-      command: 'npx postern doctor',
-    }),
+    fix: 'The sender has to set their clock and sign again. See that the clock of this machine is right, too.',
+    command: 'npx postern doctor',
   },
   {
     code: 'replayed',
     codes: ['replayed'],
     why: 'its proof counts once, and this is its second use',
-    fix: () => ({ text: 'The sender has to make a new proof for each request.' }),
+    fix: 'The sender has to make a new proof for each request.',
   },
   {
     code: 'hop_limit',
     codes: ['forbidden'],
     pattern: /agent chain is longer/,
     why: 'agents have passed it on too often',
-    fix: () => ({
-      text: 'Let the agents pass on less, or raise limits.loop.max_hops (for A2A also a2a.limits.max_hops).',
-    }),
+    fix: 'Let the agents pass on less, or raise limits.loop.max_hops (for A2A also a2a.limits.max_hops).',
   },
   {
     code: 'blocked',
     codes: ['forbidden'],
     pattern: /is blocked$/,
     why: 'an operator has blocked its host',
-    fix: () => ({
-      text: 'Take the host out of activitypub.block and its files (or put it into activitypub.allow) if you want to hear it.',
-    }),
+    fix: 'Take the host out of activitypub.block and its files (or put it into activitypub.allow) if you want to hear it.',
   },
   {
     code: 'not_allowed',
     codes: ['forbidden'],
     pattern: /may not speak to this agent/,
     why: "the agent's access list does not let this sender speak to it",
-    fix: ({ agent = '<name>' }) => ({
-      text: `Change agents.${agent}.allow or agents.${agent}.deny if you want to hear the sender.`,
-    }),
+    fix: ({ agent = '<name>' }) =>
+      `Change agents.${agent}.allow or agents.${agent}.deny if you want to hear the sender.`,
   },
   {
     code: 'dmarc_rejected',
     codes: ['forbidden'],
     pattern: /DMARC/,
     why: "nothing proves its author, and the author's domain asks for refusal (DMARC)",
-    fix: refusal => ({
-      text: 'The sender has to mail with a DKIM signature or an SPF host of that domain. email.trust.dmarc_reject "quarantine" keeps such mail instead.',
-      command: resolveSender(refusal),
-    }),
+    fix: 'The sender has to mail with a DKIM signature or an SPF host of that domain. email.trust.dmarc_reject "quarantine" keeps such mail instead.',
+    command: resolveSender,
   },
   {
     code: 'forbidden',
     codes: ['forbidden'],
     why: 'the sender may not do this',
-    fix: () => ({ text: 'The reason names the rule; change it if you want to hear the sender.' }),
+    fix: 'The reason names the rule; change it if you want to hear the sender.',
   },
   {
     code: 'rate_limited',
     codes: ['rate_limited'],
     why: 'it went over a limit',
-    fix: () => ({
-      text: 'The gateway told the peer to come again later. Raise limits.per_address, per_host, per_identity, per_unverified or per_agent if you want the traffic; behind a proxy set network.trusted_proxies.',
-    }),
+    fix: 'The gateway told the peer to come again later. Raise limits.per_address, per_host, per_identity, per_unverified or per_agent if you want the traffic; behind a proxy set network.trusted_proxies.',
   },
   {
     code: 'unknown_recipient',
     codes: ['no_recipient'],
     why: 'there is no such agent, task or document here',
-    fix: ({ agent }) => ({
-      text: `${agent ? `Add agents.${agent} if you want it, or` : 'Add the agent if you want it, or'} let the sender correct the address.`,
-    }),
+    fix: ({ agent }) =>
+      `${agent ? `Add agents.${agent} if you want it, or` : 'Add the agent if you want it, or'} let the sender correct the address.`,
   },
   {
     code: 'too_large',
     codes: ['too_large'],
     why: 'it is larger than the gateway takes',
-    fix: () => ({ text: 'The sender has to send less; limits are in the configuration of the channel.' }),
+    fix: 'The sender has to send less; limits are in the configuration of the channel.',
   },
   {
     code: 'malformed',
     codes: ['malformed', 'unsupported'],
     why: 'it is not well formed, or asks for something that the gateway does not offer',
-    fix: () => ({ text: 'The sender has to correct what the reason names.' }),
+    fix: 'The sender has to correct what the reason names.',
   },
 ]
 
-/** Why something was refused. */
-const refusedWhy: Rule<RefusedFacts> = ({ refusal, now }) => {
+/** Why something was refused, in one sentence; `now` in ms since 1970 UTC. Pure and cheap: for each row of a list, too. */
+export function reasonOfRefusal(refusal: Refusal, now: number): Reason {
   const found = refusalCases.find(
     ({ codes, pattern }) => codes.includes(refusal.code) && (pattern === undefined || pattern.test(refusal.reason)),
   )
@@ -177,13 +150,8 @@ const refusedWhy: Rule<RefusedFacts> = ({ refusal, now }) => {
     sentence: `${verb}${answer} at ${sayTime(at, now)}: ${found?.why ?? 'it was not taken'} (${causeOf(refusal.reason)})`,
     since: at,
     evidence: describeRefusal(refusal),
-    fix: found?.fix(refusal),
+    fix: found && writeFix(found, refusal),
   }
-}
-
-/** Why something was refused, in one sentence. Pure and cheap: for each row of a list, too. */
-export function reasonOfRefusal(refusal: Refusal, now: number): Reason {
-  return refusedWhy({ refusal, now }) as Reason
 }
 
 function describeRefusal({ at, via, from, endpoint, code, reason }: Refusal): Reason['evidence'] {

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
-import type { CheckOutcome } from '../../../src/doctor/check.ts'
 import { findMissingNeed } from '../../../src/doctor/check.ts'
 import { installationChecks, machineChecks } from '../../../src/doctor/checks.ts'
 import type { DoctorDeps } from '../../../src/doctor/deps.ts'
+import type { CheckOutcome } from '../../../src/doctor/report.ts'
 
 /** One installation for a check: what is examined, and a word of what is said about it. */
 interface Scenario {

@@ -1,5 +1,4 @@
-import type { CheckOutcome } from '../../../src/doctor/check.ts'
-import type { DoctorReport } from '../../../src/doctor/run-checks.ts'
+import type { CheckOutcome, DoctorReport } from '../../../src/doctor/report.ts'
 import type { TestGateway } from '../../setup/gateway.ts'
 import { openTestGateway } from '../../setup/gateway.ts'
 import type { ProxyHabits, TestProxy } from './proxy.ts'

@@ -1,0 +1,52 @@
+import { z } from 'zod'
+
+/** In the order in which they are shown. */
+export const checkGroups = [
+  'machine',
+  'configuration',
+  'gateway',
+  'network',
+  'tls',
+  'discovery',
+  'channels',
+  'mail',
+  'store',
+  'work',
+  'agents',
+] as const
+
+export type CheckGroup = (typeof checkGroups)[number]
+
+const verdicts = ['ok', 'warning', 'failure', 'skipped'] as const
+
+const findingSchema = z
+  .object({
+    id: z.string().describe('Stable: `mail.spf`. docs/reference/doctor.md lists all.'),
+    group: z.enum(checkGroups),
+    subject: z.string().describe('A host, an address, a file, a setting; empty where there is only one.'),
+    verdict: z.enum(verdicts).describe('`skipped`: the check could not run; the message says why.'),
+    message: z.string().describe('One sentence.'),
+    fix: z.string().optional().describe('How to fix it: of warnings and failures.'),
+    ms: z.number().describe('From the start of the run to the answer of the check.'),
+  })
+  .meta({ id: 'DoctorFinding' })
+
+export const doctorReportSchema = z
+  .object({
+    checked_at: z.string().describe('ISO 8601 UTC.'),
+    ms: z.number(),
+    gateway: z.enum(['running', 'stopped', 'unopened']),
+    counts: z.object(Object.fromEntries(verdicts.map(verdict => [verdict, z.number()])) as Counts),
+    findings: z.array(findingSchema).readonly(),
+  })
+  .meta({ id: 'DoctorReport' })
+
+type Counts = Record<(typeof verdicts)[number], z.ZodNumber>
+
+/** One line of a report. */
+export type DoctorFinding = Readonly<z.infer<typeof findingSchema>>
+
+export type DoctorReport = Readonly<z.infer<typeof doctorReportSchema>>
+
+/** What a check says about one subject. */
+export type CheckOutcome = Pick<DoctorFinding, 'subject' | 'verdict' | 'message' | 'fix'>
