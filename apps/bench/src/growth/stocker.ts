@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Store } from '@postern/core'
+import { measureByTurns } from '../harness/turns.ts'
 import { openMeasuredGateway } from '../ours/open.ts'
 import { serveMeasured } from '../servers/child.ts'
 import type { Cost } from './stock.ts'
@@ -45,15 +46,11 @@ async function fill(base: string, marks: readonly number[]): Promise<Stocked> {
 
 async function admitByTurns({ directories, rounds, count }: Extract<StockOrder, { step: 'admit' }>): Promise<Stocked> {
   const gateways = await Promise.all(directories.map(directory => openMeasuredGateway({ directory })))
-  const costs: Cost[][] = directories.map(() => [])
-  // The first round only warms up.
-  for (let round = 0; round <= rounds; round++) {
-    for (const [index, { store }] of gateways.entries()) {
-      const cost = await measureAdmission(store, next, count)
-      next += count
-      if (round > 0) costs[index]?.push(cost)
-    }
-  }
+  const costs = await measureByTurns(gateways, { title: '', rounds, progress() {} }, ({ store }) => {
+    const from = next
+    next += count
+    return measureAdmission(store, from, count)
+  })
   await Promise.all(gateways.map(gateway => gateway.stop()))
   return { costs }
 }

@@ -92,6 +92,15 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
 
+/** The middle one of the ratios that the figures of each round have. */
+export function medianRatio<Round>(
+  rounds: readonly Round[],
+  beside: readonly Round[],
+  pick: (round: Round) => number,
+): number {
+  return median(rounds.map((each, index) => pick(each) / pick(beside[index] ?? each)))
+}
+
 /** The middle value; the mean of the two middle ones of an even count. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)

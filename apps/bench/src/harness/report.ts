@@ -1,5 +1,5 @@
 import type { RoundResult } from './measure.ts'
-import { median } from './measure.ts'
+import { median, medianRatio } from './measure.ts'
 import type { CaseResults, Contender } from './rounds.ts'
 
 const headings = ['case', 'server', 'CPU µs/msg', 'beside', 'ratio', 'aim', 'p99 ms', 'RSS MB']
@@ -24,8 +24,8 @@ function formatLine(line: Line, above: string | undefined): string[] {
   return [
     title === above ? '' : title,
     name,
-    formatMicros(cpuMicros),
-    besideMicros === undefined ? '' : formatMicros(besideMicros),
+    formatValue(cpuMicros),
+    besideMicros === undefined ? '' : formatValue(besideMicros),
     ratio === undefined ? 'ours' : `${ratio.toFixed(2)}×`,
     aim === undefined || ratio === undefined ? '' : `≥ ${aim}× ${ratio >= aim ? 'met' : 'missed'}`,
     p99.toFixed(1),
@@ -33,7 +33,7 @@ function formatLine(line: Line, above: string | undefined): string[] {
   ]
 }
 
-function formatMicros(value: number): string {
+export function formatValue(value: number): string {
   return value.toFixed(value < 100 ? 1 : 0)
 }
 
@@ -95,7 +95,7 @@ function compareRounds(
   reference: Contender,
   referenceRounds: readonly RoundResult[],
 ): Pick<Line, 'ratio' | 'against' | 'besideMicros' | 'aim'> {
-  const ratios = rounds.map(({ cpuMicros }, round) => cpuMicros / (referenceRounds[round]?.cpuMicros ?? Number.NaN))
-  const besideMicros = median(referenceRounds.map(({ cpuMicros }) => cpuMicros))
-  return { ratio: median(ratios), against: reference.name, besideMicros, aim }
+  const cpuOf = ({ cpuMicros }: RoundResult) => cpuMicros
+  const besideMicros = median(referenceRounds.map(cpuOf))
+  return { ratio: medianRatio(rounds, referenceRounds, cpuOf), against: reference.name, besideMicros, aim }
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempDisposableSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -26,16 +26,15 @@ export interface Resident {
 }
 
 /** `postern start` as an operator runs it: the launcher, the flags of its first line, SQLite on disk. */
-export interface LaunchedGateway {
+export interface LaunchedGateway extends AsyncDisposable {
   readonly port: number
   readResident(): Resident
   readMemory(): Promise<MemoryReport>
-  stop(): Promise<void>
 }
 
 /** @throws Error with its last words when it ends before it listens */
 export async function launchGateway(tree: object): Promise<LaunchedGateway> {
-  const directory = mkdtempSync(join(tmpdir(), 'postern-bench-'))
+  const { path: directory, remove } = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
   const config = join(directory, 'postern.config.json')
   writeFileSync(config, JSON.stringify({ ...tree, data: directory }))
   const told = join(directory, 'memory.json')
@@ -59,10 +58,10 @@ export async function launchGateway(tree: object): Promise<LaunchedGateway> {
       child.kill('SIGUSR2')
       return readTold(told)
     },
-    async stop() {
+    async [Symbol.asyncDispose]() {
       child.kill()
       await once(child, 'exit')
-      rmSync(directory, { recursive: true, force: true })
+      remove()
     },
   }
 }

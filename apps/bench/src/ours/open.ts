@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempDisposableSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -41,14 +41,12 @@ export function openMeasuredGateway({ directory, tree }: MeasuredGatewayOptions)
   return openGateway(config, { baseDir: directory, log, operatorToken: 'bench-operator-token' })
 }
 
-/** The same on data of its own, which go when it ends. */
-export async function openTemporaryGateway(tree: MeasuredGatewayOptions['tree']) {
-  const directory = mkdtempSync(join(tmpdir(), 'postern-bench-'))
+/** The same on data of its own, which go when it ends, or on those in a directory, which stay. */
+export async function openBenchGateway(tree: MeasuredGatewayOptions['tree'], data?: string) {
+  const own = () => mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
+  const { path: directory, remove } = data === undefined ? own() : { path: data, remove() {} }
   const gateway = await openMeasuredGateway({ directory, tree })
-  const close = async () => {
-    await gateway.stop()
-    rmSync(directory, { recursive: true, force: true })
-  }
+  const close = () => gateway.stop().then(remove)
   return { gateway, close }
 }
 

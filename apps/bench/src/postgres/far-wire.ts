@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
+import { listenOnFreePort } from '../servers/loopback.ts'
 
 /** A way to a server on loopback on which all takes time. */
 interface FarWire {
@@ -29,14 +30,13 @@ function forward(from: Socket, other: Socket, delayMs: number): void {
   from.on('close', () => setTimeout(() => other.destroy(), delayMs))
 }
 
-async function serve({ to, delayMs }: WireData): Promise<number> {
+function serve({ to, delayMs }: WireData): Promise<number> {
   const server = createServer({ noDelay: true }, near => {
     const far = connect({ port: to, host: '127.0.0.1', noDelay: true })
     forward(near, far, delayMs)
     forward(far, near, delayMs)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return (server.address() as AddressInfo).port
+  })
+  return listenOnFreePort(server)
 }
 
 if (parentPort) parentPort.postMessage(await serve(workerData as WireData))

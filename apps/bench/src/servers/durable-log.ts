@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempDisposableSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -11,8 +11,8 @@ interface DurableLog {
 
 /** SQLite as the floors use it: WAL, `synchronous = FULL`, one commit for all rows that arrive together. */
 export function openDurableLog(): DurableLog {
-  const directory = mkdtempSync(join(tmpdir(), 'postern-bench-'))
-  const database = new DatabaseSync(join(directory, 'floor.db'))
+  const { path, remove } = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
+  const database = new DatabaseSync(join(path, 'floor.db'))
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
   database.exec('CREATE TABLE message (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL)')
   const insert = database.prepare('INSERT INTO message (id, body) VALUES (?, ?)')
@@ -25,7 +25,7 @@ export function openDurableLog(): DurableLog {
     append,
     close: () => {
       database.close()
-      rmSync(directory, { recursive: true })
+      remove()
     },
   }
 }

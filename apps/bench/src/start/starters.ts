@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempDisposableSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -97,20 +97,29 @@ export function listStarters(earlier: EarlierTree | undefined): readonly Starter
   return earlier ? own : [...own, ...peers]
 }
 
+/** As a person and a service do, by the program's own first line; waits until it says that it listens, and ends it. */
 async function startPostern({ entry, command }: ProgramStarter): Promise<Launched> {
-  const workingDir = mkdtempSync(join(tmpdir(), 'postern-bench-'))
-  writeFileSync(join(workingDir, 'postern.config.json'), JSON.stringify(configs[command]))
-  const environment = { NODE_COMPILE_CACHE: compileCache, NODE_ENV: 'production' }
+  using workingDir = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
+  writeFileSync(join(workingDir.path, 'postern.config.json'), JSON.stringify(configs[command]))
+  const begun = performance.now()
+  const path = [dirname(process.execPath), process.env.PATH].join(delimiter)
+  const child = spawn(fileURLToPath(entry), [command], {
+    cwd: workingDir.path,
+    env: { ...process.env, PATH: path, NODE_COMPILE_CACHE: compileCache, NODE_ENV: 'production' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exited = once(child, 'exit')
+  let output = ''
   try {
-    return await launchProgram({
-      program: fileURLToPath(entry),
-      args: [command],
-      workingDir,
-      environment,
-      sign: /listens on http/,
-    })
+    for await (const chunk of child.stdout) {
+      output += chunk
+      if (!output.includes('listens on http')) continue
+      return { startMs: performance.now() - begun, ...readProcess(child.pid ?? 0) }
+    }
+    throw new Error(`the program ended without listening: ${output.slice(-400)}`)
   } finally {
-    rmSync(workingDir, { recursive: true, force: true })
+    child.kill()
+    await exited
   }
 }
 
@@ -121,47 +130,13 @@ async function startPeer(entry: URL, setup: unknown): Promise<Launched> {
   return { startMs: server.startMs, ...taken }
 }
 
-interface LaunchPlan {
-  /** Run by its own first line, as a person and a service do. */
-  readonly program: string
-  readonly args: readonly string[]
-  readonly workingDir: string
-  readonly environment: Readonly<Record<string, string>>
-  /** Standard output that says it listens. */
-  readonly sign: RegExp
-}
-
-export interface Launched {
+interface Launched {
   /** From spawn to the sign, ms. */
   readonly startMs: number
   /** CPU time of all its threads until then, ms; not a number where the system does not tell it. */
   readonly cpuMs: number
   /** Bytes at that moment. */
   readonly rss: number
-}
-
-/** Starts a program as a person would, waits until it says that it listens, and ends it. */
-async function launchProgram({ program, args, workingDir, environment, sign }: LaunchPlan): Promise<Launched> {
-  const begun = performance.now()
-  const path = [dirname(process.execPath), process.env.PATH].join(delimiter)
-  const child = spawn(program, args, {
-    cwd: workingDir,
-    env: { ...process.env, PATH: path, ...environment },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const exited = once(child, 'exit')
-  let output = ''
-  try {
-    for await (const chunk of child.stdout) {
-      output += chunk
-      if (!sign.test(output)) continue
-      return { startMs: performance.now() - begun, ...readProcess(child.pid ?? 0) }
-    }
-    throw new Error(`the program ended without listening: ${output.slice(-400)}`)
-  } finally {
-    child.kill()
-    await exited
-  }
 }
 
 /** Linux tells it in `/proc`; elsewhere it stays unknown. A process that was begun anew keeps the time that it took before. */
