@@ -47,7 +47,7 @@ export async function stageAdapter({ root, folder }: StageOptions): Promise<void
   // The rest is for those who have the sources.
   const [readme = ''] = readFileSync(join(root, source, 'README.md'), 'utf8').split('\n## Files in reading order')
   writeFileSync(join(folder, 'README.md'), readme)
-  writeLicences({ root, folder, contained })
+  writeLicences(folder, contained)
 }
 
 function fail(name: string): never {

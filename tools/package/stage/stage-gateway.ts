@@ -26,8 +26,8 @@ export async function stageGateway({ root, folder }: StageOptions): Promise<void
   const manifest = describeGatewayPackage({ root, imported: used, libraries })
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`)
   copyProgram(root, folder)
-  copyDocuments({ root, folder })
-  writeLicences({ root, folder, contained })
+  copyDocuments(root, folder)
+  writeLicences(folder, contained)
 }
 
 const entries = {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, mkdtempDisposableSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { isOwn } from '../libraries.ts'
@@ -21,26 +21,22 @@ const inlineImport = /\bimport\(\s*(["'])([^"']+)\1\s*\)\.(\w+)/g
 
 /** Writes the declarations of the public entries, and those they need. @returns names of the libraries that they import from */
 export function writeDeclarations({ root, folder, entries }: DeclarationOptions): readonly string[] {
-  const { folder: made, faults } = compileDeclarations(root, entries)
-  try {
-    const reach = createReach({ made, packages: readOwnEntries(root), find: createFindDeclaration(made) })
-    const waiting = entries.map(toDeclaration)
-    const seen = new Set(waiting)
-    for (const path of waiting) {
-      const file = join(folder, path)
-      mkdirSync(dirname(file), { recursive: true })
-      writeFileSync(file, reach.rewrite(path))
-      const further = [...reach.files].filter(each => !seen.has(each))
-      for (const each of further) seen.add(each)
-      waiting.push(...further)
-    }
-    // Sources whose declarations nobody gets may infer types that cannot be written down.
-    const found = faults.filter(({ file }) => seen.has(toDeclaration(file)))
-    if (found.length > 0) throw new Error(`Cannot write declarations:\n${found.map(({ line }) => line).join('\n')}`)
-    return [...reach.libraries].toSorted()
-  } finally {
-    rmSync(made, { recursive: true, force: true })
+  using made = mkdtempDisposableSync(join(tmpdir(), 'postern-types-'))
+  const packages = readOwnEntries(root)
+  const faults = compileDeclarations({ root, folder: made.path, entries }, packages)
+  const reach = createReach({ made: made.path, packages, find: createFindDeclaration(made.path) })
+  // A set goes on to what is added while it is walked.
+  const paths = new Set(entries.map(toDeclaration))
+  for (const path of paths) {
+    const file = join(folder, path)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, reach.rewrite(path))
+    for (const further of reach.files) paths.add(further)
   }
+  // Sources whose declarations nobody gets may infer types that cannot be written down.
+  const found = faults.filter(({ file }) => paths.has(toDeclaration(file)))
+  if (found.length > 0) throw new Error(`Cannot write declarations:\n${found.map(({ line }) => line).join('\n')}`)
+  return [...reach.libraries].toSorted()
 }
 
 interface ReachDeps {
@@ -103,15 +99,17 @@ function fail(specifier: string, from: string): never {
   throw new Error(`Cannot write the declarations of ${from}: there is no entry ${specifier}`)
 }
 
-interface CompiledDeclarations {
-  readonly folder: string
-  /** What TypeScript says, by the source that it says it of. */
-  readonly faults: readonly { readonly file: string; readonly line: string }[]
+/** What TypeScript says of a source. */
+interface DeclarationFault {
+  readonly file: string
+  readonly line: string
 }
 
 /** Lets TypeScript write the declarations of all that the entries import, each at its source's path. */
-function compileDeclarations(root: string, entries: readonly string[]): CompiledDeclarations {
-  const folder = mkdtempSync(join(tmpdir(), 'postern-types-'))
+function compileDeclarations(
+  { root, folder, entries }: DeclarationOptions,
+  packages: ReachDeps['packages'],
+): readonly DeclarationFault[] {
   // TypeScript looks for libraries from the place of the project file, so it lies in the tree.
   const project = join(root, `tsconfig.declarations-${process.pid}.json`)
   const config = {
@@ -119,7 +117,7 @@ function compileDeclarations(root: string, entries: readonly string[]): Compiled
     compilerOptions: {
       ...{ noEmit: false, declaration: true, emitDeclarationOnly: true, rootDir: '.', outDir: folder },
       // What is found in node_modules counts as a library, of which nothing is written.
-      paths: Object.fromEntries([...readOwnEntries(root)].map(([name, { source }]) => [name, [`./${source}`]])),
+      paths: Object.fromEntries([...packages].map(([name, { source }]) => [name, [`./${source}`]])),
     },
     files: [...entries, ...globSync('packages/*/src/**/*.d.ts', { cwd: root })],
   }
@@ -127,7 +125,7 @@ function compileDeclarations(root: string, entries: readonly string[]): Compiled
   try {
     const { stdout } = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', project], { cwd: root, encoding: 'utf8' })
     const faults = [...stdout.matchAll(/^(\S[^(\n]*)\(\d+,\d+\): error .*$/gm)]
-    return { folder, faults: faults.map(([line, file = '']) => ({ file, line })) }
+    return faults.map(([line, file = '']) => ({ file, line }))
   } finally {
     rmSync(project)
   }

@@ -55,15 +55,13 @@ interface DescribedMetric {
 async function readMetrics(): Promise<readonly DescribedMetric[]> {
   const counts = { messages: {}, deliveries: {}, refusals: 0, stopped: { loop_guard: 0, hop_limit: 0 } }
   const store = { count: async () => counts, nextDue: async () => undefined } as unknown as OperatorStore & WorkStore
+  using ends = new DisposableStack()
   const metrics = createMetrics(store, { meter: createTokenMeter(), stageMeter: createStageMeter() }, Date.now)
-  try {
-    const text = await metrics.render()
-    return [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \1 (\w+)$/gm)].map(([, name = '', help = '', type = '']) => ({
-      name,
-      type,
-      help,
-    }))
-  } finally {
-    metrics.close()
-  }
+  ends.defer(metrics.close)
+  const text = await metrics.render()
+  return [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \1 (\w+)$/gm)].map(([, name = '', help = '', type = '']) => ({
+    name,
+    type,
+    help,
+  }))
 }

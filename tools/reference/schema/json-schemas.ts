@@ -1,15 +1,18 @@
 import { agentConfigSchema, agentKinds } from '@postern/agents'
 import { z } from 'zod'
 import { configSchema } from '../../../apps/gateway/src/config/schema.ts'
-import { normalizedMessageSchema } from '../../../packages/core/src/message/message.ts'
-import { normalizedResponseSchema } from '../../../packages/core/src/message/response.ts'
 import { channelSources, common, configSource, kindSources } from '../configuration.ts'
+import type { Schema } from './bounds.ts'
+import { documentedSchemas } from './documented.ts'
 import type { KeyComments } from './key-comments.ts'
 
 /** As much of JSON Schema as zod writes. */
-interface JsonSchemaNode {
-  type?: unknown
+export interface JsonSchemaNode {
+  type?: string | string[]
+  format?: string
   description?: string
+  minimum?: number
+  maximum?: number
   properties?: Record<string, JsonSchemaNode>
   additionalProperties?: JsonSchemaNode | boolean
   items?: JsonSchemaNode
@@ -47,23 +50,22 @@ export function describeConfigSchema(comments: Pick<KeyComments, 'find'>): strin
 
 /** apps/gateway/schemas/message.json: what an agent gets. */
 export function describeMessageSchema(comments: Pick<KeyComments, 'find'>): string {
-  const name = { file: 'packages/core/src/message/message.ts', name: 'normalizedMessageSchema' }
-  return describeOne(normalizedMessageSchema, 'NormalizedMessage', path => comments.find(name, path))
+  return describeOne('NormalizedMessage', comments)
 }
 
 /** apps/gateway/schemas/response.json: what the gateway makes of an agent's answer. */
 export function describeResponseSchema(comments: Pick<KeyComments, 'find'>): string {
-  const name = { file: 'packages/core/src/message/response.ts', name: 'normalizedResponseSchema' }
-  return describeOne(normalizedResponseSchema, 'NormalizedResponse', path => comments.find(name, path))
+  return describeOne('NormalizedResponse', comments)
 }
 
-function describeOne(schema: z.ZodType, title: string, find: FindComment): string {
+function describeOne(title: 'NormalizedMessage' | 'NormalizedResponse', comments: Pick<KeyComments, 'find'>): string {
+  const { schema, source } = documentedSchemas[title]
   const node = toJsonSchema(schema, 'output')
-  addDescriptions(node, find)
+  addDescriptions(node, path => comments.find(source, path))
   return toText({ title, ...node })
 }
 
-function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchemaNode {
+function toJsonSchema(schema: Schema, io: 'input' | 'output'): JsonSchemaNode {
   return z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',

@@ -1,6 +1,6 @@
 import { formatInlineCode, formatMarkdownTable } from '../markdown.ts'
 import type { Schema, SchemaDefinition } from './bounds.ts'
-import { formatNumber, listBounds } from './bounds.ts'
+import { definitionOf, formatNumber, listBounds } from './bounds.ts'
 import type { KeyComments, SchemaName } from './key-comments.ts'
 
 /** One key of a schema, as a table shows it. */
@@ -18,8 +18,6 @@ export interface SchemaRow {
 
 /** Schemas that have a section of their own, and what a table calls them. Their keys are not repeated. */
 export type NamedSchemas = ReadonlyMap<Schema, string>
-
-const definitionOf = (schema: Schema) => schema._zod.def as SchemaDefinition
 
 /** Every key of an object, and below it every key of what it holds. */
 export function listSchemaRows(
