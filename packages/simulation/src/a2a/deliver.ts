@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Fault, TokenOnlyFault } from '../fault.ts'
-import type { LoopbackFetch, TextAnswer } from '../net/loopback-fetch.ts'
+import type { LoopbackAnswer, LoopbackFetch } from '../net/loopback-fetch.ts'
 import type { TokenFault, TokenMint } from './token.ts'
 import { mintToken } from './token.ts'
 
@@ -21,7 +21,7 @@ export interface A2aDelivery {
   readonly method?: string | undefined
 }
 
-export interface A2aReceipt extends TextAnswer {
+export interface A2aReceipt extends LoopbackAnswer {
   readonly messageId: string
   /** The JSON-RPC members, when the answer is JSON. */
   readonly result?: unknown
@@ -73,8 +73,7 @@ export async function deliverA2a(
       ...(token && { authorization: `Bearer ${token}` }),
     }
     const answer = await loopback.request(url, { method: 'POST', headers, body, timeoutMs: 30_000 })
-    const answered = answer.body.toString()
-    return { messageId, status: answer.status, headers: answer.headers, body: answered, ...readRpc(answered) }
+    return { messageId, ...answer, ...readRpc(answer.body) }
   }
   const first = await post(delivery.text)
   return fault.againAs ? post(fault.againAs) : first

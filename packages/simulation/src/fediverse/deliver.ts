@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { Fault } from '../fault.ts'
-import type { TextAnswer } from '../net/loopback-fetch.ts'
+import type { LoopbackAnswer } from '../net/loopback-fetch.ts'
 import type { ActivityDelivery, ActivityReceipt, SentActivity } from './actors/activity.ts'
 import { composeSimActivity } from './actors/activity.ts'
 import type { SimActor } from './actors/actor.ts'
@@ -42,7 +42,7 @@ export interface SentFile {
   readonly bytes: Uint8Array
 }
 
-export interface NoteReceipt extends TextAnswer {
+export interface NoteReceipt extends LoopbackAnswer {
   readonly activityId: string
   readonly objectId: string
   readonly activity: ActivityDocument
@@ -64,8 +64,8 @@ export async function deliverNote(delivery: NoteDelivery, sender: NoteSender): P
   const activity = composeCreateNote(planNote(delivery, { author, recipient, sender }))
   sender.notes.set(activity.object.id, activity)
   const { oversizedBytes } = delivery
-  const { status, headers, body } = await postSigned({ activity, author, url, fault, oversizedBytes }, sender)
-  return { activityId: activity.id, objectId: activity.object.id, activity, status, headers, body: body.toString() }
+  const answer = await postSigned({ activity, author, url, fault, oversizedBytes }, sender)
+  return { activityId: activity.id, objectId: activity.object.id, activity, ...answer }
 }
 
 /** Composes, signs and posts anything else; what it does to a note of ours is done to it here, too. */
@@ -74,8 +74,7 @@ export async function deliverSimActivity(delivery: ActivityDelivery, sender: Not
   const { type, object, fields = {} } = delivery
   const activity = composeSimActivity({ author, recipient: recipient.id, type, object, fields, now: sender.now() })
   if (!delivery.fault) noteChanges[type]?.(activity, sender.notes)
-  const { status, headers, body } = await postSigned({ activity, author, url, fault }, sender)
-  return { activityId: activity.id, activity, status, headers, body: body.toString() }
+  return { activityId: activity.id, activity, ...(await postSigned({ activity, author, url, fault }, sender)) }
 }
 
 const noteChanges: Readonly<Record<string, (activity: SentActivity, notes: NoteSender['notes']) => void>> = {

@@ -1,7 +1,6 @@
 import type { Disturbance } from '../net/disturbance.ts'
 import { createDisturbances } from '../net/disturbance.ts'
 import type { LoopbackFetch } from '../net/loopback-fetch.ts'
-import type { LoopbackServer } from '../net/loopback-server.ts'
 import { openLoopbackServer } from '../net/loopback-server.ts'
 import type { ActivityDelivery, ActivityReceipt } from './actors/activity.ts'
 import type { SimActor } from './actors/actor.ts'
@@ -14,6 +13,7 @@ import type { NoteDelivery, NoteReceipt, NoteSender } from './deliver.ts'
 import { deliverNote, deliverSimActivity } from './deliver.ts'
 import type { ReceivedActivity } from './inbox.ts'
 import { createInbox } from './inbox.ts'
+import { findActor } from './post.ts'
 import { answerFediverse } from './routes.ts'
 import type { DraftRequest } from './signatures/sign.ts'
 import { signDraft } from './signatures/sign.ts'
@@ -58,9 +58,7 @@ export async function openSimFediverse(loopback: LoopbackFetch, now: () => numbe
   }
   const media: NoteSender['media'] = new Map()
   const deps = { hosts, actors, inbox, notes, media, checks }
-  const server: LoopbackServer = await openLoopbackServer(request =>
-    misbehaviour.pass(request, () => answerFediverse(request, deps)),
-  )
+  const server = await openLoopbackServer(request => misbehaviour.pass(request, () => answerFediverse(request, deps)))
   const { arrivals } = inbox
   const sender: NoteSender = {
     actors,
@@ -86,9 +84,7 @@ export async function openSimFediverse(loopback: LoopbackFetch, now: () => numbe
     awaitReply: (objectId, timeoutMs) => arrivals.waitFor(received => isReplyTo(received, objectId), timeoutMs),
     awaitActivity: (match, timeoutMs) => arrivals.waitFor(match, timeoutMs),
     async sign(draft, address) {
-      const actor = actors.get(address)
-      if (!actor) throw new Error(`Nobody is called ${address} here`)
-      return signDraft({ ...draft, at: now() }, actor)
+      return signDraft({ ...draft, at: now() }, findActor(address, sender))
     },
     disturb: misbehaviour.disturb,
     forgetRecipients: () => recipients.clear(),
@@ -110,7 +106,7 @@ function createDocumentFetch(loopback: LoopbackFetch, reader: SimActor, now: () 
     const location = status >= 300 && status < 400 ? answer.headers.get('location') : null
     if (location && redirects > 0) return read(new URL(location, url).href, redirects - 1)
     if (status !== 200) throw new Error(`${url} answered ${status}`)
-    return JSON.parse(body.toString())
+    return JSON.parse(body)
   }
   return url => read(url, 1)
 }
@@ -124,7 +120,7 @@ function readThread(
   objectId: string,
   notes: ReadonlyMap<string, ActivityDocument>,
   received: readonly ReceivedActivity[],
-): { context?: string | undefined; conversation?: string | undefined } {
+): ReturnType<NoteSender['findThread']> {
   const isIt = ({ activity }: ReceivedActivity) => (activity.object as { id?: unknown } | undefined)?.id === objectId
   const object = notes.get(objectId)?.object ?? (received.find(isIt)?.activity.object as Record<string, unknown>)
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined)

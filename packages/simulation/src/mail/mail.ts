@@ -1,8 +1,8 @@
 import { createTransport } from 'nodemailer'
 import type { SimDns } from '../dns/dns.ts'
-import type { GatewayLink } from '../gateway-link.ts'
+import type { GatewayLink, SimGateway } from '../gateway-link.ts'
 import { requireGateway } from '../gateway-link.ts'
-import type { LoopbackFetch, TextAnswer } from '../net/loopback-fetch.ts'
+import type { LoopbackAnswer, LoopbackFetch } from '../net/loopback-fetch.ts'
 import type { ComposedMail, MailPlan } from './compose.ts'
 import { composeMail, mailFaults, stripBrackets } from './compose.ts'
 import { openMailDomains } from './domain.ts'
@@ -24,7 +24,7 @@ export interface SimMail {
   /** To the gateway's SMTP (or LMTP) listener, or to the port given. */
   sendSmtp(mail: ComposedMail, endpoint?: { readonly port?: number; readonly lmtp?: boolean }): Promise<SmtpAnswer>
   /** To the gateway's `POST /email/inbound`. */
-  postIntake(mail: ComposedMail, endpoint?: { readonly secret?: string }): Promise<TextAnswer>
+  postIntake(mail: ComposedMail, endpoint?: { readonly secret?: string }): Promise<LoopbackAnswer>
   /** Composes and hands over in one go; a mail that is to be `replayed` goes twice and the second answer counts. */
   deliver(plan: MailPlan & { readonly endpoint?: 'smtp' | 'lmtp' | 'intake' }): Promise<MailReceipt>
   /** Everything the sink took, in order. */
@@ -51,10 +51,8 @@ export async function openSimMail({ dns, loopback, link, now }: MailPlatform): P
   const { items } = sink.arrivals
   const sendSmtp: SimMail['sendSmtp'] = (mail, { port = requireSmtpPort(link), lmtp } = {}) =>
     submitBySmtp(mail, { port, lmtp })
-  const postIntake: SimMail['postIntake'] = (mail, { secret } = {}) => {
-    const gateway = requireGateway(link)
-    return postToIntake(mail, { origin: gateway.origin, secret: secret ?? gateway.intakeSecret }, loopback)
-  }
+  const postIntake: SimMail['postIntake'] = (mail, { secret } = {}) =>
+    postToIntake(mail, { ...requireGateway(link), ...(secret !== undefined && { intakeSecret: secret }) }, loopback)
   const endpoints = {
     smtp: (mail: ComposedMail) => sendSmtp(mail).then(readSmtp),
     lmtp: (mail: ComposedMail) => sendSmtp(mail, { lmtp: true }).then(readSmtp),
@@ -117,26 +115,19 @@ async function submitBySmtp(mail: ComposedMail, { port, lmtp = false }: SmtpEndp
   }
 }
 
-interface IntakeEndpoint {
-  /** `https://agents.test` */
-  readonly origin: string
-  readonly secret: string | undefined
-}
-
 /** Posts finished octets as a mail server in front of the gateway does. */
-async function postToIntake(
+function postToIntake(
   mail: ComposedMail,
-  { origin, secret }: IntakeEndpoint,
+  { origin, intakeSecret: secret }: SimGateway,
   loopback: LoopbackFetch,
-): Promise<TextAnswer> {
+): Promise<LoopbackAnswer> {
   const { envelope, ip, helo, octets } = mail
   const query = new URLSearchParams({ from: envelope.from, ip, helo })
   for (const recipient of envelope.to) query.append('to', recipient)
-  const { status, headers, body } = await loopback.request(`${origin}/email/inbound?${query}`, {
+  return loopback.request(`${origin}/email/inbound?${query}`, {
     method: 'POST',
     headers: { 'content-type': 'message/rfc822', ...(secret && { authorization: `Bearer ${secret}` }) },
     body: octets,
     timeoutMs: 30_000,
   })
-  return { status, headers, body: body.toString() }
 }

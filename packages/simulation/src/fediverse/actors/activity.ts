@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { Fault } from '../../fault.ts'
-import type { TextAnswer } from '../../net/loopback-fetch.ts'
+import type { LoopbackAnswer } from '../../net/loopback-fetch.ts'
 import type { SimActor } from './actor.ts'
 import { publicAddressee } from './note.ts'
 
@@ -23,7 +23,7 @@ export interface ActivityDelivery {
 
 export type SentActivity = Readonly<Record<string, unknown>> & { readonly id: string; readonly type: string }
 
-export interface ActivityReceipt extends TextAnswer {
+export interface ActivityReceipt extends LoopbackAnswer {
   readonly activityId: string
   readonly activity: SentActivity
 }
