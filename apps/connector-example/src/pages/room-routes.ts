@@ -83,7 +83,7 @@ function createWindows(config: ChatDeps['config']) {
   const streams = createCallSlots({ total: limits.streams, perKey: limits.streamsPerPerson }, tooMany)
   const networks = createCallSlots({ total: limits.streams, perKey: limits.streamsPerAddress }, tooMany)
   return (context: Context, { person }: Viewer): (() => void) =>
-    takeBoth(networks.take(visitorNetwork(context, config)), () => streams.take(person.id))
+    takeBoth(networks(visitorNetwork(context, config)), () => streams(person.id))
 }
 
 function findRoom(context: Context, rooms: Rooms): Room {
