@@ -96,10 +96,6 @@ function readRpc(body: string): Pick<A2aReceipt, 'result' | 'error'> {
 
 function inventAgentUrl(url: string): string {
   const { origin, pathname } = new URL(url)
-  return (
-    origin +
-    (pathname.startsWith('/agents/')
-      ? pathname.replace(/^\/agents\/[^/]+/, '/agents/no-such-agent')
-      : '/agents/no-such-agent/a2a')
-  )
+  const path = pathname.startsWith('/agents/') ? pathname : '/agents/any/a2a'
+  return origin + path.replace(/^\/agents\/[^/]+/, '/agents/no-such-agent')
 }

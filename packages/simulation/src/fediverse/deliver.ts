@@ -72,7 +72,7 @@ export async function deliverNote(delivery: NoteDelivery, sender: NoteSender): P
 export async function deliverSimActivity(delivery: ActivityDelivery, sender: NoteSender): Promise<ActivityReceipt> {
   const { fault, author, recipient, url } = await prepare(delivery, sender)
   const { type, object, fields = {} } = delivery
-  const activity = composeSimActivity({ author, recipient: recipient.id, type, object, fields, now: sender.now() })
+  const activity = composeSimActivity({ author, recipient: recipient.id, type, object, fields })
   if (!delivery.fault) noteChanges[type]?.(activity, sender.notes)
   return { activityId: activity.id, activity, ...(await postSigned({ activity, author, url, fault }, sender)) }
 }
@@ -118,7 +118,7 @@ function planNote(
 ): NotePlan {
   const { text, visibility = 'public', id, inReplyTo, summary } = delivery
   const thread = inReplyTo ? sender.findThread(inReplyTo) : {}
-  const now = sender.now()
+  const now = Date.now()
   const attachment = (delivery.files ?? []).map(file => putFile(file, author, sender))
   return {
     attachment,

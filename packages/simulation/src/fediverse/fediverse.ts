@@ -43,21 +43,20 @@ export interface SimFediverse {
   close(): Promise<void>
 }
 
-export async function openSimFediverse(loopback: LoopbackFetch, now: () => number): Promise<SimFediverse> {
-  const actors = createActors(fediverseHosts)
+export async function openSimFediverse(loopback: LoopbackFetch): Promise<SimFediverse> {
+  const actors = createActors()
   const reader = [...actors.values()][0] as SimActor
-  const fetchDocument = createDocumentFetch(loopback, reader, now)
-  const hosts = fediverseHosts
-  const checks = createChecks(hosts, now, fetchDocument)
-  const inbox = createInbox({ hosts, checks })
+  const fetchDocument = createDocumentFetch(loopback, reader)
+  const checks = createChecks(fetchDocument)
+  const inbox = createInbox(checks)
   const notes = new Map<string, ActivityDocument>()
   const recipients = new Map<string, Promise<ResolvedRecipient>>()
   const misbehaviour = createDisturbances()
-  for (const [host, { habits = [] }] of Object.entries(hosts)) {
+  for (const [host, { habits = [] }] of Object.entries(fediverseHosts)) {
     for (const habit of habits) misbehaviour.disturb(host, habit)
   }
   const media: NoteSender['media'] = new Map()
-  const deps = { hosts, actors, inbox, notes, media, checks }
+  const deps = { actors, inbox, notes, media, checks }
   const server = await openLoopbackServer(request => misbehaviour.pass(request, () => answerFediverse(request, deps)))
   const { arrivals } = inbox
   const sender: NoteSender = {
@@ -65,7 +64,6 @@ export async function openSimFediverse(loopback: LoopbackFetch, now: () => numbe
     loopback,
     notes,
     media,
-    now,
     resolve(address) {
       const known = recipients.get(address) ?? resolveRecipient(address, fetchDocument)
       recipients.set(address, known)
@@ -76,7 +74,7 @@ export async function openSimFediverse(loopback: LoopbackFetch, now: () => numbe
   }
   return {
     port: server.port,
-    hosts: Object.keys(hosts),
+    hosts: Object.keys(fediverseHosts),
     actors,
     deliver: delivery => deliverNote(delivery, sender),
     send: delivery => deliverSimActivity(delivery, sender),
@@ -84,7 +82,7 @@ export async function openSimFediverse(loopback: LoopbackFetch, now: () => numbe
     awaitReply: (objectId, timeoutMs) => arrivals.waitFor(received => isReplyTo(received, objectId), timeoutMs),
     awaitActivity: (match, timeoutMs) => arrivals.waitFor(match, timeoutMs),
     async sign(draft, address) {
-      return signDraft({ ...draft, at: now() }, findActor(address, sender))
+      return signDraft({ ...draft, at: Date.now() }, findActor(address, sender))
     },
     disturb: misbehaviour.disturb,
     forgetRecipients: () => recipients.clear(),
@@ -97,9 +95,9 @@ export async function openSimFediverse(loopback: LoopbackFetch, now: () => numbe
 }
 
 /** Reads documents with signed requests, as a server in secure mode is asked. */
-function createDocumentFetch(loopback: LoopbackFetch, reader: SimActor, now: () => number): FetchActorDocument {
+function createDocumentFetch(loopback: LoopbackFetch, reader: SimActor): FetchActorDocument {
   async function read(url: string, redirects: number): Promise<Record<string, unknown>> {
-    const { host, 'user-agent': agent, ...headers } = await signDraft({ method: 'GET', url, at: now() }, reader)
+    const { host, 'user-agent': agent, ...headers } = await signDraft({ method: 'GET', url, at: Date.now() }, reader)
     const accept = url.includes('/.well-known/webfinger') ? { accept: 'application/jrd+json' } : {}
     const answer = await loopback.request(url, { headers: { ...headers, 'user-agent': agent ?? '', ...accept } })
     const { status, body } = answer

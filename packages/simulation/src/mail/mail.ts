@@ -42,11 +42,10 @@ interface MailPlatform {
   readonly dns: SimDns
   readonly loopback: LoopbackFetch
   readonly link: GatewayLink
-  now(): number
 }
 
-export async function openSimMail({ dns, loopback, link, now }: MailPlatform): Promise<SimMail> {
-  const composer = { domains: openMailDomains(dns), now }
+export async function openSimMail({ dns, loopback, link }: MailPlatform): Promise<SimMail> {
+  const domains = openMailDomains(dns)
   const sink = await openMailSink()
   const { items } = sink.arrivals
   const sendSmtp: SimMail['sendSmtp'] = (mail, { port = requireSmtpPort(link), lmtp } = {}) =>
@@ -60,11 +59,11 @@ export async function openSimMail({ dns, loopback, link, now }: MailPlatform): P
   }
   return {
     submit: { host: '127.0.0.1', port: sink.port },
-    compose: plan => composeMail(plan, composer),
+    compose: plan => composeMail(plan, domains),
     sendSmtp,
     postIntake,
     async deliver({ endpoint = link.gateway?.smtpPort ? 'smtp' : 'intake', ...plan }) {
-      const mail = await composeMail(plan, composer)
+      const mail = await composeMail(plan, domains)
       if (plan.fault && mailFaults[plan.fault].twice) await endpoints[endpoint](mail)
       return { mail, ...(await endpoints[endpoint](mail)) }
     },
