@@ -113,15 +113,7 @@ function describeCode(code: string, meaning: string): readonly string[] {
   const causes = refusalCases.filter(({ codes }) => codes.includes(code))
   if (causes.length === 0)
     throw new Error(`Cannot describe ${code}: no case of apps/gateway/src/why/rules/refused.ts has it`)
-  const example: Refusal = {
-    at: '',
-    code,
-    reason: '',
-    via: '',
-    from: '',
-    claimed_sender: '@name@domain',
-    agent: '*',
-  } as unknown as Refusal
+  const example = { code, claimed_sender: '@name@domain', agent: '*' } as Refusal
   const lines = causes.map(({ code: name, why, fix }) => {
     const { text, command } = fix(example)
     return `- \`${name}\`: ${why}. ${text}${command ? ` Run \`${command}\`.` : ''}`

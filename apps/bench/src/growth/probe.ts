@@ -12,7 +12,7 @@ import type { ServerProcess } from '../servers/process.ts'
 import { startServer } from '../servers/process.ts'
 import type { Cost } from './stock.ts'
 import { answering } from './stock.ts'
-import type { Stocked, StockOrder } from './stocker.ts'
+import type { StockOrder } from './stocker.ts'
 
 const title = 'Growth'
 const marks = {
@@ -47,14 +47,13 @@ async function stock(base: string, rounds: number, { quick, full, cores, progres
   const sizes = marks[full ? 'full' : quick ? 'quick' : 'usual']
   const entry = new URL('./stocker.ts', import.meta.url)
   await using stocker = await startServer({ entry, setup: {}, core: cores?.server })
-  const order = (given: StockOrder) => stocker.work(given) as Promise<Stocked>
+  const order = (given: StockOrder) => stocker.work(given)
   progress(`growth: storing ${sizes.at(-1)} messages`)
-  const filled = await order({ step: 'fill', base, marks: sizes })
+  const bytes = (await order({ step: 'fill', base, marks: sizes })) as Stocks['bytes']
   const directories = sizes.map(mark => join(base, String(mark)))
   progress('growth: admitting')
-  const admitted = await order({ step: 'admit', directories, rounds, count: counts.admit })
-  const bytes = 'bytes' in filled ? filled.bytes : []
-  return { stocks: { marks: sizes, bytes, directories }, admission: 'costs' in admitted ? admitted.costs : [] }
+  const admission = (await order({ step: 'admit', directories, rounds, count: counts.admit })) as Costs
+  return { stocks: { marks: sizes, bytes, directories }, admission }
 }
 
 /** Real, signed posts to a gateway on each of the stores, by turns. */

@@ -1,5 +1,5 @@
 import type { EarlierTree } from './earlier-tree.ts'
-import { formatColumns, formatValue } from './report.ts'
+import { formatCases, formatValue } from './report.ts'
 import type { RoundsOptions } from './rounds.ts'
 
 /** One figure beside the one it is compared with, both of the same run. */
@@ -34,18 +34,11 @@ export type Probe = (options: ProbeOptions) => Promise<readonly Figure[]>
 const headings = ['case', 'what', 'figure', 'beside', '', 'ratio', 'aim']
 
 export function formatFigures(figures: readonly Figure[]): string {
-  const rows = figures.map((figure, index) => formatFigure(figure, figures[index - 1]?.case))
-  const notes = figures.map(({ case: title, name, note }) => `  ${title}, ${name}: ${note}`)
-  return [formatColumns([headings, ...rows]), '', 'What was done:', ...notes].join('\n')
+  return formatCases(headings, figures, formatFigure, ['What was done:'])
 }
 
-function formatFigure(
-  { case: title, name, value, beside, unit, ratio, against, aim }: Figure,
-  above: string | undefined,
-): string[] {
+function formatFigure({ value, beside, unit, ratio, against, aim }: Figure): readonly string[] {
   return [
-    title === above ? '' : title,
-    name,
     formatValue(value),
     beside === undefined ? '' : formatValue(beside),
     unit,

@@ -6,9 +6,20 @@ const headings = ['case', 'server', 'CPU µs/msg', 'beside', 'ratio', 'aim', 'p9
 
 /** The table as a person reads it, with what its columns mean. */
 export function formatReport(lines: readonly Line[]): string {
-  const rows = lines.map((line, index) => formatLine(line, lines[index - 1]?.case))
+  return formatCases(headings, lines, formatLine, [...legend, '', 'Who does what:'])
+}
+
+/** A table with a case's title at its first line only, some words, and the note of each line. */
+export function formatCases<Row extends Pick<Line, 'case' | 'name' | 'note'>>(
+  headings: readonly string[],
+  lines: readonly Row[],
+  formatCells: (line: Row) => readonly string[],
+  words: readonly string[],
+): string {
+  const titles = lines.map(({ case: title }, index) => (title === lines[index - 1]?.case ? '' : title))
+  const rows = lines.map((line, index) => [titles[index] ?? '', line.name, ...formatCells(line)])
   const notes = lines.map(({ case: title, name, note }) => `  ${title}, ${name}: ${note}`)
-  return [formatColumns([headings, ...rows]), '', ...legend, '', 'Who does what:', ...notes].join('\n')
+  return [formatColumns([headings, ...rows]), '', ...words, ...notes].join('\n')
 }
 
 const legend = [
@@ -19,11 +30,8 @@ const legend = [
   'Only the ratios mean something beyond this machine.',
 ]
 
-function formatLine(line: Line, above: string | undefined): string[] {
-  const { case: title, name, cpuMicros, besideMicros, ratio, aim, p99, rss } = line
+function formatLine({ cpuMicros, besideMicros, ratio, aim, p99, rss }: Line): readonly string[] {
   return [
-    title === above ? '' : title,
-    name,
     formatValue(cpuMicros),
     besideMicros === undefined ? '' : formatValue(besideMicros),
     ratio === undefined ? 'ours' : `${ratio.toFixed(2)}×`,
@@ -45,17 +53,11 @@ export function formatColumns(rows: readonly (readonly string[])[], textColumns 
   return rows.map(row => row.map(pad).join('  ').trimEnd()).join('\n')
 }
 
-/** One line of the table. */
-export interface Line {
+/** One line of the table: medians over the rounds, but for `rss`, the highest seen, and the sum of `messages`. */
+export interface Line extends Omit<RoundResult, 'perSecond'> {
   readonly case: string
   readonly name: string
   readonly note: string
-  /** Medians over the rounds. */
-  readonly cpuMicros: number
-  readonly p99: number
-  /** Highest seen, bytes. */
-  readonly rss: number
-  readonly messages: number
   /** Messages ours handles in the CPU time in which this one handles one; absent for ours itself. */
   readonly ratio?: number | undefined
   readonly against?: string | undefined
@@ -80,7 +82,7 @@ export function summarizeCase(title: string, results: CaseResults): readonly Lin
   })
 }
 
-function summarizeRounds(rounds: readonly RoundResult[]): Pick<Line, 'cpuMicros' | 'p99' | 'rss' | 'messages'> {
+function summarizeRounds(rounds: readonly RoundResult[]): Omit<RoundResult, 'perSecond'> {
   return {
     cpuMicros: median(rounds.map(({ cpuMicros }) => cpuMicros)),
     p99: median(rounds.map(({ p99 }) => p99)),

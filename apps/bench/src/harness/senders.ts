@@ -2,17 +2,13 @@ import type { ServerProcess } from '../servers/process.ts'
 import { startServer } from '../servers/process.ts'
 import type { Figure, ProbeOptions } from './figure.ts'
 import { median, medianRatio, settleServer } from './measure.ts'
+import type { Contender } from './rounds.ts'
 import { measureByTurns } from './turns.ts'
 
 /** A server that sends when it is ordered to. */
-export interface SendingServer {
-  readonly name: string
-  readonly note: string
-  readonly entry: URL
+export interface SendingServer extends Pick<Contender, 'name' | 'note' | 'entry' | 'nodeFlags' | 'needs'> {
   /** More of its setup. */
   readonly more?: Readonly<Record<string, unknown>>
-  readonly nodeFlags?: readonly string[]
-  readonly needs?: readonly URL[]
   /** Least ratio of what ours sends a second to what it does. */
   readonly aim?: number
 }

@@ -2,23 +2,19 @@ import type { EarlierTree } from '../harness/earlier-tree.ts'
 import { median, medianRatio } from '../harness/measure.ts'
 import { formatColumns } from '../harness/report.ts'
 import { measureByTurns } from '../harness/turns.ts'
+import type { Launched } from './starters.ts'
 import { listStarters } from './starters.ts'
 
 /** Medians over the rounds. */
-interface StartLine {
+interface StartLine extends Launched {
   readonly name: string
   readonly note: string
-  readonly startMs: number
-  /** Bytes when it listens. */
-  readonly rss: number
   /** How much longer the first line takes, or the one that this one is an earlier version of. */
   readonly ratio: number
   /** The same of the CPU time. */
   readonly cpuRatio: number
   /** Of that line. */
   readonly besideMs: number
-  /** CPU time of all its threads, ms. */
-  readonly cpuMs: number
 }
 
 /** Starts everything by turns; the first round only fills the compile cache. */

@@ -6,8 +6,10 @@ import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { pairWithEarlier } from '../earlier/rivals.ts'
 import type { EarlierTree } from '../harness/earlier-tree.ts'
+import type { Contender } from '../harness/rounds.ts'
 import { gatewayHost } from '../ours/open.ts'
 import { startServer } from '../servers/process.ts'
+import { readMemoryField, readPort } from '../servers/program.ts'
 
 /** Something that can be started until it listens. */
 interface Starter {
@@ -52,30 +54,30 @@ const programs: readonly ProgramStarter[] = [
   { name: 'dev from sources', note: 'the same with the simulation', entry: postern, command: 'dev' },
 ]
 
-const peers: readonly Starter[] = [
+const peers: readonly Pick<Contender, 'name' | 'note' | 'entry' | 'setup'>[] = [
   {
     name: 'Fedify 2.3.6',
     note: 'the contender of the ActivityPub case',
-    start: () =>
-      startPeer(new URL('../activitypub/fedify.ts', import.meta.url), {
-        fediversePort: 9,
-        origin: 'https://agents.test',
-      }),
+    entry: new URL('../activitypub/fedify.ts', import.meta.url),
+    setup: { fediversePort: 9, origin: 'https://agents.test' },
   },
   {
     name: 'SDK 1.3.0 on Express',
     note: 'the contender of the A2A case',
-    start: () => startPeer(new URL('../a2a/sdk.ts', import.meta.url), { answer: 'task' }),
+    entry: new URL('../a2a/sdk.ts', import.meta.url),
+    setup: { answer: 'task' },
   },
   {
     name: 'mailauth + mailparser',
     note: 'the contender of the mail case',
-    start: () => startPeer(new URL('../mail/libraries.ts', import.meta.url), { dns: ['127.0.0.1:9'] }),
+    entry: new URL('../mail/libraries.ts', import.meta.url),
+    setup: { dns: ['127.0.0.1:9'] },
   },
   {
     name: 'floor: Hono + SQLite',
     note: 'the floor of the A2A case',
-    start: () => startPeer(new URL('../a2a/floor.ts', import.meta.url), {}),
+    entry: new URL('../a2a/floor.ts', import.meta.url),
+    setup: {},
   },
 ]
 
@@ -94,7 +96,7 @@ export function listStarters(earlier: EarlierTree | undefined): readonly Starter
   if (!earlier) execFileSync(process.execPath, [join(root, 'tools/package/main.ts')], { stdio: 'ignore' })
   const ours = earlier ? pairWithEarlier(programs, earlier) : [...packaged, ...programs]
   const own = ours.map(program => ({ ...program, start: () => startPostern(program) }))
-  return earlier ? own : [...own, ...peers]
+  return earlier ? own : [...own, ...peers.map(peer => ({ ...peer, start: () => startPeer(peer) }))]
 }
 
 /** As a person and a service do, by the program's own first line; waits until it says that it listens, and ends it. */
@@ -109,28 +111,23 @@ async function startPostern({ entry, command }: ProgramStarter): Promise<Launche
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exited = once(child, 'exit')
-  let output = ''
   try {
-    for await (const chunk of child.stdout) {
-      output += chunk
-      if (!output.includes('listens on http')) continue
-      return { startMs: performance.now() - begun, ...readProcess(child.pid ?? 0) }
-    }
-    throw new Error(`the program ended without listening: ${output.slice(-400)}`)
+    await readPort(child.stdout)
+    return { startMs: performance.now() - begun, ...readProcess(child.pid ?? 0) }
   } finally {
     child.kill()
     await exited
   }
 }
 
-async function startPeer(entry: URL, setup: unknown): Promise<Launched> {
+async function startPeer({ entry, setup }: Pick<Contender, 'entry' | 'setup'>): Promise<Launched> {
   const server = await startServer({ entry, setup, core: undefined, environment: { NODE_COMPILE_CACHE: compileCache } })
   const taken = readProcess(server.pid)
   await server.stop()
   return { startMs: server.startMs, ...taken }
 }
 
-interface Launched {
+export interface Launched {
   /** From spawn to the sign, ms. */
   readonly startMs: number
   /** CPU time of all its threads until then, ms; not a number where the system does not tell it. */
@@ -145,8 +142,7 @@ function readProcess(pid: number): Pick<Launched, 'cpuMs' | 'rss'> {
     const spent = readdirSync(`/proc/${pid}/task`).map(thread =>
       Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]),
     )
-    const resident = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
-    return { cpuMs: spent.reduce((sum, each) => sum + each, 0) / 1e6, rss: Number(resident) * 1024 }
+    return { cpuMs: spent.reduce((sum, each) => sum + each, 0) / 1e6, rss: readMemoryField(pid, 'VmRSS') }
   } catch {
     return { cpuMs: Number.NaN, rss: Number.NaN }
   }

@@ -35,7 +35,7 @@ export interface HeldRequirement {
   readonly messageId: string
 }
 
-interface RoomDecision {
+export interface RoomDecision {
   readonly room: string
   readonly person: RoomPerson
   readonly outcome: 'granted' | 'declined'

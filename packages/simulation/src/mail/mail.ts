@@ -24,7 +24,7 @@ export interface SimMail {
   /** To the gateway's SMTP (or LMTP) listener, or to the port given. */
   sendSmtp(mail: ComposedMail, endpoint?: { readonly port?: number; readonly lmtp?: boolean }): Promise<SmtpAnswer>
   /** To the gateway's `POST /email/inbound`. */
-  postIntake(mail: ComposedMail, endpoint?: { readonly secret?: string }): Promise<LoopbackAnswer>
+  postIntake(mail: ComposedMail): Promise<LoopbackAnswer>
   /** Composes and hands over in one go; a mail that is to be `replayed` goes twice and the second answer counts. */
   deliver(plan: MailPlan & { readonly endpoint?: 'smtp' | 'lmtp' | 'intake' }): Promise<MailReceipt>
   /** Everything the sink took, in order. */
@@ -50,8 +50,7 @@ export async function openSimMail({ dns, loopback, link }: MailPlatform): Promis
   const { items } = sink.arrivals
   const sendSmtp: SimMail['sendSmtp'] = (mail, { port = requireSmtpPort(link), lmtp } = {}) =>
     submitBySmtp(mail, { port, lmtp })
-  const postIntake: SimMail['postIntake'] = (mail, { secret } = {}) =>
-    postToIntake(mail, { ...requireGateway(link), ...(secret !== undefined && { intakeSecret: secret }) }, loopback)
+  const postIntake = (mail: ComposedMail) => postToIntake(mail, requireGateway(link), loopback)
   const endpoints = {
     smtp: (mail: ComposedMail) => sendSmtp(mail).then(readSmtp),
     lmtp: (mail: ComposedMail) => sendSmtp(mail, { lmtp: true }).then(readSmtp),

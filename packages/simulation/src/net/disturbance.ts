@@ -21,7 +21,6 @@ export const disturbances = {
   slow: (delayMs: number): Disturbance => ({ delayMs }),
   down: { drop: true },
   gone: { answer: { status: 410 } },
-  notFound: { answer: { status: 404 } },
   busyOnce: { answer: { status: 503, headers: { 'retry-after': '1' } }, times: 1 },
   redirect: (location: string): Disturbance => ({ answer: { status: 302, headers: { location } } }),
 } as const satisfies Record<string, Disturbance | ((...args: never[]) => Disturbance)>
