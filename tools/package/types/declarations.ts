@@ -42,7 +42,8 @@ export function writeDeclarations({ root, folder, entries }: DeclarationOptions)
 interface ReachDeps {
   /** Folder of all declarations. */
   readonly made: string
-  readonly packages: ReturnType<typeof readOwnEntries>
+  /** Sources of the entries of our packages, by specifier. */
+  readonly packages: ReadonlyMap<string, string>
   readonly find: FindDeclaration
 }
 
@@ -61,7 +62,7 @@ function createReach({ made, packages, find }: ReachDeps): Reach {
   /** The file that a specifier means; undefined for a library's. */
   function resolve(specifier: string, from: string): string | undefined {
     if (specifier.startsWith('.')) return toDeclaration(join(dirname(from), specifier))
-    if (isOwn(specifier)) return packages.get(specifier)?.declaration ?? fail(specifier, from)
+    if (isOwn(specifier)) return toDeclaration(packages.get(specifier) ?? fail(specifier, from))
     libraries.add(specifier)
     return undefined
   }
@@ -99,17 +100,14 @@ function fail(specifier: string, from: string): never {
   throw new Error(`Cannot write the declarations of ${from}: there is no entry ${specifier}`)
 }
 
-/** What TypeScript says of a source. */
-interface DeclarationFault {
-  readonly file: string
-  readonly line: string
-}
-
-/** Lets TypeScript write the declarations of all that the entries import, each at its source's path. */
+/**
+ * Lets TypeScript write the declarations of all that the entries import, each at its source's path.
+ * @returns what TypeScript says, by the source that it says it of
+ */
 function compileDeclarations(
   { root, folder, entries }: DeclarationOptions,
   packages: ReachDeps['packages'],
-): readonly DeclarationFault[] {
+): readonly { readonly file: string; readonly line: string }[] {
   // TypeScript looks for libraries from the place of the project file, so it lies in the tree.
   const project = join(root, `tsconfig.declarations-${process.pid}.json`)
   const config = {
@@ -117,7 +115,7 @@ function compileDeclarations(
     compilerOptions: {
       ...{ noEmit: false, declaration: true, emitDeclarationOnly: true, rootDir: '.', outDir: folder },
       // What is found in node_modules counts as a library, of which nothing is written.
-      paths: Object.fromEntries([...packages].map(([name, { source }]) => [name, [`./${source}`]])),
+      paths: Object.fromEntries([...packages].map(([name, source]) => [name, [`./${source}`]])),
     },
     files: [...entries, ...globSync('packages/*/src/**/*.d.ts', { cwd: root })],
   }
@@ -136,19 +134,11 @@ interface PackageManifest {
   readonly exports?: Readonly<Record<string, string>>
 }
 
-interface OwnEntry {
-  readonly source: string
-  readonly declaration: string
-}
-
 /** The entries of our packages by what the source imports: `@postern/core` is `packages/core/src/index.ts`. */
-function readOwnEntries(root: string): ReadonlyMap<string, OwnEntry> {
+function readOwnEntries(root: string): ReadonlyMap<string, string> {
   const entries = globSync('packages/*/package.json', { cwd: root }).flatMap(path => {
     const { name, exports = {} } = JSON.parse(readFileSync(join(root, path), 'utf8')) as PackageManifest
-    return Object.entries(exports).map(([entry, file]) => {
-      const source = join(dirname(path), file)
-      return [join(name, entry), { source, declaration: toDeclaration(source) }] as const
-    })
+    return Object.entries(exports).map(([entry, file]) => [join(name, entry), join(dirname(path), file)] as const)
   })
   return new Map(entries)
 }

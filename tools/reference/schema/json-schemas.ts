@@ -1,7 +1,7 @@
 import { agentConfigSchema, agentKinds } from '@postern/agents'
 import { z } from 'zod'
 import { configSchema } from '../../../apps/gateway/src/config/schema.ts'
-import { channelSources, common, configSource, kindSources } from '../configuration.ts'
+import { common, findConfigComment, kindSources } from '../configuration.ts'
 import type { Schema } from './bounds.ts'
 import { documentedSchemas } from './documented.ts'
 import type { KeyComments } from './key-comments.ts'
@@ -33,12 +33,8 @@ type FindComment = (path: readonly string[]) => string
 /** apps/gateway/schemas/config.json: the configuration file, before defaults and references are filled in. */
 export function describeConfigSchema(comments: Pick<KeyComments, 'find'>): string {
   const schema = toJsonSchema(configSchema, 'input')
-  const find: FindComment = path => {
-    const channel = channelSources[path[0] ?? '']
-    return channel && path.length > 1 ? comments.find(channel, path.slice(1)) : comments.find(configSource, path)
-  }
   // An agent's keys depend on its kind, which follows below.
-  addDescriptions(schema, find)
+  addDescriptions(schema, path => findConfigComment(comments, path))
   const agents = schema.properties?.agents
   if (!agents) throw new Error('Cannot describe the configuration: it has no agents')
   const kinds = agentKinds.map((kind, index) => withOwnDefinitions(describeKind(kind, comments), `kind${index}`))

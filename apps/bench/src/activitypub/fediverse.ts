@@ -65,15 +65,13 @@ export interface TrafficSender {
   readonly publicKey: KeyObject
 }
 
-type KeyKind = 'rsa' | 'ed25519'
-
 /** `ed25519` for cases that need very many requests and do not measure what a signature costs: signing is seventeen times cheaper. */
-const generateKeys: Readonly<
-  Record<KeyKind, () => Promise<{ readonly privateKey: KeyObject; readonly publicKey: KeyObject }>>
-> = {
+const generateKeys = {
   rsa: () => promisify(generateKeyPair)('rsa', { modulusLength: 2048 }),
   ed25519: () => promisify(generateKeyPair)('ed25519'),
-}
+} as const
+
+export type KeyKind = keyof typeof generateKeys
 
 /** `count` people, spread over half as many servers, each with a key. */
 export function createSenders(count: number, kind: KeyKind = 'rsa'): Promise<readonly TrafficSender[]> {

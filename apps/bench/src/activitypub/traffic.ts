@@ -1,6 +1,6 @@
 import type { HttpAnswer } from '../http/load.ts'
 import { gatewayHost } from '../ours/open.ts'
-import type { Fediverse, TrafficSender } from './fediverse.ts'
+import type { Fediverse, KeyKind, TrafficSender } from './fediverse.ts'
 import { createSenders, openFediverse } from './fediverse.ts'
 import { signDelivery, signMessageDelivery } from './sign-delivery.ts'
 
@@ -15,7 +15,7 @@ export interface Traffic extends Disposable {
 interface TrafficOptions {
   readonly agent: string
   readonly senders: number
-  readonly keys?: 'rsa' | 'ed25519'
+  readonly keys?: KeyKind
 }
 
 type SigningScheme = 'cavage' | 'rfc9421'

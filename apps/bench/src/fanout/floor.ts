@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, RequestOptions } from 'node:http'
 import { Agent, request } from 'node:http'
 import type { TrafficSender } from '../activitypub/fediverse.ts'
 import { createSenders } from '../activitypub/fediverse.ts'
@@ -30,7 +30,7 @@ await serveMeasured<FanoutSetup>(async ({ port, count }) => {
           const index = next++
           const path = `/inboxes/${index}`
           const headers = await signCavageHeaders(sender, { host: inboxHost(index), path }, digest)
-          await post({ port, agent, path, headers }, body)
+          await post({ port, agent, path, headers: { ...headers, 'content-length': body.length } }, body)
           sent++
         }
       }
@@ -39,16 +39,8 @@ await serveMeasured<FanoutSetup>(async ({ port, count }) => {
   }
 })
 
-interface Posting {
-  readonly port: number
-  readonly agent: Agent
-  readonly path: string
-  readonly headers: Record<string, string>
-}
-
-async function post(posting: Posting, body: Uint8Array): Promise<void> {
-  const headers = { ...posting.headers, 'content-length': body.length }
-  const outgoing = request({ ...posting, headers, host: '127.0.0.1', method: 'POST' }).end(body)
+async function post(options: RequestOptions, body: Uint8Array): Promise<void> {
+  const outgoing = request({ ...options, host: '127.0.0.1', method: 'POST' }).end(body)
   const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
   answer.resume()
   if (answer.statusCode !== 202) throw new Error(`the sink answered ${answer.statusCode}`)

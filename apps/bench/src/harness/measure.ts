@@ -51,16 +51,15 @@ const settleStepMs = 40
 /** A process that used less than this since the last look is at rest, µs. */
 const restMicros = 2_000
 
-/** When everything was done, by this process's clock, ms. */
-interface Settled extends Sample {
-  readonly doneAt: number
-}
-
 /**
  * Work a server puts off until after its answer is part of the message's price.
+ * @returns what it has used then, and when everything was done, by this process's clock, ms
  * @throws Error when it has not handled exactly what it accepted
  */
-export async function settleServer(server: ServerProcess, expected: number): Promise<Settled> {
+export async function settleServer(
+  server: ServerProcess,
+  expected: number,
+): Promise<Sample & { readonly doneAt: number }> {
   const isDone = ({ handled }: Sample) => handled === expected
   const done = await sampleUntil(server, isDone, settleLimitMs)
   const doneAt = performance.now()

@@ -4,12 +4,6 @@ import { connect, createServer } from 'node:net'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import { listenOnFreePort } from '../servers/loopback.ts'
 
-/** A way to a server on loopback on which all takes time. */
-interface FarWire {
-  readonly port: number
-  close(): Promise<void>
-}
-
 interface WireData {
   /** Port of the server. */
   readonly to: number
@@ -17,8 +11,8 @@ interface WireData {
   readonly delayMs: number
 }
 
-/** In a thread of its own: what it forwards must not wait for the load. */
-export async function openFarWire(data: WireData): Promise<FarWire> {
+/** A way to a server on loopback on which all takes time. In a thread of its own: what it forwards must not wait for the load. */
+export async function openFarWire(data: WireData) {
   const worker = new Worker(new URL(import.meta.url), { workerData: data })
   const [port] = (await once(worker, 'message')) as [number]
   return { port, close: async () => void (await worker.terminate()) }

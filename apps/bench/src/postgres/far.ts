@@ -1,12 +1,11 @@
-import { createCluster, findPostgres, password } from '@postern/testing/postgres-cluster'
+import { password } from '@postern/testing/postgres-cluster'
 import { createCallMaker, openAgentIssuer } from '../a2a/case.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
 import { measureByTurns } from '../harness/turns.ts'
 import { findAgentModule } from '../ours/open.ts'
-import { freeThisThread } from '../servers/process.ts'
 import { openFarWire } from './far-wire.ts'
 import type { PostgresContender } from './gateways.ts'
-import { measureRate, startGateways, toPostgresFigures } from './gateways.ts'
+import { measureRate, startCluster, startGateways, toPostgresFigures } from './gateways.ts'
 
 /** Calls under way at a time, of each gateway: with the gateways grows what is asked of them. */
 const atOnce = 64
@@ -24,13 +23,8 @@ export async function probeFarPostgres(options: ProbeOptions): Promise<readonly 
 }
 
 async function probeAt(delayMs: number, { rounds, quick, progress }: ProbeOptions): Promise<readonly Figure[]> {
-  const programs = findPostgres()
-  if (!programs) throw new Error('no PostgreSQL server is installed here')
-  freeThisThread()
   await using ends = new AsyncDisposableStack()
-  const cluster = await createCluster({ programs, settings: ['max_connections=200'] })
-  ends.defer(cluster.remove)
-  await cluster.start()
+  const cluster = await startCluster(ends)
   const wire = await openFarWire({ to: cluster.port, delayMs })
   ends.defer(wire.close)
   const contenders: PostgresContender[] = []

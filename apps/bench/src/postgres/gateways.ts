@@ -1,10 +1,11 @@
+import { createCluster, findPostgres } from '@postern/testing/postgres-cluster'
 import { isCompleted } from '../a2a/case.ts'
 import type { Figure } from '../harness/figure.ts'
 import { median, medianRatio } from '../harness/measure.ts'
 import { saturateServer } from '../http/load.ts'
 import { describeBenchGateway } from '../ours/open.ts'
 import type { ServerProcess } from '../servers/process.ts'
-import { startServer } from '../servers/process.ts'
+import { freeThisThread, startServer } from '../servers/process.ts'
 
 const limits = { open_tasks_per_caller: 1_000_000, tasks_per_caller: 1_000_000_000 }
 
@@ -22,6 +23,17 @@ export interface PostgresPlan {
 
 export interface PostgresContender extends PostgresPlan {
   readonly servers: readonly ServerProcess[]
+}
+
+/** A PostgreSQL server. The gateways, it and the load have the whole machine among them. `ends` removes it. */
+export async function startCluster(ends: AsyncDisposableStack): ReturnType<typeof createCluster> {
+  const programs = findPostgres()
+  if (!programs) throw new Error('no PostgreSQL server is installed here')
+  freeThisThread()
+  const cluster = await createCluster({ programs, settings: ['max_connections=200'] })
+  ends.defer(cluster.remove)
+  await cluster.start()
+  return cluster
 }
 
 /** One after the other: the first makes the tables. `more` is laid over their configuration; `ends` stops them. */

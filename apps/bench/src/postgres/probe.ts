@@ -1,10 +1,9 @@
-import { createCluster, findPostgres, password } from '@postern/testing/postgres-cluster'
+import { password } from '@postern/testing/postgres-cluster'
 import { createCallMaker, openAgentIssuer } from '../a2a/case.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
 import { measureByTurns } from '../harness/turns.ts'
-import { freeThisThread } from '../servers/process.ts'
 import type { PostgresContender, PostgresPlan } from './gateways.ts'
-import { measureRate, startGateways, toPostgresFigures } from './gateways.ts'
+import { measureRate, startCluster, startGateways, toPostgresFigures } from './gateways.ts'
 
 const title = 'PostgreSQL'
 /** Calls under way at a time, spread over the gateways. */
@@ -40,19 +39,13 @@ const plans: readonly PostgresPlan[] = [
 
 /** A2A calls a second through whole gateways, each answered in the call and durable, by turns: SQLite, and PostgreSQL with more and more gateways. */
 export async function probePostgres({ rounds, quick, progress }: ProbeOptions): Promise<readonly Figure[]> {
-  const programs = findPostgres()
-  if (!programs) throw new Error('no PostgreSQL server is installed here')
-  // The gateways, the server and the load have the whole machine among them.
-  freeThisThread()
   process.env.PGPASSWORD = password
   await using ends = new AsyncDisposableStack()
-  const cluster = await createCluster({ programs, settings: ['max_connections=200'] })
-  ends.defer(cluster.remove)
+  const cluster = await startCluster(ends)
   const makeCalls = createCallMaker(ends.use(await openAgentIssuer()), 'SendMessage')
   const contenders: PostgresContender[] = []
   const urlOf = (schema: string) =>
     `postgres:///postgres?host=${cluster.directory}&port=${cluster.port}&user=postern&schema=${schema}`
-  await cluster.start()
   for (const plan of plans) {
     const store = plan.schema && { store: urlOf(plan.schema) }
     contenders.push({ ...plan, servers: await startGateways(plan.gateways, { ...store }, ends) })

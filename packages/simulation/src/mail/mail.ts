@@ -48,7 +48,7 @@ export async function openSimMail({ dns, loopback, link }: MailPlatform): Promis
   const domains = openMailDomains(dns)
   const sink = await openMailSink()
   const { items } = sink.arrivals
-  const sendSmtp: SimMail['sendSmtp'] = (mail, { port = requireSmtpPort(link), lmtp } = {}) =>
+  const sendSmtp: SimMail['sendSmtp'] = (mail, { port = requireSmtpPort(link), lmtp = false } = {}) =>
     submitBySmtp(mail, { port, lmtp })
   const postIntake = (mail: ComposedMail) => postToIntake(mail, requireGateway(link), loopback)
   const endpoints = {
@@ -91,14 +91,11 @@ interface SmtpAnswer {
   readonly response: string
 }
 
-interface SmtpEndpoint {
-  readonly port: number
-  /** Speaks LMTP instead of SMTP. */
-  readonly lmtp?: boolean | undefined
-}
-
-/** Hands finished octets over by SMTP. @throws Error when there was no reply at all */
-async function submitBySmtp(mail: ComposedMail, { port, lmtp = false }: SmtpEndpoint): Promise<SmtpAnswer> {
+/** Hands finished octets over by SMTP or LMTP. @throws Error when there was no reply at all */
+async function submitBySmtp(
+  mail: ComposedMail,
+  { port, lmtp }: { readonly port: number; readonly lmtp: boolean },
+): Promise<SmtpAnswer> {
   const transport = createTransport({ host: '127.0.0.1', port, lmtp, secure: false, ignoreTLS: true, name: mail.helo })
   try {
     const envelope = { from: mail.envelope.from, to: [...mail.envelope.to] }
