@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -70,10 +71,8 @@ export async function openConnector(
   return {
     app,
     async listen() {
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject)
-        server.listen(config.port, config.host, resolve)
-      })
+      server.listen(config.port, config.host)
+      await once(server, 'listening')
       return (server.address() as AddressInfo).port
     },
     rotateKeys: keys.rotate,

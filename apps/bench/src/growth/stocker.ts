@@ -45,7 +45,7 @@ async function fill(base: string, marks: readonly number[]): Promise<readonly nu
 
 /** @returns costs by directory and round */
 async function admitByTurns({ directories, rounds, count }: Extract<StockOrder, { step: 'admit' }>) {
-  const gateways = await Promise.all(directories.map(directory => openMeasuredGateway({ directory })))
+  const gateways = await Promise.all(directories.map(directory => openMeasuredGateway(directory)))
   const costs = await measureByTurns(gateways, { title: '', rounds, progress() {} }, ({ store }) => {
     const from = next
     next += count
@@ -57,7 +57,7 @@ async function admitByTurns({ directories, rounds, count }: Extract<StockOrder, 
 
 /** A gateway that is opened and never started has a store at which nobody works. */
 async function withStore(directory: string, use: (store: Store) => Promise<void>): Promise<void> {
-  const gateway = await openMeasuredGateway({ directory })
+  const gateway = await openMeasuredGateway(directory)
   await use(gateway.store)
   await gateway.stop()
 }

@@ -19,15 +19,8 @@ export const unreachableLimits = {
   per_agent: unreachable,
 }
 
-interface MeasuredGatewayOptions {
-  /** Where it keeps its data. */
-  readonly directory: string
-  /** Laid over the configuration. */
-  readonly tree?: Readonly<Record<string, unknown>> | undefined
-}
-
-/** The gateway as `postern start` opens it, with its log at the production level, on the embedded store. */
-export function openMeasuredGateway({ directory, tree }: MeasuredGatewayOptions): Promise<Gateway> {
+/** The gateway as `postern start` opens it, with its log at the production level, on the embedded store, with data in `directory`. */
+export function openMeasuredGateway(directory: string, tree?: GatewaySetup['tree']): Promise<Gateway> {
   const config = parseConfig({
     origin: `https://${gatewayHost}`,
     listen: { port: 0 },
@@ -42,10 +35,10 @@ export function openMeasuredGateway({ directory, tree }: MeasuredGatewayOptions)
 }
 
 /** The same on data of its own, which go when it ends, or on those in a directory, which stay. */
-export async function openBenchGateway(tree: MeasuredGatewayOptions['tree'], data?: string) {
+export async function openBenchGateway(tree: GatewaySetup['tree'], data?: string) {
   const own = () => mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
   const { path: directory, remove } = data === undefined ? own() : { path: data, remove() {} }
-  const gateway = await openMeasuredGateway({ directory, tree })
+  const gateway = await openMeasuredGateway(directory, tree)
   const close = () => gateway.stop().then(remove)
   return { gateway, close }
 }

@@ -127,7 +127,8 @@ function toFigures(stocks: readonly Stocked[], costs: readonly (readonly Costs[]
     stocks.map(({ mark }, index): Figure => {
       const costOf = (round: Costs) => round.get(name) ?? Number.NaN
       const own = costs[index] ?? []
-      const [value, beside] = [own, first].map(rounds => median(rounds.map(costOf))) as [number, number]
+      const value = median(own.map(costOf))
+      const beside = median(first.map(costOf))
       return {
         case: title,
         name: `${name} of ${mark}`,

@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Fault, TokenOnlyFault } from '../fault.ts'
 import type { LoopbackAnswer, LoopbackFetch } from '../net/loopback-fetch.ts'
-import type { TokenFault, TokenMint } from './token.ts'
+import type { TokenFault, TokenMint, TokenPlan } from './token.ts'
 import { mintToken } from './token.ts'
 
-export interface A2aDelivery {
+export interface A2aDelivery extends Pick<TokenPlan, 'sub' | 'audience'> {
   /** The JSON-RPC address, `https://agents.test/agents/echo/a2a`. */
   readonly url: string
   readonly text: string
-  readonly sub?: string | undefined
-  readonly audience?: string | readonly string[] | undefined
   readonly messageId?: string | undefined
   readonly contextId?: string | undefined
   readonly taskId?: string | undefined

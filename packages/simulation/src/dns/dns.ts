@@ -1,4 +1,5 @@
 import type { Socket as UdpSocket } from 'node:dgram'
+import { once } from 'node:events'
 import type { Server as TcpServer, Socket as TcpSocket } from 'node:net'
 import dns2 from 'dns2'
 import type { DnsFailure, DnsRecords, Zone } from './zone.ts'
@@ -86,10 +87,8 @@ async function listenTcp(handle: Handler, port: number): Promise<Listener> {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, '127.0.0.1', resolve)
-  })
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
   const close = () =>
     new Promise<void>(resolve => {
       server.close(() => resolve())

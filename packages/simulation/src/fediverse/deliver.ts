@@ -1,5 +1,4 @@
 import { randomInt } from 'node:crypto'
-import type { Fault } from '../fault.ts'
 import type { LoopbackAnswer } from '../net/loopback-fetch.ts'
 import type { ActivityDelivery, ActivityReceipt, SentActivity } from './actors/activity.ts'
 import { composeSimActivity } from './actors/activity.ts'
@@ -11,25 +10,16 @@ import { inventNeighbour } from './actors/recipient.ts'
 import type { PostDeps } from './post.ts'
 import { bareAddress, findActor, postSigned } from './post.ts'
 
-export interface NoteDelivery {
-  /** `alice@mastodon.test` unless said otherwise. */
-  readonly from?: string | undefined
-  /** `@echo@agents.test` */
-  readonly to: string
+export interface NoteDelivery
+  extends Pick<ActivityDelivery, 'from' | 'to' | 'inbox' | 'fault'>,
+    Pick<NotePlan, 'context' | 'conversation' | 'summary'> {
   readonly text: string
   /** Default public. */
   readonly visibility?: NoteVisibility | undefined
   /** The note answered; its conversation and context are taken over when it is known here. */
   readonly inReplyTo?: string | undefined
-  readonly context?: string | undefined
-  readonly conversation?: string | undefined
   /** Put on the author's server, and named by the note. */
   readonly files?: readonly SentFile[] | undefined
-  /** A content warning. */
-  readonly summary?: string | undefined
-  readonly fault?: Fault | undefined
-  /** Default the agent's own. */
-  readonly inbox?: 'actor' | 'shared' | undefined
   /** Of the note: an address, or its last segment. The activity's is this with `/activity`. */
   readonly id?: string | undefined
   /** Padding of the fault `oversized`; default 2 MiB. */
