@@ -101,11 +101,10 @@ const nameTest = (path: string) => path.replace(/^.*\//, '').replace(/(\.test)?\
 
 /** The tests that name a rule: files that are run, or else what they read their cases from. */
 export function indexTests(sources: readonly SourceFile[]): (id: string) => readonly string[] {
-  const citing = new Map<string, SourceFile[]>()
-  for (const source of sources) {
-    if (isProse(source.path)) continue
-    for (const id of listCited(readCode(source))) citing.set(id, [...(citing.get(id) ?? []), source])
-  }
+  const cited = sources
+    .filter(({ path }) => !isProse(path))
+    .flatMap(source => listCited(readCode(source)).map(id => ({ id, path: source.path })))
+  const citing = Map.groupBy(cited, ({ id }) => id)
   return id => {
     const paths = (citing.get(id) ?? []).map(({ path }) => path).toSorted()
     const run = paths.filter(path => /\.test\.\w+$|(^|\/)test_\w+\.py$/.test(path))

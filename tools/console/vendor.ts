@@ -4,10 +4,9 @@
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describeVendored } from './vendored.ts'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
+const root = join(import.meta.dirname, '../..')
 const folder = join(root, 'packages/console/public/vendor')
 const isWriting = process.argv.includes('--write')
 

@@ -1,47 +1,44 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { packageOf } from '../package/libraries.ts'
 
 interface VendoredLibrary {
   /** File that the browser loads, in `vendor`. */
   readonly file: string
-  readonly library: string
   /** The library's own ES module. */
   readonly source: string
   /** What of it the console uses, for the type checker. */
   readonly names: string
+  /** How the console imports it. */
   readonly from: string
 }
 
 const libraries: readonly VendoredLibrary[] = [
   {
     file: 'preact.js',
-    library: 'preact',
     source: 'preact/dist/preact.mjs',
     names: '{ Component, Fragment, createContext, h, render }',
     from: 'preact',
   },
   {
     file: 'hooks.js',
-    library: 'preact',
     source: 'preact/hooks/dist/hooks.mjs',
     names: '{ useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState }',
     from: 'preact/hooks',
   },
   {
     file: 'signals-core.js',
-    library: '@preact/signals-core',
     source: '@preact/signals-core/dist/signals-core.mjs',
     names: '{ batch, computed, effect, signal }',
     from: '@preact/signals-core',
   },
   {
     file: 'signals.js',
-    library: '@preact/signals',
     source: '@preact/signals/dist/signals.mjs',
     names: '{ batch, computed, effect, signal, useComputed, useSignal }',
     from: '@preact/signals',
   },
-  { file: 'htm.js', library: 'htm', source: 'htm/dist/htm.mjs', names: '{ default }', from: 'htm' },
+  { file: 'htm.js', source: 'htm/dist/htm.mjs', names: '{ default }', from: 'htm' },
 ]
 
 /**
@@ -73,7 +70,7 @@ function pointBeside(code: string): string {
 }
 
 function describeLicences(root: string): string {
-  const names = [...new Set(libraries.map(({ library }) => library))]
+  const names = [...new Set(libraries.map(({ from }) => packageOf(from)))]
   return names
     .map(name => {
       const { version, license } = JSON.parse(readLibrary(root, `${name}/package.json`)) as Record<string, string>

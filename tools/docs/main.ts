@@ -1,14 +1,13 @@
 /** `npm run docs:check`: prose, links and sidebar of the documentation. `-- --help` says the rules. Ends with 1 when one is broken. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { checkLinks } from './links/check-links.ts'
 import { listRepositoryFiles, readMarkdownPages } from './pages.ts'
 import { checkProse, proseRules } from './prose/check-prose.ts'
 import { findOrphans } from './site/sections.ts'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
+const root = join(import.meta.dirname, '../..')
 const help = `npm run docs:check [-- <path or folder> …] [-- --all]
 
 Checks every Markdown file of the repository (without fixtures and the changelog), or those at the given paths.

@@ -54,12 +54,10 @@ async function bundle(
     plugins: [bundleWorkerFiles()],
     onLog: (level, log, handle) => handle(level === 'warn' ? 'error' : level, log),
   })
-  try {
-    const { output: files } = await output(build)
-    return files.filter((file): file is OutputChunk => file.type === 'chunk')
-  } finally {
-    await build.close()
-  }
+  await using ends = new AsyncDisposableStack()
+  ends.defer(() => build.close())
+  const { output: files } = await output(build)
+  return files.filter(file => file.type === 'chunk')
 }
 
 const outputOptions = {

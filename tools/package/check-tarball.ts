@@ -14,11 +14,8 @@ function isAccepted(problem: Problem): boolean {
 
 /** What publint finds in a packed package, a sentence each. */
 export async function lintPackage(tarball: string): Promise<readonly string[]> {
-  const bytes = readFileSync(tarball)
-  const { messages, pkg } = await publint({
-    pack: { tarball: toArrayBuffer(bytes) },
-    level: 'suggestion',
-  })
+  const bytes = new Uint8Array(readFileSync(tarball))
+  const { messages, pkg } = await publint({ pack: { tarball: bytes.buffer }, level: 'suggestion' })
   return messages.map(message => `publint: ${formatMessage(message, pkg, { color: false }) ?? message.code}`)
 }
 
@@ -29,8 +26,4 @@ export async function checkTypes(tarball: string): Promise<readonly string[]> {
   return rest.problems
     .filter(problem => !isAccepted(problem))
     .map(problem => `are-the-types-wrong: ${JSON.stringify(problem)}`)
-}
-
-function toArrayBuffer(bytes: Buffer): ArrayBuffer {
-  return new Uint8Array(bytes).buffer
 }

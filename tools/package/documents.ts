@@ -1,11 +1,6 @@
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 
-interface DocumentOptions {
-  readonly root: string
-  readonly folder: string
-}
-
 /** What is copied as it is: from the root, to the same place in the package. */
 const copied = [
   'LICENSE',
@@ -16,7 +11,7 @@ const copied = [
 ]
 
 /** Copies the documents. Links to what the package does not contain become plain text. */
-export function copyDocuments({ root, folder }: DocumentOptions): void {
+export function copyDocuments(root: string, folder: string): void {
   const paths = copied.flatMap(pattern => globSync(pattern, { cwd: root })).filter(path => /\.\w+$|LICENSE$/.test(path))
   const targets = new Set(['README.md', ...paths])
   const readme = readFileSync(join(root, 'apps/gateway/bin/README.md'), 'utf8')
@@ -43,13 +38,11 @@ export function keepLinks(text: string, from: string, targets: ReadonlySet<strin
   })
 }
 
-interface LicenceOptions extends DocumentOptions {
-  /** Files of libraries that the bundle contains. */
-  readonly contained: readonly string[]
-}
-
-/** Puts the licences of the libraries that the bundle contains into one file, as they ask for. @throws Error for one without a licence */
-export function writeLicences({ folder, contained }: LicenceOptions): void {
+/**
+ * Puts the licences of the libraries that the bundle contains into one file, as they ask for. `contained`: files of these libraries.
+ * @throws Error for one without a licence
+ */
+export function writeLicences(folder: string, contained: readonly string[]): void {
   const folders = [...new Set(contained.map(findPackageFolder))].toSorted()
   const sections = folders.map(each => {
     const { name, version, license } = JSON.parse(readFileSync(join(each, 'package.json'), 'utf8')) as {

@@ -46,6 +46,18 @@ export function readLibraries(root: string): ReadonlyMap<string, string> {
   return new Map([...entries.filter(([name]) => !isOwn(name)), ...installed])
 }
 
+/** Of the libraries that a package imports. @throws Error for one that no manifest of ours depends on */
+export function findVersions(
+  names: readonly string[],
+  libraries: ReadonlyMap<string, string>,
+): readonly (readonly [name: string, version: string])[] {
+  return names.toSorted().map(name => {
+    const version = libraries.get(name)
+    if (version !== undefined) return [name, version]
+    throw new Error(`Cannot describe the package: it imports "${name}", which no manifest of ours depends on`)
+  })
+}
+
 /** As `libmime` finds it. */
 function readVersion(modules: string, name: string): string {
   const own = join(modules, 'libmime/node_modules', name)

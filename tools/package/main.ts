@@ -4,8 +4,7 @@
  */
 import { execFileSync } from 'node:child_process'
 import { globSync, rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { checkTypes, lintPackage } from './check-tarball.ts'
 import { findReleaseFaults, readRootManifest } from './stage/publication.ts'
@@ -13,7 +12,7 @@ import { stageAdapter } from './stage/stage-adapter.ts'
 import { stageCreator } from './stage/stage-creator.ts'
 import { stageGateway } from './stage/stage-gateway.ts'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
+const root = join(import.meta.dirname, '../..')
 const build = join(root, 'build')
 const { values } = parseArgs({ options: { release: { type: 'boolean' } } })
 const packages = [
@@ -28,7 +27,7 @@ for (const { folder, stage, isTyped } of packages) {
   await stage({ root, folder })
   const tarball = pack(folder)
   faults.push(...(await lintPackage(tarball)), ...(isTyped ? await checkTypes(tarball) : []))
-  console.log(`${tarball.slice(root.length)}: ${(statSync(tarball).size / 1e6).toFixed(2)} MB`)
+  console.log(`${relative(root, tarball)}: ${(statSync(tarball).size / 1e6).toFixed(2)} MB`)
 }
 for (const fault of faults) console.log(fault)
 console.log(`${faults.length} faults`)

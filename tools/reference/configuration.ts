@@ -7,15 +7,22 @@ import type { KeyComments, SchemaName } from './schema/key-comments.ts'
 import type { SchemaRow } from './schema/rows.ts'
 import { formatSchemaTable, listSchemaRows } from './schema/rows.ts'
 
-export const configSource: SchemaName = { file: 'apps/gateway/src/config/own-schema.ts', name: 'ownSchema' }
+const configSource: SchemaName = { file: 'apps/gateway/src/config/own-schema.ts', name: 'ownSchema' }
 /** Where each channel writes its member. */
-export const channelSources: Readonly<Record<string, SchemaName>> = {
+const channelSources: Readonly<Record<string, SchemaName>> = {
   activitypub: { file: 'packages/activitypub/src/config.ts', name: 'activityPubConfigSchema' },
   a2a: { file: 'packages/a2a/src/config.ts', name: 'a2aConfigSchema' },
   email: { file: 'packages/email/src/config.ts', name: 'emailConfigSchema' },
   web: { file: 'packages/web/src/config.ts', name: 'webConfigSchema' },
 }
 export const common: SchemaName = { file: 'packages/agents/src/kind/agent-kind.ts', name: 'commonAgentSchema' }
+
+/** What the source says of a key, which may be a channel's. */
+export function findConfigComment(comments: Pick<KeyComments, 'find'>, path: readonly string[]): string {
+  const [name = '', ...rest] = path
+  const channel = channelSources[name]
+  return channel && rest.length > 0 ? comments.find(channel, rest) : comments.find(configSource, path)
+}
 
 /** The kinds of agents that have keys of their own, and where these are written. */
 export const kindSources: readonly (readonly [use: string, source: SchemaName])[] = [
@@ -54,12 +61,12 @@ export function describeConfiguration(comments: Pick<KeyComments, 'find'>): stri
     Object.entries(productionLimits).map(([name, value]) => [`limits.${name}`, `${value}${limitNote}`]),
   )
   const table = (filter: (row: SchemaRow) => boolean) =>
-    formatSchemaTable(configSchema, { comments: { find: findKey }, source: configSource, filter, defaults })
-  function findKey(schema: SchemaName, path: readonly string[]): string {
-    const [name = '', ...rest] = path
-    const channel = channelSources[name]
-    return channel && rest.length > 0 ? comments.find(channel, rest) : comments.find(schema, path)
-  }
+    formatSchemaTable(configSchema, {
+      comments: { find: (_, path) => findConfigComment(comments, path) },
+      source: configSource,
+      filter,
+      defaults,
+    })
   return formatPage('Configuration reference', [
     intro,
     '## The gateway',

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describeLicences, listDependencies, readLock } from '../release/licences.ts'
 import { describeErrors } from './answers/errors.ts'
 import { describeFlags } from './answers/flags.ts'
-import { apiPages } from './api/operations.ts'
+import { describeApi } from './api/operations.ts'
 import { describeConfiguration } from './configuration.ts'
 import { describeMessage, describeResponsePage } from './message.ts'
 import { describeCommands } from './program/commands.ts'
@@ -23,14 +23,14 @@ const documents: Readonly<Record<string, Describe>> = {
   'docs/reference/configuration.md': describeConfiguration,
   'docs/reference/routes.md': describeRoutes,
   'docs/reference/openapi.json': describeOpenApi,
-  'docs/reference/commands.md': () => describeCommands(),
-  'docs/reference/doctor.md': () => describeDoctor(),
+  'docs/reference/commands.md': describeCommands,
+  'docs/reference/doctor.md': describeDoctor,
   'docs/reference/message.md': describeMessage,
   'docs/reference/response.md': describeResponsePage,
   'docs/reference/errors.md': describeErrors,
-  'docs/reference/flags.md': () => describeFlags(),
-  'docs/reference/metrics.md': () => describeMetrics(),
-  'docs/reference/environment.md': () => describeEnvironment(),
+  'docs/reference/flags.md': describeFlags,
+  'docs/reference/metrics.md': describeMetrics,
+  'docs/reference/environment.md': describeEnvironment,
   'docs/reference/licences.md': (_, root) => describeLicences(listDependencies(readLock(root), 'apps/gateway')),
   'apps/gateway/schemas/config.json': describeConfigSchema,
   'apps/gateway/schemas/message.json': describeMessageSchema,
@@ -40,20 +40,12 @@ const documents: Readonly<Record<string, Describe>> = {
 
 /** What the code gives now, by path from the root of the repository. */
 export async function describeReference(root: string): Promise<ReadonlyMap<string, string>> {
-  const comments = openKeyComments(root)
-  try {
-    const texts = Object.entries(documents).map(
-      async ([path, describe]) => [path, await describe(comments, root)] as const,
-    )
-    const described = await Promise.all(texts)
-    const openApi = new Map(described).get('docs/reference/openapi.json') ?? ''
-    return new Map([
-      ...described,
-      ...Object.entries(apiPages).map(([path, describe]) => [path, describe(openApi)] as const),
-    ])
-  } finally {
-    comments.close()
-  }
+  using comments = openKeyComments(root)
+  const texts = Object.entries(documents).map(
+    async ([path, describe]) => [path, await describe(comments, root)] as const,
+  )
+  const described = new Map(await Promise.all(texts))
+  return new Map([...described, ...describeApi(described.get('docs/reference/openapi.json') ?? '')])
 }
 
 /** Files that are not what the code gives, a sentence each with the first line that differs. */

@@ -1,11 +1,10 @@
 /** `npm run reference`: says where docs/reference differs from the code, and ends with 1; with `-- --write` it writes the files. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { describeReference, findDifferences } from './documents.ts'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
+const root = join(import.meta.dirname, '../..')
 const { values } = parseArgs({ options: { write: { type: 'boolean', default: false } } })
 const texts = await describeReference(root)
 if (values.write) {

@@ -1,66 +1,65 @@
 import { channelModules } from '../../apps/gateway/src/channels.ts'
-import { identityEvidenceSchema } from '../../packages/core/src/message/address/identity.ts'
-import { agentActionSchema } from '../../packages/core/src/message/agent-action.ts'
-import { normalizedMessageSchema } from '../../packages/core/src/message/message.ts'
-import { knownPartSchema, partSchema, policySchema, traceSchema } from '../../packages/core/src/message/part.ts'
-import { policyResolutionSchema } from '../../packages/core/src/message/policy.ts'
-import {
-  normalizedResponseSchema,
-  partialResponseSchema,
-  refusalKinds,
-  requirementKinds,
-} from '../../packages/core/src/message/response.ts'
-import { tokenUsageSchema } from '../../packages/core/src/message/token-usage.ts'
+import type { knownPartSchema } from '../../packages/core/src/message/part.ts'
+import { partSchema, traceSchema } from '../../packages/core/src/message/part.ts'
+import { refusalKinds, requirementKinds } from '../../packages/core/src/message/response.ts'
 import { formatInlineCode, formatMarkdownTable, formatPage } from './markdown.ts'
 import type { Schema } from './schema/bounds.ts'
+import type { DocumentedName } from './schema/documented.ts'
+import { documentedSchemas, formatDocumented } from './schema/documented.ts'
 import type { KeyComments } from './schema/key-comments.ts'
 import type { NamedSchemas } from './schema/rows.ts'
-import { formatSchemaTable } from './schema/rows.ts'
 
-const folder = 'packages/core/src/message'
-const historySchema = normalizedMessageSchema.shape.history.unwrap().element
+const { Policy, HistoricalMessage, IdentityEvidence, PolicyResolution, Action, TokenUsage } = documentedSchemas
 
 /** Schemas with a section of their own. */
 const sections: NamedSchemas = new Map<Schema, string>([
   [partSchema, '[Part](#parts)'],
   [traceSchema.element, '[tool_call](#tool_call)'],
-  [policySchema, '[PolicyPart](#policypart)'],
-  [historySchema, '[HistoricalMessage](#historicalmessage)'],
-  [identityEvidenceSchema, '[IdentityEvidence](#identityevidence)'],
-  [policyResolutionSchema, '[PolicyResolution](#policyresolution)'],
-  [agentActionSchema, '[Action](#action)'],
-  [tokenUsageSchema, '[TokenUsage](#tokenusage)'],
+  [Policy.schema, '[PolicyPart](#policypart)'],
+  [HistoricalMessage.schema, '[HistoricalMessage](#historicalmessage)'],
+  [IdentityEvidence.schema, '[IdentityEvidence](#identityevidence)'],
+  [PolicyResolution.schema, '[PolicyResolution](#policyresolution)'],
+  [Action.schema, '[Action](#action)'],
+  [TokenUsage.schema, '[TokenUsage](#tokenusage)'],
 ])
 
-const partNames = ['text', 'file', 'link', 'artifact', 'tool_call', 'policy'] as const
+type PartKind = (typeof knownPartSchema.options)[number]['shape']['kind']['value']
+
+/** A kind without a name does not compile. */
+const partNames: Readonly<Record<PartKind, DocumentedName>> = {
+  text: 'TextPart',
+  file: 'FilePart',
+  link: 'LinkPart',
+  artifact: 'ArtifactPart',
+  tool_call: 'ToolCallPart',
+  policy: 'PolicyPart',
+}
 
 /** docs/reference/message.md */
 export function describeMessage(comments: Pick<KeyComments, 'find'>): string {
-  const named = sections
-  const table = (schema: Schema, file: string, name: string) =>
-    formatSchemaTable(schema, { comments, named, source: { file: `${folder}/${file}`, name } })
+  const table = (name: DocumentedName) => formatDocumented(name, comments, sections)
   return formatPage('Message reference', [
     messageFacts.intro,
     '## NormalizedMessage',
-    table(normalizedMessageSchema, 'message.ts', 'normalizedMessageSchema'),
+    table('NormalizedMessage'),
     '### Rules',
     messageFacts.rules,
     '### HistoricalMessage',
-    table(historySchema, 'message.ts', 'historicalMessageSchema'),
+    table('HistoricalMessage'),
     '## Channels',
     describeChannels(),
     messageFacts.wires,
     '## Parts',
-    ...describeParts(comments),
+    ...Object.entries(partNames).flatMap(([kind, name]) => [`### \`${kind}\``, table(name)]),
     '## PolicyPart',
     messageFacts.policy,
     `Kinds that somebody can decide: ${listCodes(requirementKinds)}. Kinds that are refusals: ${listCodes(refusalKinds)}. The gateway keeps other kinds, and they never mean success.`,
-    table(policySchema, 'part.ts', 'policySchema'),
+    table('Policy'),
     '### PolicyResolution',
-    table(policyResolutionSchema, 'policy.ts', 'policyResolutionSchema'),
+    table('PolicyResolution'),
     '## IdentityEvidence',
     messageFacts.evidence,
-    table(identityEvidenceSchema, 'address/identity.ts', 'identityEvidenceSchema'),
+    table('IdentityEvidence'),
   ])
 }
 
@@ -72,28 +71,18 @@ export function describeResponsePage(comments: Pick<KeyComments, 'find'>): strin
       link.replace('(#', '(message.md#').replace(/message\.md(#action|#tokenusage)/, '$1'),
     ]),
   )
-  const table = (schema: Schema, file: string, name: string) =>
-    formatSchemaTable(schema, { comments, named, source: { file: `${folder}/${file}`, name } })
+  const table = (name: DocumentedName) => formatDocumented(name, comments, named)
   return formatPage('Response', [
     messageFacts.response,
     '## NormalizedResponse',
-    table(normalizedResponseSchema, 'response.ts', 'normalizedResponseSchema'),
+    table('NormalizedResponse'),
     '## What an agent may return',
-    table(partialResponseSchema, 'response.ts', 'partialResponseSchema'),
+    table('PartialResponse'),
     '## Action',
-    table(agentActionSchema, 'agent-action.ts', 'agentActionSchema'),
+    table('Action'),
     '## TokenUsage',
-    table(tokenUsageSchema, 'token-usage.ts', 'tokenUsageSchema'),
+    table('TokenUsage'),
   ])
-}
-
-function describeParts(comments: Pick<KeyComments, 'find'>): readonly string[] {
-  return partNames.flatMap(kind => {
-    const schema = knownPartSchema.options.find(({ shape }) => shape.kind.value === kind)
-    if (!schema) throw new Error(`Cannot describe parts of the kind ${kind}: there is no schema`)
-    const source = { file: `${folder}/part.ts`, name: `${kind === 'tool_call' ? 'toolCall' : kind}PartSchema` }
-    return [`### \`${kind}\``, formatSchemaTable(schema, { comments, named: sections, source })]
-  })
 }
 
 function describeChannels(): string {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempDisposableSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DeliveryRecord, MessageRecord } from '@postern/core'
@@ -76,10 +76,7 @@ export async function describeRoutes(): Promise<string> {
 }
 
 /** @throws Error naming each path that has no phrase, and each phrase that has no path */
-export function checkPurposes(
-  paths: readonly string[],
-  purposes: Readonly<Record<string, string>> = routePurposes,
-): void {
+export function checkPurposes(paths: readonly string[], purposes: Readonly<Record<string, string>>): void {
   const missing = paths.filter(path => !Object.hasOwn(purposes, path)).map(path => `add one for ${path}`)
   const left = Object.keys(purposes)
     .filter(path => !paths.includes(path))
@@ -127,7 +124,8 @@ function summarizeOperations({ paths }: DescribedOperations): Readonly<Record<st
 }
 
 async function withGateway<Result>(read: (gateway: Gateway) => Promise<Result> | Result): Promise<Result> {
-  const data = mkdtempSync(join(tmpdir(), 'postern-reference-'))
+  using directory = mkdtempDisposableSync(join(tmpdir(), 'postern-reference-'))
+  const data = directory.path
   const config = parseConfig({ ...everything, data, operator_token: secret })
   const log = createLog({ level: 'silent', readable: false })
   // Its routes are listed and never called.
@@ -137,7 +135,6 @@ async function withGateway<Result>(read: (gateway: Gateway) => Promise<Result> |
     return await read(gateway)
   } finally {
     await gateway.stop()
-    rmSync(data, { recursive: true })
   }
 }
 

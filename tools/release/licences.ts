@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { formatInlineCode, formatMarkdownTable } from '../reference/markdown.ts'
 
 /** What package-lock.json says of a package (lockfileVersion 3). */
 interface LockedPackage {
@@ -103,26 +104,20 @@ function findPlace(lock: Lock, from: string, name: string): string | undefined {
 
 /** docs/reference/licences.md */
 export function describeLicences(dependencies: readonly Dependency[]): string {
-  const counts = new Map<string, number>()
-  for (const { licence } of dependencies) counts.set(licence, (counts.get(licence) ?? 0) + 1)
-  const summary = [...counts]
-    .sort(([, one], [, other]) => other - one)
-    .map(([licence, count]) => `${licence} (${count})`)
-  return [
+  const summary = [...Map.groupBy(dependencies, ({ licence }) => licence)]
+    .sort(([, one], [, other]) => other.length - one.length)
+    .map(([licence, { length }]) => `- ${licence} (${length})`)
+  const sections = [
     '# Licences',
     '<!-- Written by `npm run reference -- --write` from package-lock.json; a test compares. Change the dependencies, not this file. -->',
     `The gateway is under the [MIT licence](../../LICENSE). It runs with these ${dependencies.length} packages of others, optional ones too.`,
-    summary.map(line => `- ${line}`).join('\n'),
-    [
-      '| package | version | licence |',
-      '| --- | --- | --- |',
-      ...dependencies.map(({ name, version, licence }) => `| \`${name}\` | ${version} | ${licence} |`),
-    ].join('\n'),
-    '',
+    summary.join('\n'),
+    formatMarkdownTable(
+      ['package', 'version', 'licence'],
+      dependencies.map(({ name, version, licence }) => [formatInlineCode(name), version, licence]),
+    ),
   ]
-    .join('\n\n')
-    .trimEnd()
-    .concat('\n')
+  return `${sections.join('\n\n')}\n`
 }
 
 interface BomFacts {

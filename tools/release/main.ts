@@ -5,12 +5,11 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { CommitText } from './changelog.ts'
 import { formatRelease, insertRelease, replaceVersion, versionPattern } from './changelog.ts'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
+const root = join(import.meta.dirname, '../..')
 const versioned = ['package.json', '{apps,packages}/*/package.json', 'clients/*/pyproject.toml']
 
 function run(program: string, ...words: readonly string[]): string {

@@ -1,10 +1,8 @@
 /** `npm run sbom`: the bill of materials of the gateway, on standard output. */
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { readVersion } from './changelog.ts'
+import { readRootManifest } from '../package/stage/publication.ts'
 import { createBom, readLock } from './licences.ts'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
-const version = readVersion('package.json', readFileSync(join(root, 'package.json'), 'utf8')) ?? ''
+const root = join(import.meta.dirname, '../..')
+const { version } = readRootManifest(root)
 console.log(JSON.stringify(createBom(readLock(root), { version, now: Date.now() }), null, 2))

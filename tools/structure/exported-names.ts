@@ -13,11 +13,12 @@ export function findStarExports(files: readonly SourceFile[]): readonly string[]
 
 /** Names that more than one file exports. */
 export function findDuplicateNames(files: readonly SourceFile[]): readonly string[] {
-  const paths = new Map<string, string[]>()
-  for (const { path, exports } of files.filter(file => !standsAlone.test(file.path))) {
-    for (const name of exports) paths.set(name, [...(paths.get(name) ?? []), path])
-  }
-  return [...paths].filter(([, all]) => all.length > 1).map(([name, all]) => `${name} is exported by ${all.join(', ')}`)
+  const exported = files
+    .filter(({ path }) => !standsAlone.test(path))
+    .flatMap(({ path, exports }) => exports.map(name => ({ name, path })))
+  return [...Map.groupBy(exported, ({ name }) => name)]
+    .filter(([, all]) => all.length > 1)
+    .map(([name, all]) => `${name} is exported by ${all.map(({ path }) => path).join(', ')}`)
 }
 
 /** Names that are exported, and that no other file of `readers` has in it. */

@@ -8,15 +8,10 @@ const isExempt = (folder: string) => /^docs\/|(^|\/)(schema|fixtures|rows)(\/|$)
 
 /** Folders with more files than somebody takes in at a glance. */
 export function findLargeFolders(paths: readonly string[]): readonly string[] {
-  const counts = new Map<string, number>()
-  for (const path of paths) {
-    const folder = posix.dirname(path)
-    counts.set(folder, (counts.get(folder) ?? 0) + 1)
-  }
-  return [...counts]
-    .filter(([folder, count]) => count > maxFiles && !isExempt(folder))
-    .sort(([, left], [, right]) => right - left)
-    .map(([folder, count]) => `${folder} has ${count} files; at most ${maxFiles}`)
+  return [...Map.groupBy(paths, path => posix.dirname(path))]
+    .filter(([folder, { length }]) => length > maxFiles && !isExempt(folder))
+    .sort(([, left], [, right]) => right.length - left.length)
+    .map(([folder, { length }]) => `${folder} has ${length} files; at most ${maxFiles}`)
 }
 
 type Graph = ReadonlyMap<string, readonly string[]>

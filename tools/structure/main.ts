@@ -1,7 +1,8 @@
 /** `npm run structure`: the rules of the tree that a compiler does not know. Ends with 1 when one is broken. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { listRepositoryFiles } from '../docs/pages.ts'
 import { findDuplicateNames, findStarExports, findUnusedNames } from './exported-names.ts'
 import { findCycles, findLargeFolders, findLayerFaults } from './folders.ts'
 import layers from './layers.json' with { type: 'json' }
@@ -11,14 +12,12 @@ import { findProtocolNames } from './protocol-names.ts'
 import { readSourceFiles } from './source-files.ts'
 import { findPrivateWords, findSubjectFaults, findTitleFaults } from './wording.ts'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
+const root = join(import.meta.dirname, '../..')
 /** Earlier commits are as they are. */
 const subjectsSince = '2026-11-23T03:00:00Z'
 
-const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 28 })
-const paths = git('ls-files', '-co', '--exclude-standard')
-  .split('\n')
-  .filter(path => path && existsSync(`${root}/${path}`))
+const logged = execFileSync('git', ['log', `--since=${subjectsSince}`, '--format=%s'], { cwd: root, encoding: 'utf8' })
+const paths = listRepositoryFiles(root)
 const files = readSourceFiles(
   root,
   paths.filter(path => path.endsWith('.ts') && !path.startsWith('fixtures/')),
@@ -39,10 +38,7 @@ const rules: readonly (readonly [string, readonly string[]])[] = [
   ['Channels that are known by name', findProtocolNames(files)],
   ['Words outside the vocabulary', findPrivateWords(files)],
   ['Titles of tests', findTitleFaults(files)],
-  [
-    'Subjects of commits',
-    findSubjectFaults(git('log', `--since=${subjectsSince}`, '--format=%s').split('\n').filter(Boolean)),
-  ],
+  ['Subjects of commits', findSubjectFaults(logged.split('\n').filter(Boolean))],
 ]
 
 for (const [title, faults] of rules) {

@@ -14,7 +14,6 @@ import type { BenchOptions } from './options.ts'
 import { benchUsage, parseOptions } from './options.ts'
 import { isOurs } from './ours/open.ts'
 import { findCores, pinThisThread } from './servers/process.ts'
-import type { StartLine } from './start/measure.ts'
 import { formatStarts, measureStarts } from './start/measure.ts'
 
 const options = parseOptions(process.argv.slice(2))
@@ -30,12 +29,10 @@ else await printAgainst(options.against)
 
 async function printAgainst(commit: string): Promise<void> {
   progress(`installing the packages of ${commit}`)
+  await using ends = new AsyncDisposableStack()
   const earlier = await openEarlierTree(commit)
-  try {
-    await printMeasurements(options, earlier)
-  } finally {
-    await earlier.remove()
-  }
+  ends.defer(earlier.remove)
+  await printMeasurements(options, earlier)
 }
 
 async function printMeasurements({ only, rounds, json }: BenchOptions, earlier?: EarlierTree): Promise<void> {
@@ -47,8 +44,15 @@ async function printMeasurements({ only, rounds, json }: BenchOptions, earlier?:
   const figures: Figure[] = []
   for (const job of measurements) figures.push(...(await probes[job]({ ...options, cores, earlier, progress })))
   const conditions = describeConditions(options, cores)
-  const taken = { lines, figures, starts, conditions }
-  console.log(json ? JSON.stringify(taken, null, 2) : formatAll(taken))
+  const tables = [
+    lines.length > 0 && formatReport(lines),
+    figures.length > 0 && formatFigures(figures),
+    starts.length > 0 && formatStarts(starts),
+    conditions,
+  ]
+  console.log(
+    json ? JSON.stringify({ lines, figures, starts, conditions }, null, 2) : tables.filter(Boolean).join('\n\n'),
+  )
 }
 
 async function measureJob(
@@ -57,33 +61,14 @@ async function measureJob(
   earlier: EarlierTree | undefined,
 ): Promise<readonly Line[]> {
   const opened = await openCase[job]()
+  await using ends = new AsyncDisposableStack()
+  ends.defer(opened.close)
   const benchCase = earlier ? rivalCase(opened, earlier) : opened
-  try {
-    if (benchCase.contenders.length === 0) {
-      progress(`${job}: ${earlier?.commit} cannot do this`)
-      return []
-    }
-    return summarizeCase(benchCase.title, await runRounds(benchCase, { rounds, seconds, cores, progress }))
-  } finally {
-    await benchCase.close()
+  if (benchCase.contenders.length === 0) {
+    progress(`${job}: ${earlier?.commit} cannot do this`)
+    return []
   }
-}
-
-interface Taken {
-  readonly lines: readonly Line[]
-  readonly figures: readonly Figure[]
-  readonly starts: readonly StartLine[]
-  readonly conditions: string
-}
-
-function formatAll({ lines, figures, starts, conditions }: Taken): string {
-  const tables = [
-    lines.length > 0 && formatReport(lines),
-    figures.length > 0 && formatFigures(figures),
-    starts.length > 0 && formatStarts(starts),
-    conditions,
-  ]
-  return tables.filter(table => table !== false).join('\n\n')
+  return summarizeCase(benchCase.title, await runRounds(benchCase, { rounds, seconds, cores, progress }))
 }
 
 async function printProfiles(directory: string, { seconds, json }: BenchOptions): Promise<void> {

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import type { ProbeOptions } from './harness/figure.ts'
 
-export const jobs = [
+const usual = [
   'activitypub',
   'a2a',
   'stream',
@@ -16,42 +17,20 @@ export const jobs = [
   'fanout',
   'transcript',
   'start',
-  'calls',
-  'tasks',
-  'postgres',
-  'postgres-far',
-  'mixed',
 ] as const
+/** Done only when they are named. */
+const detailed = ['calls', 'tasks', 'postgres', 'postgres-far', 'mixed'] as const
+export const jobs = [...usual, ...detailed] as const
 export type Job = (typeof jobs)[number]
 
-/** Done only when they are named. */
-const detailed: readonly Job[] = ['calls', 'tasks', 'postgres', 'postgres-far', 'mixed']
-const usual = jobs.filter(job => !detailed.includes(job))
+/** Not done with servers whose files an earlier commit has, too. */
+const incomparable: readonly Job[] = ['stall', 'flood', 'memory', 'growth', 'transcript', ...detailed]
+const comparable = jobs.filter(job => !incomparable.includes(job))
 
-/** Done with servers whose files an earlier commit has, too. */
-const comparable: readonly Job[] = [
-  'activitypub',
-  'a2a',
-  'stream',
-  'web',
-  'mail',
-  'maillarge',
-  'mailout',
-  'fanout',
-  'start',
-]
-
-export interface BenchOptions {
+export interface BenchOptions extends Pick<ProbeOptions, 'rounds' | 'seconds' | 'quick' | 'full'> {
   readonly only: readonly Job[]
-  readonly rounds: number
-  /** Of each saturated phase. */
-  readonly seconds: number
   /** Where CPU profiles go; undefined: measure instead. */
   readonly profile: string | undefined
-  /** Fewer rounds, messages and stored messages. */
-  readonly quick: boolean
-  /** Up to a million stored messages. */
-  readonly full: boolean
   /** A commit of this repository to measure against; undefined: against peers and floors. */
   readonly against: string | undefined
   readonly json: boolean

@@ -1,31 +1,6 @@
 import { parseArgs } from 'node:util'
 import { ConfigError, toAsciiDomain } from '@postern/core'
 
-export interface ConnectorLimits {
-  /** Messages of one person in a minute, and of one network address. */
-  readonly messagesPerMinute: number
-  readonly messagesPerAddress: number
-  /** New names of one network address in a minute. */
-  readonly loginsPerMinute: number
-  /** Calls of agents under way: in all, and of one person. */
-  readonly calls: number
-  readonly callsPerPerson: number
-  /** Rooms that one network address may open in a minute. */
-  readonly roomsPerMinute: number
-  /** Agents that one message of a person may wake, those included that agents bring in. */
-  readonly agentsPerMessage: number
-  /** Agents that may pass a matter on to each other. */
-  readonly maxHops: number
-  readonly textChars: number
-  readonly rooms: number
-  readonly entriesPerRoom: number
-  readonly peoplePerRoom: number
-  /** Browsers that are told what is new: in all, of one network address, and of one person. */
-  readonly streams: number
-  readonly streamsPerAddress: number
-  readonly streamsPerPerson: number
-}
-
 export interface ConnectorConfig {
   /** `https://chat.example`, without a port: whose word agents have. */
   readonly origin: string
@@ -47,23 +22,32 @@ export interface ConnectorConfig {
   readonly limits: ConnectorLimits
 }
 
-export const defaultLimits: ConnectorLimits = {
+export const defaultLimits = {
+  /** Messages of one person in a minute, and of one network address. */
   messagesPerMinute: 20,
   messagesPerAddress: 120,
+  /** New names of one network address in a minute. */
   loginsPerMinute: 10,
+  /** Calls of agents under way: in all, and of one person. */
   calls: 32,
   callsPerPerson: 4,
+  /** Rooms that one network address may open in a minute. */
   roomsPerMinute: 10,
+  /** Agents that one message of a person may wake, those included that agents bring in. */
   agentsPerMessage: 6,
+  /** Agents that may pass a matter on to each other. */
   maxHops: 3,
   textChars: 4_000,
   rooms: 100,
   entriesPerRoom: 300,
   peoplePerRoom: 200,
+  /** Browsers that are told what is new: in all, of one network address, and of one person. */
   streams: 1_000,
   streamsPerAddress: 200,
   streamsPerPerson: 6,
 }
+
+export type ConnectorLimits = Readonly<typeof defaultLimits>
 
 const options = {
   origin: { type: 'string' },

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,6 +8,7 @@ import type { Log } from '@postern/core'
 import { createGuardedFetch, peerAddress, toProblem } from '@postern/http'
 import { createRateLimit } from '@postern/limits'
 import { Hono } from 'hono'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { createAgentLine } from './agents/agent-line.ts'
 import type { Dispatch } from './agents/dispatch.ts'
 import { createDispatch } from './agents/dispatch.ts'
@@ -69,10 +71,8 @@ export async function openConnector(
   return {
     app,
     async listen() {
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject)
-        server.listen(config.port, config.host, resolve)
-      })
+      server.listen(config.port, config.host)
+      await once(server, 'listening')
       return (server.address() as AddressInfo).port
     },
     rotateKeys: keys.rotate,
@@ -105,19 +105,15 @@ function createPages(deps: PageDeps): Hono {
   app.route('/', createCallbackRoutes(deps))
   app.route('/', createLobbyRoutes(deps))
   app.route('/', createRoomRoutes(deps))
-  app.notFound(async () => showProblem(404, 'There is nothing here'))
-  app.onError(async error => {
+  app.notFound(context => context.html(renderProblem('There is nothing here'), 404))
+  app.onError((error, context) => {
     const { status, headers } = toProblem(error, deps.log)
     const words = status === 500 ? 'Something went wrong here' : error.message
-    return showProblem(status, words, headers.get('retry-after'))
+    const retryAfter = headers.get('retry-after')
+    if (retryAfter !== null) context.header('retry-after', retryAfter)
+    return context.html(renderProblem(words), status as ContentfulStatusCode)
   })
   return app
-}
-
-async function showProblem(status: number, words: string, retryAfter: string | null = null): Promise<Response> {
-  const page = String(await renderProblem(words))
-  const headers = { 'content-type': 'text/html; charset=UTF-8', ...(retryAfter && { 'retry-after': retryAfter }) }
-  return new Response(page, { status, headers })
 }
 
 async function sleep(ms: number, signal?: AbortSignal): Promise<void> {

@@ -10,39 +10,28 @@ export interface Arrivals<Item> {
 /** `what` names the items in the error of a wait that ran out. */
 export function createArrivals<Item>(what: string): Arrivals<Item> {
   const items: Item[] = []
-  const waiting = new Set<{ check(item: Item): void; end(): void }>()
+  const waiting = new Set<{ match(item: Item): boolean; resolve(item: Item): void; fail(reason: string): void }>()
   return {
     items,
     add(item) {
       items.push(item)
-      for (const waiter of [...waiting]) waiter.check(item)
+      for (const waiter of waiting) if (waiter.match(item)) waiter.resolve(item)
     },
-    waitFor(match, timeoutMs) {
+    async waitFor(match, timeoutMs) {
       const here = items.find(match)
-      if (here !== undefined) return Promise.resolve(here)
-      return new Promise((resolve, reject) => {
-        const leave = () => {
-          clearTimeout(timer)
-          waiting.delete(waiter)
-        }
-        const fail = (reason: string) => {
-          leave()
-          reject(new Error(`No ${what} arrived: ${reason}`))
-        }
-        const timer = setTimeout(() => fail(`waited ${timeoutMs} ms`), timeoutMs)
-        const waiter = {
-          check(item: Item) {
-            if (!match(item)) return
-            leave()
-            resolve(item)
-          },
-          end: () => fail('the simulation was closed'),
-        }
-        waiting.add(waiter)
+      if (here !== undefined) return here
+      const { promise, resolve, reject } = Promise.withResolvers<Item>()
+      const fail = (reason: string) => reject(new Error(`No ${what} arrived: ${reason}`))
+      const waiter = { match, resolve, fail }
+      const timer = setTimeout(() => fail(`waited ${timeoutMs} ms`), timeoutMs)
+      waiting.add(waiter)
+      return promise.finally(() => {
+        clearTimeout(timer)
+        waiting.delete(waiter)
       })
     },
     close() {
-      for (const waiter of [...waiting]) waiter.end()
+      for (const { fail } of waiting) fail('the simulation was closed')
     },
   }
 }

@@ -10,17 +10,17 @@ export interface RsaKey {
 }
 
 /** A key that is made when it is first asked for, off the main thread, and stays the same from then on. */
-export function createLazyRsaKey(modulusLength = 2048): () => Promise<RsaKey> {
+export function createLazyRsaKey(): () => Promise<RsaKey> {
   let made: Promise<RsaKey> | undefined
   return () => {
-    made ??= generateRsaKey(modulusLength)
+    made ??= generateRsaKey()
     return made
   }
 }
 
-async function generateRsaKey(modulusLength: number): Promise<RsaKey> {
+async function generateRsaKey(): Promise<RsaKey> {
   const { privateKey, publicKey } = await generate('rsa', {
-    modulusLength,
+    modulusLength: 2048,
     publicKeyEncoding: { type: 'spki', format: 'pem' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   })

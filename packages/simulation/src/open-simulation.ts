@@ -15,13 +15,6 @@ import { openLoopbackServer } from './net/loopback-server.ts'
 import type { SendRequest, SendResult } from './send.ts'
 import { sendVia } from './send.ts'
 
-interface SimulationOptions {
-  /** A gateway that is listening already; else `connectGateway` names it later. */
-  readonly gateway?: SimGateway | undefined
-  /** Milliseconds since the epoch; default the machine's clock. */
-  readonly now?: (() => number) | undefined
-}
-
 /** A small real world on loopback: every key is real, every message is signed, nothing leaves the machine. */
 export interface Simulation {
   /** What a gateway needs in its configuration to live in this world. */
@@ -43,21 +36,21 @@ export interface Simulation {
   close(): Promise<void>
 }
 
-export async function openSimulation({ gateway, now = Date.now }: SimulationOptions = {}): Promise<Simulation> {
+export async function openSimulation(): Promise<Simulation> {
   const ports = new Map<string, number>()
   const link: GatewayLink = { gateway: undefined }
   const loopback = createLoopbackFetch(ports)
   const dns = await openSimDns()
   const [handles, fediverse, mail, a2a] = await Promise.all([
     openHandleHost(link),
-    openSimFediverse(loopback, now),
-    openSimMail({ dns, loopback, link, now }),
-    openSimA2a({ loopback, link, now }),
+    openSimFediverse(loopback),
+    openSimMail({ dns, loopback, link }),
+    openSimA2a({ loopback, link }),
   ])
   for (const { hosts, port } of [fediverse, a2a]) {
     for (const host of hosts) ports.set(host, port)
   }
-  const simulation: Simulation = {
+  return {
     network: { dns: [dns.address], loopback: Object.fromEntries(ports) },
     connectGateway(connected) {
       const { host, hostname } = new URL(connected.origin)
@@ -80,8 +73,6 @@ export async function openSimulation({ gateway, now = Date.now }: SimulationOpti
       await Promise.all([handles.close(), fediverse.close(), mail.close(), a2a.close(), dns.close()])
     },
   }
-  if (gateway) simulation.connectGateway(gateway)
-  return simulation
 }
 
 const redirected: ReadonlySet<string> = new Set(['/.well-known/webfinger', '/.well-known/host-meta'])

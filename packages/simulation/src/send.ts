@@ -80,7 +80,7 @@ async function sendNote(request: SendRequest, { fediverse, link }: SendingPlatfo
   const sent = await fediverse.deliver({ ...plan, fault: asPeerFault(request) })
   const { activityId: id, objectId, status, body } = sent
   if (status >= 300) return { id, status: 'refused', thread: objectId, refusal: { answer: status, text: body } }
-  const received = await orNothing(fediverse.awaitReply(objectId, request.timeoutMs ?? replyMs))
+  const received = await fediverse.awaitReply(objectId, request.timeoutMs ?? replyMs).catch(toSilence)
   if (!received) return { id, status: 'no_reply', thread: objectId }
   const { id: replyId, content } = received.activity.object as { id?: string; content?: string }
   const reply = { text: readHtmlText(content ?? ''), raw: received.activity }
@@ -105,7 +105,7 @@ async function sendMail(request: SendRequest, { mail, link }: SendingPlatform): 
   const id = sent.mail.messageId
   if (sent.answer >= 300)
     return { id, status: 'refused', thread: id, refusal: { answer: sent.answer, text: sent.text } }
-  const received = await orNothing(mail.awaitReply(id, request.timeoutMs ?? replyMs))
+  const received = await mail.awaitReply(id, request.timeoutMs ?? replyMs).catch(toSilence)
   if (!received) return { id, status: 'no_reply', thread: id }
   const reply = { text: (received.text ?? '').trim(), raw: received.octets.toString() }
   return { id, status: 'answered', thread: received.messageId ?? id, reply }
@@ -149,9 +149,7 @@ function fullAddress(to: string, link: GatewayLink): string {
 }
 
 /** Silence is an answer too. */
-function orNothing<Value>(waiting: Promise<Value>): Promise<Value | undefined> {
-  return waiting.catch(() => undefined)
-}
+const toSilence = () => undefined
 
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' }
 

@@ -1,4 +1,5 @@
 import type { MarkdownPage } from '../pages.ts'
+import type { Passage } from './passages.ts'
 import { blankFrontMatter, readPassages, restoreCodes } from './passages.ts'
 import type { Sentence } from './sentences.ts'
 import { countWords, findPassive, splitSentences } from './sentences.ts'
@@ -61,31 +62,22 @@ export const proseRules = {
 /** Everything that a page says against the rules, in the order of its lines. */
 export function findProseFaults(path: string, markdown: string): readonly ProseFault[] {
   const passages = readPassages(markdown)
-  const cells = passages
-    .filter(({ kind, text }) => kind === 'cell' && countWords(text) > maxWords)
-    .map(({ line, text, codes }) => ({
-      line,
-      rule: 'long-cell' as const,
-      found: `${countWords(text)} words`,
-      fix: 'move it into a paragraph below the table',
-      shown: restoreCodes(text, codes),
-    }))
-  const tags = passages.flatMap(({ line, text, codes, tags: found }) =>
-    found
-      .filter(tag => !knownTag.test(tag))
-      .map(tag => ({
-        line,
-        rule: 'tag' as const,
-        found: tag,
-        fix: 'write it as code',
-        shown: restoreCodes(text, codes),
-      })),
-  )
   const sentences = passages.flatMap(splitSentences).flatMap(findSentenceFaults)
   return [
     ...findLongPage(path, markdown),
-    ...[...cells, ...tags, ...sentences].sort((one, other) => one.line - other.line),
+    ...[...passages.flatMap(findPassageFaults), ...sentences].sort((one, other) => one.line - other.line),
   ]
+}
+
+function findPassageFaults({ kind, line, text, codes, tags }: Passage): readonly ProseFault[] {
+  const shown = restoreCodes(text, codes)
+  const faults: ProseFault[] = tags
+    .filter(tag => !knownTag.test(tag))
+    .map(tag => ({ line, rule: 'tag', found: tag, fix: 'write it as code', shown }))
+  const count = countWords(text)
+  if (kind !== 'cell' || count <= maxWords) return faults
+  const fix = 'move it into a paragraph below the table'
+  return [{ line, rule: 'long-cell', found: `${count} words`, fix, shown }, ...faults]
 }
 
 const knownTag = /^<(?:!--|\/?(?:a|br|code|details|div|em|img|kbd|p|picture|source|span|strong|sub|summary|sup)\b)/i

@@ -1,16 +1,15 @@
 /** `npm run recording`: starts a gateway in dev mode, writes to it, and draws what a terminal shows: docs/images/terminal.svg. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempDisposableSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { findFreePort } from '@postern/testing/free-port'
 import type { TerminalLine } from './render.ts'
 import { renderRecording } from './render.ts'
 
-const root = fileURLToPath(new URL('../../..', import.meta.url))
+const root = join(import.meta.dirname, '../../..')
 const program = join(root, 'apps/gateway/bin/postern.mjs')
 const run = promisify(execFile)
 
@@ -26,7 +25,8 @@ function tidy(text: string, ports: Readonly<Record<string, number>>): string {
 }
 
 async function recordRun(): Promise<readonly TerminalLine[]> {
-  const cwd = mkdtempSync(join(tmpdir(), 'postern-recording-'))
+  using directory = mkdtempDisposableSync(join(tmpdir(), 'postern-recording-'))
+  const cwd = directory.path
   const ports = { 8787: await findFreePort(), 2525: await findFreePort() }
   const env = {
     ...process.env,
@@ -65,7 +65,6 @@ async function recordRun(): Promise<readonly TerminalLine[]> {
   } finally {
     gateway.kill('SIGTERM')
     await once(gateway, 'exit')
-    rmSync(cwd, { recursive: true, force: true })
   }
 }
 

@@ -62,10 +62,10 @@ function linkOf(path: string): string {
 
 /** Folded, but for the first: the section of the page that is shown opens by itself. */
 function describeSection({ title, folder, index, groups }: Section): DefaultTheme.SidebarItem {
-  const pagesOf = (pages: Section['groups'][number]['pages']) =>
+  const listPages = (pages: Section['groups'][number]['pages']) =>
     pages.map(({ path, title: text }) => ({ text, link: `/${linkOf(path)}` }))
   const items: DefaultTheme.SidebarItem[] = groups.flatMap((group): DefaultTheme.SidebarItem[] =>
-    group.title === '' ? pagesOf(group.pages) : [{ text: group.title, items: pagesOf(group.pages) }],
+    group.title === '' ? listPages(group.pages) : [{ text: group.title, items: listPages(group.pages) }],
   )
   return {
     text: title,

@@ -1,7 +1,8 @@
 import { cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { readPassages, restoreCodes } from '../prose/passages.ts'
+import { blankFrontMatter, readPassages, restoreCodes } from '../prose/passages.ts'
 import type { Section } from './sections.ts'
+import { pagesOf } from './sections.ts'
 
 interface ExtraFileOptions {
   readonly root: string
@@ -12,7 +13,7 @@ interface ExtraFileOptions {
 /** What programs read: llms.txt, llms-full.txt, each page as Markdown, and the JSON of docs/reference. */
 export function writeExtraFiles({ root, outDir, sections }: ExtraFileOptions): void {
   const docs = join(root, 'docs')
-  const pages = sections.flatMap(({ groups }) => groups.flatMap(group => group.pages))
+  const pages = sections.flatMap(pagesOf)
   for (const path of [...pages.map(page => page.path), ...globSync('reference/*.json', { cwd: docs })]) {
     mkdirSync(dirname(join(outDir, path)), { recursive: true })
     cpSync(join(docs, path), join(outDir, path))
@@ -26,10 +27,9 @@ type ReadPage = (path: string) => string
 
 /** By https://llmstxt.org: a title, a summary, and a list of pages for each section. */
 export function listForModels(sections: readonly Section[], read: ReadPage): string {
-  const parts = sections.map(({ title, groups }) => {
-    const lines = groups
-      .flatMap(group => group.pages)
-      .map(({ path, title: name }) => `- [${name}](/${path}): ${summarize(read(path))}`)
+  const parts = sections.map(section => {
+    const { title } = section
+    const lines = pagesOf(section).map(({ path, title: name }) => `- [${name}](/${path}): ${summarize(read(path))}`)
     return `## ${recordFolders.has(title) ? 'Optional: ' : ''}${title}\n\n${lines.join('\n')}`
   })
   return `${[intro, ...parts].join('\n\n')}\n`
@@ -45,17 +45,11 @@ const intro = `# Postern
 const recordFolders: ReadonlySet<string> = new Set(['Conformance', 'Decisions'])
 
 export function joinForModels(sections: readonly Section[], read: ReadPage): string {
-  const pages = sections
+  const texts = sections
     .filter(({ title }) => !recordFolders.has(title))
-    .flatMap(({ groups }) => groups.flatMap(group => group.pages))
-  return `${pages
-    .map(
-      ({ path }) =>
-        `<!-- ${path} -->\n\n${read(path)
-          .replace(/^---\n[\s\S]*?\n---\n/, '')
-          .trim()}`,
-    )
-    .join('\n\n')}\n`
+    .flatMap(pagesOf)
+    .map(({ path }) => `<!-- ${path} -->\n\n${blankFrontMatter(read(path)).trim()}`)
+  return `${texts.join('\n\n')}\n`
 }
 
 /** The first sentence of a page. */

@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import type { Token } from 'markdown-it'
+import { findRepositoryUrl, readRootManifest } from '../../package/stage/publication.ts'
 
 /** What this needs of a Markdown parser of any version. */
 interface LinkParser {
@@ -44,15 +45,12 @@ function rewriteLink(token: Token, page: string, options: LinkOptions): boolean 
   const place = posix.join(posix.dirname(page), decodeURI(file)).replace(/\/$/, '')
   const hash = anchor === undefined ? '' : `#${anchor}`
   const index = place.endsWith('/README.md') ? posix.dirname(place) : place
-  if (place.startsWith('docs/') && place.endsWith('.md') && index === place) return false
+  if (/^docs\/.*\.(json|svg|png|md)$/.test(place) && index === place) return false
   const isIndex = /^docs(\/|$)/.test(index) && existsSync(join(options.root, index, 'README.md'))
-  if (isIndex) {
-    token.attrSet('href', `${relate(page, index)}/index.md${hash}`)
-    return false
-  }
-  if (/^docs\/.*\.(json|svg|png)$/.test(place)) return false
-  if (options.repository !== undefined) {
-    token.attrSet('href', `${options.repository}/blob/main/${place}${hash}`)
+  const inRepository = options.repository && `${options.repository}/blob/main/${place}${hash}`
+  const href = isIndex ? `${relate(page, index)}/index.md${hash}` : inRepository
+  if (href !== undefined) {
+    token.attrSet('href', href)
     return false
   }
   token.tag = 'span'
@@ -70,10 +68,7 @@ function relate(page: string, folder: string): string {
 
 /** Where the repository can be read in a browser, by `repository` of package.json; absent as long as that does not say it. */
 export function readRepositoryUrl(root: string): string | undefined {
-  const { repository } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-    readonly repository?: string | { readonly url?: string }
-  }
-  const url = typeof repository === 'string' ? repository : repository?.url
+  const url = findRepositoryUrl(readRootManifest(root))
   if (url === undefined) return undefined
   const short = /^(?:github:)?([\w.-]+\/[\w.-]+)$/.exec(url)?.[1]
   return short === undefined

@@ -24,6 +24,10 @@ interface ListedPage {
   readonly path: string
 }
 
+export function pagesOf({ groups }: Section): readonly ListedPage[] {
+  return groups.flatMap(({ pages }) => pages)
+}
+
 /** The folders of docs/ that the site lists, in order. */
 const folders: Readonly<Record<string, string>> = {
   start: 'Start',
@@ -86,7 +90,9 @@ function readTitle(markdown: string): string | undefined {
 /** Pages of a folder that its README does not link, and pages outside of every folder of the site. */
 export function findOrphans(docs: string, isExempt: (path: string) => boolean): readonly string[] {
   const listed = new Set(
-    readSections(docs).flatMap(({ groups }) => groups.flatMap(({ pages }) => pages.map(({ path }) => path))),
+    readSections(docs)
+      .flatMap(pagesOf)
+      .map(({ path }) => path),
   )
   return globSync('**/*.md', { cwd: docs, exclude: name => /^(\.vitepress|node_modules)$/.test(name) })
     .map(path => path.replaceAll('\\', '/'))

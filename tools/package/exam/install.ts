@@ -2,11 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
 import { install } from './install-packages.ts'
 
-const root = fileURLToPath(new URL('../../..', import.meta.url))
+const root = join(import.meta.dirname, '../../..')
 
 /** Where things are that the exam uses. */
 interface Installation {
@@ -72,7 +71,7 @@ export async function setup(project: TestProject): Promise<() => void> {
   return () => rmSync(place, { recursive: true, force: true })
 }
 
-const source = join(import.meta.dirname, '../../../examples')
+const source = join(root, 'examples')
 
 /** Those that have packages of their own. */
 const exampleProjects = ['vercel-ai', 'openai-agents', 'langgraph', 'copilotkit'] as const

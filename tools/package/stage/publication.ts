@@ -6,7 +6,7 @@ interface RootManifest {
   readonly version: string
   readonly description: string
   readonly license: string
-  readonly repository?: unknown
+  readonly repository?: string | { readonly type?: string; readonly url?: string }
   readonly homepage?: string
   readonly bugs?: unknown
 }
@@ -22,13 +22,16 @@ export function readPublication(root: string): object {
 }
 
 /** What keeps the packages from being published, a sentence each. */
-export function findReleaseFaults({ repository }: Pick<RootManifest, 'repository'>): readonly string[] {
-  const url = typeof repository === 'string' ? repository : (repository as { readonly url?: unknown } | undefined)?.url
-  if (typeof url === 'string' && url !== '') return []
+export function findReleaseFaults(manifest: Pick<RootManifest, 'repository'>): readonly string[] {
+  if (findRepositoryUrl(manifest)) return []
   return [
     'Cannot release: package.json names no "repository", by which npm attests where a package was built. ' +
       'Set it to the address of the repository that publishes.',
   ]
+}
+
+export function findRepositoryUrl({ repository }: Pick<RootManifest, 'repository'>): string | undefined {
+  return typeof repository === 'string' ? repository : repository?.url
 }
 
 export function readRootManifest(root: string): RootManifest {

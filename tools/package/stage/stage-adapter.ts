@@ -2,7 +2,7 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeBundle } from '../bundle.ts'
 import { writeLicences } from '../documents.ts'
-import { packageOf, readLibraries } from '../libraries.ts'
+import { findVersions, packageOf, readLibraries } from '../libraries.ts'
 import { writeDeclarations } from '../types/declarations.ts'
 import { readPublication } from './publication.ts'
 import type { StageOptions } from './stage-gateway.ts'
@@ -26,7 +26,7 @@ export async function stageAdapter({ root, folder }: StageOptions): Promise<void
   const { imported, contained } = await writeBundle({ root, folder: join(folder, 'dist'), libraries, entries })
   const named = writeDeclarations({ root, folder: join(folder, 'types'), entries: [entries.index] })
   const used = new Set([...imported, ...named.filter(each => !each.startsWith('node:')).map(packageOf)])
-  const dependencies = [...used].filter(each => !Object.hasOwn(peerDependencies, each)).toSorted()
+  const dependencies = [...used].filter(each => !Object.hasOwn(peerDependencies, each))
   const published = {
     name,
     ...readPublication(root),
@@ -39,7 +39,7 @@ export async function stageAdapter({ root, folder }: StageOptions): Promise<void
       './package.json': './package.json',
     },
     sideEffects: false,
-    dependencies: Object.fromEntries(dependencies.map(each => [each, libraries.get(each) ?? fail(each)])),
+    dependencies: Object.fromEntries(findVersions(dependencies, libraries)),
     peerDependencies,
   }
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(published, undefined, 2)}\n`)
@@ -47,9 +47,5 @@ export async function stageAdapter({ root, folder }: StageOptions): Promise<void
   // The rest is for those who have the sources.
   const [readme = ''] = readFileSync(join(root, source, 'README.md'), 'utf8').split('\n## Files in reading order')
   writeFileSync(join(folder, 'README.md'), readme)
-  writeLicences({ root, folder, contained })
-}
-
-function fail(name: string): never {
-  throw new Error(`Cannot describe the adapter: it imports "${name}", which no manifest of ours depends on`)
+  writeLicences(folder, contained)
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { CodeSplittingGroup, OutputChunk } from 'rolldown'
 import { writeBundle } from '../bundle.ts'
 import { copyDocuments, writeLicences } from '../documents.ts'
-import { optionalLibraries, packageOf, readLibraries } from '../libraries.ts'
+import { findVersions, optionalLibraries, packageOf, readLibraries } from '../libraries.ts'
 import { writeDeclarations } from '../types/declarations.ts'
 import { readPublication } from './publication.ts'
 
@@ -23,11 +23,11 @@ export async function stageGateway({ root, folder }: StageOptions): Promise<void
   })
   const named = writeDeclarations({ root, folder: join(folder, 'types'), entries: typeEntries })
   const used = [...new Set([...imported, ...named.filter(name => !name.startsWith('node:')).map(packageOf)])]
-  const manifest = describeGatewayPackage({ root, imported: used, libraries })
+  const manifest = describeGatewayPackage(root, findVersions(used, libraries))
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`)
   copyProgram(root, folder)
-  copyDocuments({ root, folder })
-  writeLicences({ root, folder, contained })
+  copyDocuments(root, folder)
+  writeLicences(folder, contained)
 }
 
 const entries = {
@@ -48,21 +48,12 @@ function copyProgram(root: string, folder: string): void {
   chmodSync(join(folder, 'bin/postern.mjs'), 0o755)
 }
 
-interface ManifestOptions {
-  readonly root: string
-  /** Names of the libraries that the package imports, in code or in types. */
-  readonly imported: readonly string[]
-  /** Exact versions by names. */
-  readonly libraries: ReadonlyMap<string, string>
-}
-
 const types = './types/apps/gateway/src'
 
-/** The manifest of `postern`. */
-function describeGatewayPackage({ root, imported, libraries }: ManifestOptions): object {
-  const names = imported.toSorted()
-  const isOptional = (name: string) => Object.hasOwn(optionalLibraries, name)
-  const versionOf = (name: string) => libraries.get(name) ?? fail(name)
+/** The manifest of `postern`. `imported`: libraries that the package imports, in code or in types, with their exact versions. */
+function describeGatewayPackage(root: string, imported: ReturnType<typeof findVersions>): object {
+  const isOptional = ([name]: readonly [string, string]) => Object.hasOwn(optionalLibraries, name)
+  const peers = imported.filter(isOptional)
   return {
     name: 'postern',
     ...readPublication(root),
@@ -76,15 +67,11 @@ function describeGatewayPackage({ root, imported, libraries }: ManifestOptions):
       './package.json': './package.json',
     },
     sideEffects: false,
-    dependencies: Object.fromEntries(names.filter(name => !isOptional(name)).map(name => [name, versionOf(name)])),
+    dependencies: Object.fromEntries(imported.filter(library => !isOptional(library))),
     // A range, so that npm can install the newest one beside the package.
-    peerDependencies: Object.fromEntries(names.filter(isOptional).map(name => [name, `^${versionOf(name)}`])),
-    peerDependenciesMeta: Object.fromEntries(names.filter(isOptional).map(name => [name, { optional: true }])),
+    peerDependencies: Object.fromEntries(peers.map(([name, version]) => [name, `^${version}`])),
+    peerDependenciesMeta: Object.fromEntries(peers.map(([name]) => [name, { optional: true }])),
   }
-}
-
-function fail(name: string): never {
-  throw new Error(`Cannot describe the package: it imports "${name}", which no manifest of ours depends on`)
 }
 
 /** What loads a part of what a start loads, and shall load no more than that. The threads of the bundle do so too. */

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, mkdtempDisposableSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { isOwn } from '../libraries.ts'
@@ -21,32 +21,29 @@ const inlineImport = /\bimport\(\s*(["'])([^"']+)\1\s*\)\.(\w+)/g
 
 /** Writes the declarations of the public entries, and those they need. @returns names of the libraries that they import from */
 export function writeDeclarations({ root, folder, entries }: DeclarationOptions): readonly string[] {
-  const { folder: made, faults } = compileDeclarations(root, entries)
-  try {
-    const reach = createReach({ made, packages: readOwnEntries(root), find: createFindDeclaration(made) })
-    const waiting = entries.map(toDeclaration)
-    const seen = new Set(waiting)
-    for (const path of waiting) {
-      const file = join(folder, path)
-      mkdirSync(dirname(file), { recursive: true })
-      writeFileSync(file, reach.rewrite(path))
-      const further = [...reach.files].filter(each => !seen.has(each))
-      for (const each of further) seen.add(each)
-      waiting.push(...further)
-    }
-    // Sources whose declarations nobody gets may infer types that cannot be written down.
-    const found = faults.filter(({ file }) => seen.has(toDeclaration(file)))
-    if (found.length > 0) throw new Error(`Cannot write declarations:\n${found.map(({ line }) => line).join('\n')}`)
-    return [...reach.libraries].toSorted()
-  } finally {
-    rmSync(made, { recursive: true, force: true })
+  using made = mkdtempDisposableSync(join(tmpdir(), 'postern-types-'))
+  const packages = readOwnEntries(root)
+  const faults = compileDeclarations({ root, folder: made.path, entries }, packages)
+  const reach = createReach({ made: made.path, packages, find: createFindDeclaration(made.path) })
+  // A set goes on to what is added while it is walked.
+  const paths = new Set(entries.map(toDeclaration))
+  for (const path of paths) {
+    const file = join(folder, path)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, reach.rewrite(path))
+    for (const further of reach.files) paths.add(further)
   }
+  // Sources whose declarations nobody gets may infer types that cannot be written down.
+  const found = faults.filter(({ file }) => paths.has(toDeclaration(file)))
+  if (found.length > 0) throw new Error(`Cannot write declarations:\n${found.map(({ line }) => line).join('\n')}`)
+  return [...reach.libraries].toSorted()
 }
 
 interface ReachDeps {
   /** Folder of all declarations. */
   readonly made: string
-  readonly packages: ReturnType<typeof readOwnEntries>
+  /** Sources of the entries of our packages, by specifier. */
+  readonly packages: ReadonlyMap<string, string>
   readonly find: FindDeclaration
 }
 
@@ -65,7 +62,7 @@ function createReach({ made, packages, find }: ReachDeps): Reach {
   /** The file that a specifier means; undefined for a library's. */
   function resolve(specifier: string, from: string): string | undefined {
     if (specifier.startsWith('.')) return toDeclaration(join(dirname(from), specifier))
-    if (isOwn(specifier)) return packages.get(specifier)?.declaration ?? fail(specifier, from)
+    if (isOwn(specifier)) return toDeclaration(packages.get(specifier) ?? fail(specifier, from))
     libraries.add(specifier)
     return undefined
   }
@@ -103,15 +100,14 @@ function fail(specifier: string, from: string): never {
   throw new Error(`Cannot write the declarations of ${from}: there is no entry ${specifier}`)
 }
 
-interface CompiledDeclarations {
-  readonly folder: string
-  /** What TypeScript says, by the source that it says it of. */
-  readonly faults: readonly { readonly file: string; readonly line: string }[]
-}
-
-/** Lets TypeScript write the declarations of all that the entries import, each at its source's path. */
-function compileDeclarations(root: string, entries: readonly string[]): CompiledDeclarations {
-  const folder = mkdtempSync(join(tmpdir(), 'postern-types-'))
+/**
+ * Lets TypeScript write the declarations of all that the entries import, each at its source's path.
+ * @returns what TypeScript says, by the source that it says it of
+ */
+function compileDeclarations(
+  { root, folder, entries }: DeclarationOptions,
+  packages: ReachDeps['packages'],
+): readonly { readonly file: string; readonly line: string }[] {
   // TypeScript looks for libraries from the place of the project file, so it lies in the tree.
   const project = join(root, `tsconfig.declarations-${process.pid}.json`)
   const config = {
@@ -119,7 +115,7 @@ function compileDeclarations(root: string, entries: readonly string[]): Compiled
     compilerOptions: {
       ...{ noEmit: false, declaration: true, emitDeclarationOnly: true, rootDir: '.', outDir: folder },
       // What is found in node_modules counts as a library, of which nothing is written.
-      paths: Object.fromEntries([...readOwnEntries(root)].map(([name, { source }]) => [name, [`./${source}`]])),
+      paths: Object.fromEntries([...packages].map(([name, source]) => [name, [`./${source}`]])),
     },
     files: [...entries, ...globSync('packages/*/src/**/*.d.ts', { cwd: root })],
   }
@@ -127,7 +123,7 @@ function compileDeclarations(root: string, entries: readonly string[]): Compiled
   try {
     const { stdout } = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', project], { cwd: root, encoding: 'utf8' })
     const faults = [...stdout.matchAll(/^(\S[^(\n]*)\(\d+,\d+\): error .*$/gm)]
-    return { folder, faults: faults.map(([line, file = '']) => ({ file, line })) }
+    return faults.map(([line, file = '']) => ({ file, line }))
   } finally {
     rmSync(project)
   }
@@ -138,19 +134,11 @@ interface PackageManifest {
   readonly exports?: Readonly<Record<string, string>>
 }
 
-interface OwnEntry {
-  readonly source: string
-  readonly declaration: string
-}
-
 /** The entries of our packages by what the source imports: `@postern/core` is `packages/core/src/index.ts`. */
-function readOwnEntries(root: string): ReadonlyMap<string, OwnEntry> {
+function readOwnEntries(root: string): ReadonlyMap<string, string> {
   const entries = globSync('packages/*/package.json', { cwd: root }).flatMap(path => {
     const { name, exports = {} } = JSON.parse(readFileSync(join(root, path), 'utf8')) as PackageManifest
-    return Object.entries(exports).map(([entry, file]) => {
-      const source = join(dirname(path), file)
-      return [join(name, entry), { source, declaration: toDeclaration(source) }] as const
-    })
+    return Object.entries(exports).map(([entry, file]) => [join(name, entry), join(dirname(path), file)] as const)
   })
   return new Map(entries)
 }

@@ -114,9 +114,9 @@ function describeCode(code: string, meaning: string): readonly string[] {
   const causes = refusalCases.filter(({ codes }) => codes.includes(code))
   if (causes.length === 0)
     throw new Error(`Cannot describe ${code}: no case of apps/gateway/src/why/rules/refused.ts has it`)
-  const example: Refusal = {
-    at: '',
+  const example = {
     code,
+    at: '',
     reason: '',
     via: '',
     from: '',

@@ -53,11 +53,8 @@ export const noticedFlags: Readonly<Record<string, string>> = {
 /** docs/reference/flags.md */
 export function describeFlags(): string {
   const facts = { message: { agent: '*' } } as unknown as WhyFacts
-  const fixes = new Map<string, string[]>()
-  for (const [flag, { fix }] of keptCases) {
-    const text = fix && writeFix({ fix }, facts).text
-    if (text) fixes.set(text, [...(fixes.get(text) ?? []), flag])
-  }
+  const fixes = Map.groupBy(keptCases, ([, { fix }]) => fix && writeFix({ fix }, facts).text)
+  fixes.delete(undefined)
   return formatPage('Flags', [
     intro,
     '## Flags that keep a message from its agent',
@@ -66,7 +63,9 @@ export function describeFlags(): string {
       keptCases.map(([flag, { code, why }]) => [formatInlineCode(flag), why, formatInlineCode(code)]),
     ),
     '### Fixes',
-    [...fixes].map(([text, flags]) => `- ${flags.map(formatInlineCode).join(', ')}: ${text}`).join('\n'),
+    [...fixes]
+      .map(([text, cases]) => `- ${cases.map(([flag]) => formatInlineCode(flag)).join(', ')}: ${text}`)
+      .join('\n'),
     '## Flags that tell the agent something',
     formatMarkdownTable(
       ['flag', 'meaning'],

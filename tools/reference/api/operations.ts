@@ -1,9 +1,10 @@
 import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
+import type { JsonSchemaNode } from '../schema/json-schemas.ts'
 
 /** As much of an OpenAPI document as its pages need. */
 interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-  readonly components: { readonly schemas: Readonly<Record<string, JsonNode>> }
+  readonly components: { readonly schemas: Readonly<Record<string, JsonSchemaNode>> }
 }
 
 interface Operation {
@@ -16,35 +17,21 @@ interface Operation {
     readonly in: string
     readonly required?: boolean
     readonly description?: string
-    readonly schema: JsonNode
+    readonly schema: JsonSchemaNode
   }[]
   readonly requestBody?: { readonly required?: boolean; readonly content: Content }
   readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: Content }>>
 }
 
-type Content = Readonly<Record<string, { readonly schema?: JsonNode }>>
+type Content = Readonly<Record<string, { readonly schema?: JsonSchemaNode }>>
 
-interface JsonNode {
-  readonly $ref?: string
-  readonly type?: string | readonly string[]
-  readonly description?: string
-  readonly format?: string
-  readonly enum?: readonly unknown[]
-  readonly const?: unknown
-  readonly default?: unknown
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly items?: JsonNode
-  readonly properties?: Readonly<Record<string, JsonNode>>
-  readonly additionalProperties?: JsonNode | boolean
-  readonly required?: readonly string[]
-  readonly anyOf?: readonly JsonNode[]
-  readonly oneOf?: readonly JsonNode[]
-  readonly allOf?: readonly JsonNode[]
+interface OperationGroup {
+  readonly title: string
+  readonly tags: readonly string[]
 }
 
 /** A page for each group of operations, by their tags. */
-const groups: Readonly<Record<string, { readonly title: string; readonly tags: readonly string[] }>> = {
+const groups: Readonly<Record<string, OperationGroup>> = {
   messages: {
     title: 'API: messages and deliveries',
     tags: ['messages', 'deliveries', 'refusals', 'why', 'outcomes', 'events', 'replay', 'transcript'],
@@ -60,15 +47,15 @@ const groups: Readonly<Record<string, { readonly title: string; readonly tags: r
   },
 }
 
-/** Paths of the pages, for each a function that writes it from the document. */
-export const apiPages: Readonly<Record<string, (document: string) => string>> = {
-  ...Object.fromEntries(
-    Object.keys(groups).map(name => [
-      `docs/reference/api-${name}.md`,
-      (document: string) => describeGroup(JSON.parse(document) as OpenApi, name),
-    ]),
-  ),
-  'docs/reference/api-schemas.md': document => describeSchemas(JSON.parse(document) as OpenApi),
+/** The pages by their paths, from the text of the document. */
+export function describeApi(text: string): ReadonlyMap<string, string> {
+  const document = JSON.parse(text) as OpenApi
+  return new Map([
+    ...Object.entries(groups).map(
+      ([name, group]) => [`docs/reference/api-${name}.md`, describeGroup(document, group)] as const,
+    ),
+    ['docs/reference/api-schemas.md', describeSchemas(document)],
+  ])
 }
 
 const intro = `
@@ -77,7 +64,7 @@ Operations of the operator's API. Each path begins with \`/operator/api\`, and e
 [openapi.json](openapi.json) has the same for programs. [Schemas](api-schemas.md) has the objects that several operations share.
 `
 
-function describeGroup(document: OpenApi, name: string): string {
+function describeGroup(document: OpenApi, { title, tags }: OperationGroup): string {
   const known = Object.values(groups).flatMap(({ tags }) => tags)
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation, tag: operation.tags[0] ?? '' })),
@@ -85,7 +72,6 @@ function describeGroup(document: OpenApi, name: string): string {
   const strange = operations.find(({ tag }) => !known.includes(tag))
   if (strange)
     throw new Error(`Cannot describe ${strange.path}: put its tag "${strange.tag}" into a group of tools/reference/api`)
-  const { title = '', tags = [] } = groups[name] ?? {}
   const own = tags.flatMap(tag => operations.filter(operation => operation.tag === tag))
   return formatPage(title, [intro, ...own.flatMap(describeOperation)])
 }
@@ -140,7 +126,7 @@ function describeSchemas({ components }: OpenApi): string {
   ])
 }
 
-function describeMembers({ properties = {}, required = [] }: JsonNode): string {
+function describeMembers({ properties = {}, required = [] }: JsonSchemaNode): string {
   return formatMarkdownTable(
     ['member', 'value', 'meaning'],
     listMembers(properties, required).map(({ name, isRequired, node }) => [
@@ -154,12 +140,12 @@ function describeMembers({ properties = {}, required = [] }: JsonNode): string {
 interface ListedMember {
   readonly name: string
   readonly isRequired: boolean
-  readonly node: JsonNode
+  readonly node: JsonSchemaNode
 }
 
 /** Members of members have the names of both. */
 function listMembers(
-  properties: Readonly<Record<string, JsonNode>>,
+  properties: Readonly<Record<string, JsonSchemaNode>>,
   required: readonly string[],
   prefix = '',
 ): readonly ListedMember[] {
@@ -174,7 +160,7 @@ function listMembers(
   })
 }
 
-function describeValue(node: JsonNode): readonly string[] {
+function describeValue(node: JsonSchemaNode): readonly string[] {
   const { default: fallback, minimum, maximum } = node
   const isLarge = (value: number) => Math.abs(value) >= Number.MAX_SAFE_INTEGER
   return [
@@ -185,7 +171,7 @@ function describeValue(node: JsonNode): readonly string[] {
   ]
 }
 
-function describeType(node: JsonNode): string {
+function describeType(node: JsonSchemaNode): string {
   const { $ref, enum: values, const: value, anyOf, oneOf, allOf, items, type, format, properties } = node
   if ($ref) return `[${nameOf($ref)}](${'api-schemas.md'}#${nameOf($ref).toLowerCase()})`
   if (value !== undefined) return `\`${JSON.stringify(value)}\``

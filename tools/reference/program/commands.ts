@@ -14,7 +14,8 @@ In the repository, \`npm start\` is \`postern dev\`, \`npm test\` runs all tests
 `
 
 /** docs/reference/commands.md */
-export function describeCommands(program: Command = createProgram()): string {
+export function describeCommands(): string {
+  const program = createProgram()
   return formatPage('Commands reference', [
     intro,
     '## Options of every command',

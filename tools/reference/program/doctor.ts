@@ -1,7 +1,6 @@
-import type { Check } from '../../../apps/gateway/src/doctor/check.ts'
 import { groupOf } from '../../../apps/gateway/src/doctor/check.ts'
-import { checkGroups } from '../../../apps/gateway/src/doctor/report.ts'
 import { installationChecks, machineChecks } from '../../../apps/gateway/src/doctor/checks.ts'
+import { checkGroups } from '../../../apps/gateway/src/doctor/report.ts'
 import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
 
 const intro = `
@@ -20,14 +19,10 @@ export function describeDoctor(): string {
   const checks = [...machineChecks, ...installationChecks]
   const sections = checkGroups.flatMap(group => [
     `## \`${group}\``,
-    formatChecks(checks.filter(check => groupOf(check) === group)),
+    formatMarkdownTable(
+      ['id', 'what', 'fix'],
+      checks.filter(check => groupOf(check) === group).map(({ id, what, fix }) => [formatInlineCode(id), what, fix]),
+    ),
   ])
   return formatPage('Checks of an installation', [intro, ...sections])
-}
-
-function formatChecks(checks: readonly Pick<Check, 'id' | 'what' | 'fix'>[]): string {
-  return formatMarkdownTable(
-    ['id', 'what', 'fix'],
-    checks.map(({ id, what, fix }) => [formatInlineCode(id), what, fix]),
-  )
 }

@@ -19,12 +19,12 @@ const alerts = `
 
 /** docs/reference/metrics.md */
 export async function describeMetrics(): Promise<string> {
-  const rows = await readMetrics()
+  const described = (await renderMetrics()).matchAll(/^# HELP (\S+) (.*)\n# TYPE \1 (\w+)$/gm)
   return formatPage('Metrics', [
     intro,
     formatMarkdownTable(
       ['metric', 'type', 'labels', 'meaning'],
-      rows.map(({ name, type, help }) => [
+      [...described].map(([, name = '', help = '', type = '']) => [
         formatInlineCode(name),
         type,
         (labels[name] ?? []).map(formatInlineCode).join(', '),
@@ -45,25 +45,12 @@ const labels: Readonly<Record<string, readonly string[]>> = {
   postern_stage_seconds: ['stage', 'channel', 'le'],
 }
 
-interface DescribedMetric {
-  readonly name: string
-  readonly type: string
-  readonly help: string
-}
-
-/** By what the gateway itself renders. */
-async function readMetrics(): Promise<readonly DescribedMetric[]> {
+/** As the gateway itself does. */
+async function renderMetrics(): Promise<string> {
   const counts = { messages: {}, deliveries: {}, refusals: 0, stopped: { loop_guard: 0, hop_limit: 0 } }
   const store = { count: async () => counts, nextDue: async () => undefined } as unknown as OperatorStore & WorkStore
+  using ends = new DisposableStack()
   const metrics = createMetrics(store, { meter: createTokenMeter(), stageMeter: createStageMeter() }, Date.now)
-  try {
-    const text = await metrics.render()
-    return [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \1 (\w+)$/gm)].map(([, name = '', help = '', type = '']) => ({
-      name,
-      type,
-      help,
-    }))
-  } finally {
-    metrics.close()
-  }
+  ends.defer(metrics.close)
+  return await metrics.render()
 }

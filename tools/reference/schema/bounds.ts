@@ -3,6 +3,8 @@ import type { z } from 'zod'
 export type Schema = z.core.$ZodType
 export type SchemaDefinition = z.core.$ZodTypes['_zod']['def']
 
+export const definitionOf = (schema: Schema) => schema._zod.def as SchemaDefinition
+
 type Check = z.core.$ZodChecks['_zod']['def'] & {
   readonly error?: (issue: never) => unknown
   readonly path?: readonly PropertyKey[]
@@ -19,7 +21,7 @@ export function listBounds(schema: Schema): readonly string[] {
 
 /** A schema and all that it wraps, the outermost first. */
 function listLayers(schema: Schema): readonly SchemaDefinition[] {
-  const definition = schema._zod.def as SchemaDefinition
+  const definition = definitionOf(schema)
   switch (definition.type) {
     case 'optional':
     case 'default':

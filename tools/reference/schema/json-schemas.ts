@@ -1,15 +1,18 @@
 import { agentConfigSchema, agentKinds } from '@postern/agents'
 import { z } from 'zod'
 import { configSchema } from '../../../apps/gateway/src/config/schema.ts'
-import { normalizedMessageSchema } from '../../../packages/core/src/message/message.ts'
-import { normalizedResponseSchema } from '../../../packages/core/src/message/response.ts'
-import { channelSources, common, configSource, kindSources } from '../configuration.ts'
+import { common, findConfigComment, kindSources } from '../configuration.ts'
+import type { Schema } from './bounds.ts'
+import { documentedSchemas } from './documented.ts'
 import type { KeyComments } from './key-comments.ts'
 
 /** As much of JSON Schema as zod writes. */
-interface JsonSchemaNode {
-  type?: unknown
+export interface JsonSchemaNode {
+  type?: string | string[]
+  format?: string
   description?: string
+  minimum?: number
+  maximum?: number
   properties?: Record<string, JsonSchemaNode>
   additionalProperties?: JsonSchemaNode | boolean
   items?: JsonSchemaNode
@@ -30,12 +33,8 @@ type FindComment = (path: readonly string[]) => string
 /** apps/gateway/schemas/config.json: the configuration file, before defaults and references are filled in. */
 export function describeConfigSchema(comments: Pick<KeyComments, 'find'>): string {
   const schema = toJsonSchema(configSchema, 'input')
-  const find: FindComment = path => {
-    const channel = channelSources[path[0] ?? '']
-    return channel && path.length > 1 ? comments.find(channel, path.slice(1)) : comments.find(configSource, path)
-  }
   // An agent's keys depend on its kind, which follows below.
-  addDescriptions(schema, find)
+  addDescriptions(schema, path => findConfigComment(comments, path))
   const agents = schema.properties?.agents
   if (!agents) throw new Error('Cannot describe the configuration: it has no agents')
   const kinds = agentKinds.map((kind, index) => withOwnDefinitions(describeKind(kind, comments), `kind${index}`))
@@ -47,23 +46,22 @@ export function describeConfigSchema(comments: Pick<KeyComments, 'find'>): strin
 
 /** apps/gateway/schemas/message.json: what an agent gets. */
 export function describeMessageSchema(comments: Pick<KeyComments, 'find'>): string {
-  const name = { file: 'packages/core/src/message/message.ts', name: 'normalizedMessageSchema' }
-  return describeOne(normalizedMessageSchema, 'NormalizedMessage', path => comments.find(name, path))
+  return describeOne('NormalizedMessage', comments)
 }
 
 /** apps/gateway/schemas/response.json: what the gateway makes of an agent's answer. */
 export function describeResponseSchema(comments: Pick<KeyComments, 'find'>): string {
-  const name = { file: 'packages/core/src/message/response.ts', name: 'normalizedResponseSchema' }
-  return describeOne(normalizedResponseSchema, 'NormalizedResponse', path => comments.find(name, path))
+  return describeOne('NormalizedResponse', comments)
 }
 
-function describeOne(schema: z.ZodType, title: string, find: FindComment): string {
+function describeOne(title: 'NormalizedMessage' | 'NormalizedResponse', comments: Pick<KeyComments, 'find'>): string {
+  const { schema, source } = documentedSchemas[title]
   const node = toJsonSchema(schema, 'output')
-  addDescriptions(node, find)
+  addDescriptions(node, path => comments.find(source, path))
   return toText({ title, ...node })
 }
 
-function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchemaNode {
+function toJsonSchema(schema: Schema, io: 'input' | 'output'): JsonSchemaNode {
   return z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',

@@ -11,10 +11,9 @@ export interface SchemaName {
 }
 
 /** What the doc comments of the source say of the keys of a schema. */
-export interface KeyComments {
+export interface KeyComments extends Disposable {
   /** First sentence of the comment at a key; `*` stands for any name, `[]` for an entry. Empty when there is none. */
   find(schema: SchemaName, path: readonly string[]): string
-  close(): void
 }
 
 /** Reads all sources once. TypeScript follows schemas over files, spreads and `extend`, so that a comment is found where its key is written. */
@@ -60,7 +59,7 @@ export function openKeyComments(root: string): KeyComments {
         })
       return takeSentence(comments.find(Boolean) ?? '')
     },
-    close: () => api.close(),
+    [Symbol.dispose]: () => api.close(),
   }
 }
 

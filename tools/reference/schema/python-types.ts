@@ -1,4 +1,5 @@
 import type { Schema, SchemaDefinition } from './bounds.ts'
+import { definitionOf } from './bounds.ts'
 import type { KeyComments, SchemaName } from './key-comments.ts'
 import { isWhole, unwrapSchema } from './rows.ts'
 
@@ -6,7 +7,7 @@ type ShapeDefinition = Extract<SchemaDefinition, { type: 'object' }>
 type UnionDefinition = Extract<SchemaDefinition, { type: 'union' }>
 
 /** A schema that becomes a type of its own. */
-export interface PythonRoot {
+interface PythonRoot {
   readonly name: string
   /** Its docstring, or the comment above it. */
   readonly sentence: string
@@ -24,8 +25,6 @@ interface Place {
 
 /** Words that cannot be the name of a member in a class. */
 const keywords = new Set(['as', 'async', 'class', 'def', 'from', 'global', 'import', 'in', 'is', 'not', 'pass', 'with'])
-
-const definitionOf = (schema: Schema) => schema._zod.def as SchemaDefinition
 
 /** `content_addressed` → `ContentAddressed` */
 const formatClassName = (words: string) =>

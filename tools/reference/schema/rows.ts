@@ -1,6 +1,6 @@
 import { formatInlineCode, formatMarkdownTable } from '../markdown.ts'
 import type { Schema, SchemaDefinition } from './bounds.ts'
-import { formatNumber, listBounds } from './bounds.ts'
+import { definitionOf, formatNumber, listBounds } from './bounds.ts'
 import type { KeyComments, SchemaName } from './key-comments.ts'
 
 /** One key of a schema, as a table shows it. */
@@ -18,8 +18,6 @@ export interface SchemaRow {
 
 /** Schemas that have a section of their own, and what a table calls them. Their keys are not repeated. */
 export type NamedSchemas = ReadonlyMap<Schema, string>
-
-const definitionOf = (schema: Schema) => schema._zod.def as SchemaDefinition
 
 /** Every key of an object, and below it every key of what it holds. */
 export function listSchemaRows(
@@ -93,10 +91,8 @@ function describeKey(path: readonly string[], schema: Schema, { named, hasKeys }
   return { path, type: describeType(inner, named), ...bare, hasKeys: hasKeys && isObject, bounds: listBounds(schema) }
 }
 
-interface BareSchema {
+interface BareSchema extends Pick<SchemaRow, 'isRequired' | 'default'> {
   readonly schema: Schema
-  readonly isRequired: boolean
-  readonly default?: string
 }
 
 /** A schema without what only says whether it may be absent, and what it becomes. */
@@ -195,7 +191,7 @@ export function formatSchemaTable(schema: Schema, options: SchemaTableOptions): 
       .filter(({ sentence }) => sentence !== '')
       .map(({ row, sentence }) => [
         formatInlineCode(formatPath(row.path)),
-        [formatType(row.type), describeDefault(defaults[formatPath(row.path)] ?? showDefault(row)), ...row.bounds]
+        [formatType(row.type), describeDefault(row, defaults[formatPath(row.path)]), ...row.bounds]
           .filter(Boolean)
           .join('; '),
         sentence,
@@ -203,8 +199,10 @@ export function formatSchemaTable(schema: Schema, options: SchemaTableOptions): 
   )
 }
 
-function describeDefault(text: string): string {
-  return text === '' || text === 'required' ? text : `default ${text}`
+function describeDefault({ default: value, isRequired }: SchemaRow, given: string | undefined): string {
+  if (given !== undefined) return `default ${given}`
+  if (value === undefined) return isRequired ? 'required' : ''
+  return `default ${/^\d+$/.test(value) ? formatNumber(Number(value)) : formatInlineCode(value)}`
 }
 
 /** `*` is any name, and `[]` follows what is a list. */
@@ -214,9 +212,4 @@ function formatPath(path: readonly string[]): string {
 
 function formatType(type: string): string {
   return type.replace(/"[^"]*"/g, word => formatInlineCode(word))
-}
-
-function showDefault({ default: value, isRequired }: SchemaRow): string {
-  if (value === undefined) return isRequired ? 'required' : ''
-  return /^\d+$/.test(value) ? formatNumber(Number(value)) : formatInlineCode(value)
 }

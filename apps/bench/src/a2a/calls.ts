@@ -10,7 +10,7 @@ import { formatRequest } from '../http/load.ts'
 import { describeBenchGateway, gatewayHost } from '../ours/open.ts'
 import { startServer } from '../servers/process.ts'
 import type { Issuer } from './case.ts'
-import { createCallMaker, openAgentIssuer } from './case.ts'
+import { createCallMaker, isCompleted, openAgentIssuer } from './case.ts'
 
 /** What one call is, and how the SDK's agent answers it. */
 const kinds = {
@@ -27,19 +27,15 @@ const connectionCounts = [1, 10, 50] as const
  * SDK on Express and on Hono, and bare Hono. And what is left of streams that are cut off.
  */
 export async function probeCalls(options: ProbeOptions): Promise<readonly Figure[]> {
-  const issuer = await openAgentIssuer()
+  await using issuer = await openAgentIssuer()
   const figures: Figure[] = []
-  try {
-    for (const kind of Object.keys(kinds) as Kind[]) {
-      for (const connections of options.quick ? [10] : connectionCounts) {
-        const benchCase = openCalls(kind, connections, issuer)
-        const rounds = options.quick ? 1 : Math.min(options.rounds, 3)
-        const results = await runRounds(benchCase, { ...options, rounds })
-        figures.push(...summarizeCase(benchCase.title, results).flatMap(toFigures))
-      }
+  for (const kind of Object.keys(kinds) as Kind[]) {
+    for (const connections of options.quick ? [10] : connectionCounts) {
+      const benchCase = openCalls(kind, connections, issuer)
+      const rounds = options.quick ? 1 : Math.min(options.rounds, 3)
+      const results = await runRounds(benchCase, { ...options, rounds })
+      figures.push(...summarizeCase(benchCase.title, results).flatMap(toFigures))
     }
-  } finally {
-    issuer.close()
   }
   figures.push(...(await probeAborts(options)))
   return figures
@@ -48,7 +44,7 @@ export async function probeCalls(options: ProbeOptions): Promise<readonly Figure
 function openCalls(kind: Kind, connections: number, issuer: Issuer): BenchCase {
   const { method, answer, title } = kinds[kind]
   const sdk = new URL('./sdk.ts', import.meta.url)
-  const { host, port, trusted } = issuer
+  const { loopback, trusted } = issuer
   const contenders: readonly Contender[] = [
     {
       name: 'Postern',
@@ -58,7 +54,7 @@ function openCalls(kind: Kind, connections: number, issuer: Issuer): BenchCase {
     {
       name: 'Postern, ES256 JWT',
       note: 'the same with a bearer token',
-      ...describeBenchGateway({ a2a: { auth: { issuers: [trusted] } }, network: { loopback: { [host]: port } } }),
+      ...describeBenchGateway({ a2a: { auth: { issuers: [trusted] } }, network: { loopback } }),
       variant: 'jwt',
     },
     { name: 'SDK on Express', note: 'tasks in memory', entry: sdk, setup: { answer } },
@@ -71,7 +67,7 @@ function openCalls(kind: Kind, connections: number, issuer: Issuer): BenchCase {
     connections,
     contenders,
     prepare: createCallMaker(issuer, method),
-    isAccepted: ({ status, body }) => status === 200 && body.includes('TASK_STATE_COMPLETED'),
+    isAccepted: isCompleted,
     close: async () => undefined,
   }
 }
@@ -93,7 +89,7 @@ const settleMs = 10_000
 async function probeAborts({ quick, cores, progress }: ProbeOptions): Promise<readonly Figure[]> {
   const count = quick ? counts.quick : counts.usual
   const limits = { streams_per_caller: 2 * count, open_tasks_per_caller: 2 * count }
-  const gateway = await startServer({
+  await using gateway = await startServer({
     ...describeBenchGateway({ a2a: { auth: { anonymous: true }, limits } }),
     core: cores?.server,
   })
@@ -102,32 +98,28 @@ async function probeAborts({ quick, cores, progress }: ProbeOptions): Promise<re
     const listeners = Number(await gateway.work('listeners'))
     return listeners - (await gateway.sample()).handled
   }
-  try {
-    progress(`calls: ${count} streams that are cut off`)
-    const sockets: Socket[] = []
-    while (sockets.length < count) {
-      const opening = Array.from({ length: portion }, (_, at) => openStream(gateway.port, sockets.length + at))
-      sockets.push(...(await Promise.all(opening)))
-    }
-    const open = await countStreams()
-    if (open < count) throw new Error(`${count} streams are open, but ${open} listeners`)
-    for (const socket of sockets) socket.destroy()
-    const left = await waitUntilNone(countStreams)
-    return [
-      {
-        case: 'A2A streams',
-        name: `listeners after ${count} aborted streams`,
-        note: `${open} while they were open; a listener more is a leak`,
-        value: left,
-        unit: '',
-        ratio: left,
-        against: 'left',
-        aim: { atMost: 0 },
-      },
-    ]
-  } finally {
-    await gateway.stop()
+  progress(`calls: ${count} streams that are cut off`)
+  const sockets: Socket[] = []
+  while (sockets.length < count) {
+    const opening = Array.from({ length: portion }, (_, at) => openStream(gateway.port, sockets.length + at))
+    sockets.push(...(await Promise.all(opening)))
   }
+  const open = await countStreams()
+  if (open < count) throw new Error(`${count} streams are open, but ${open} listeners`)
+  for (const socket of sockets) socket.destroy()
+  const left = await waitUntilNone(countStreams)
+  return [
+    {
+      case: 'A2A streams',
+      name: `listeners after ${count} aborted streams`,
+      note: `${open} while they were open; a listener more is a leak`,
+      value: left,
+      unit: '',
+      ratio: left,
+      against: 'left',
+      aim: { atMost: 0 },
+    },
+  ]
 }
 
 /** Resolves with its first bytes: the task. */

@@ -1,11 +1,9 @@
-import type { KeyObject } from 'node:crypto'
-import { generateKeyPairSync, sign } from 'node:crypto'
+import { openSimulation } from '@postern/simulation'
 import type { BenchCase, Contender } from '../harness/rounds.ts'
+import type { HttpAnswer } from '../http/load.ts'
 import { formatRequest } from '../http/load.ts'
 import { pieces } from '../orders/stream.ts'
 import { describeBenchGateway, gatewayHost } from '../ours/open.ts'
-import type { Site } from '../servers/site.ts'
-import { openSite } from '../servers/site.ts'
 
 const callers = 8
 
@@ -20,7 +18,7 @@ export async function openA2aCase(): Promise<BenchCase> {
     prepare: createCallMaker(issuer, 'SendMessage'),
     isAccepted: ({ status, body }) =>
       status === 200 && body.includes('"result"') && !body.includes('TASK_STATE_FAILED'),
-    close: async () => issuer.close(),
+    close: issuer.close,
   }
 }
 
@@ -33,10 +31,14 @@ export async function openStreamCase(): Promise<BenchCase> {
     connections: 64,
     contenders: streamContenders,
     prepare: createCallMaker(issuer, 'SendStreamingMessage', '/agents/pieces/a2a'),
-    isAccepted: ({ status, body }) =>
-      status === 200 && body.includes('TASK_STATE_COMPLETED') && readTexts(body).includes(pieces.join('')),
-    close: async () => issuer.close(),
+    isAccepted: answer => isCompleted(answer) && readTexts(answer.body).includes(pieces.join('')),
+    close: issuer.close,
   }
+}
+
+/** An answer with the end of a task. */
+export function isCompleted({ status, body }: HttpAnswer): boolean {
+  return status === 200 && body.includes('TASK_STATE_COMPLETED')
 }
 
 /** All that was said: a busy server may put two pieces into one. */
@@ -48,14 +50,13 @@ let serial = 0
 
 /** Calls that were never made before; those of the variant `jwt` bear tokens of a few callers. */
 export function createCallMaker(issuer: Issuer, method: string, target: string = path): BenchCase['prepare'] {
-  const tokens = issuer.mintTokens(callers)
   const run = process.pid.toString(36)
-  const prepareOne = (variant: string | undefined): Uint8Array => {
-    const number = serial++
-    const token = variant === 'jwt' ? tokens[number % callers] : undefined
-    return formatRequest(target, formatHeaders(token), formatCall(method, `${run}-${number}`))
-  }
-  return async (count, variant) => Array.from({ length: count }, () => prepareOne(variant))
+  return async (count, variant) =>
+    Array.from({ length: count }, () => {
+      const number = serial++
+      const token = variant === 'jwt' ? issuer.tokens[number % callers] : undefined
+      return formatRequest(target, formatHeaders(token), formatCall(method, `${run}-${number}`))
+    })
 }
 
 function formatCall(method: string, id: string): Uint8Array {
@@ -79,7 +80,7 @@ function formatHeaders(token: string | undefined): Readonly<Record<string, strin
 const sdk = new URL('./sdk.ts', import.meta.url)
 const anonymous = { auth: { anonymous: true } }
 
-function listContenders({ host, port, trusted }: Issuer): readonly Contender[] {
+function listContenders({ loopback, trusted }: Issuer): readonly Contender[] {
   return [
     {
       name: 'Postern, anonymous',
@@ -89,7 +90,7 @@ function listContenders({ host, port, trusted }: Issuer): readonly Contender[] {
     {
       name: 'Postern, ES256 JWT',
       note: 'the same with a bearer token verified on every call (8 callers)',
-      ...describeBenchGateway({ a2a: { auth: { issuers: [trusted] } }, network: { loopback: { [host]: port } } }),
+      ...describeBenchGateway({ a2a: { auth: { issuers: [trusted] } }, network: { loopback } }),
       variant: 'jwt',
     },
     {
@@ -137,55 +138,31 @@ const streamContenders: readonly Contender[] = [
   },
 ]
 
-const host = 'issuer.test'
-const keyId = 'bench-1'
-const lifeSeconds = 6 * 3600
+const lifetimeSeconds = 6 * 3600
 
 /** Who vouches for the callers: an ES256 key behind a JWKS address. */
-export interface Issuer {
-  readonly host: string
-  readonly port: number
+export interface Issuer extends AsyncDisposable {
+  readonly loopback: Readonly<Record<string, number>>
   /** As the gateway's configuration names it. */
   readonly trusted: object
-  /** One token for each of `count` callers, good for hours. */
-  readonly mintTokens: (count: number) => readonly string[]
-  close(): void
+  /** One for each caller, good for hours. */
+  readonly tokens: readonly string[]
+  close(): Promise<void>
 }
 
 /** The JSON-RPC endpoint of the agent that is called. */
 const path = '/agents/brief/a2a'
 
-/** The one that vouches for its callers. */
-export function openAgentIssuer(): Promise<Issuer> {
-  return openIssuer(`https://${gatewayHost}${path}`)
-}
-
-async function openIssuer(audience: string): Promise<Issuer> {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const jwk = { ...publicKey.export({ format: 'jwk' }), kid: keyId, alg: 'ES256', use: 'sig' }
-  const document = { type: 'application/json', text: JSON.stringify({ keys: [jwk] }) }
-  const site: Site = await openSite(new Map([[`${host}/jwks`, document]]))
-  const issuer = `https://${host}`
+/** The simulation's, for the agent that is called. */
+export async function openAgentIssuer(): Promise<Issuer> {
+  const { a2a, network, close } = await openSimulation()
+  const audience = `https://${gatewayHost}${path}`
+  const mint = (_: unknown, index: number) => a2a.token({ sub: `caller-${index}`, audience, lifetimeSeconds })
   return {
-    host,
-    port: site.port,
-    trusted: { issuer, jwks: `${issuer}/jwks`, audience, algorithms: ['ES256'] },
-    mintTokens: count =>
-      Array.from({ length: count }, (_, index) =>
-        mintToken(privateKey, { iss: issuer, aud: audience, sub: `caller-${index}` }),
-      ),
-    close: site.close,
+    loopback: network.loopback,
+    trusted: { ...a2a.issuerConfig, audience },
+    tokens: await Promise.all(Array.from({ length: callers }, mint)),
+    close,
+    [Symbol.asyncDispose]: close,
   }
-}
-
-function mintToken(key: KeyObject, claims: object): string {
-  const iat = Math.floor(Date.now() / 1000)
-  const head = encode({ alg: 'ES256', kid: keyId, typ: 'JWT' })
-  const payload = encode({ ...claims, iat, nbf: iat, exp: iat + lifeSeconds })
-  const signature = sign('sha256', Buffer.from(`${head}.${payload}`), { key, dsaEncoding: 'ieee-p1363' })
-  return `${head}.${payload}.${signature.toString('base64url')}`
-}
-
-function encode(value: object): string {
-  return Buffer.from(JSON.stringify(value)).toString('base64url')
 }

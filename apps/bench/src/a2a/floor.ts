@@ -1,21 +1,16 @@
 import { Hono } from 'hono'
-import { serveMeasured } from '../servers/child.ts'
-import { openDurableLog } from '../servers/durable-log.ts'
-import { listenFetch } from '../servers/hono.ts'
+import { serveDurable } from '../servers/durable-log.ts'
 
 interface SendMessage {
   readonly id: string
   readonly params: { readonly message: { readonly messageId: string } }
 }
 
-await serveMeasured(async () => {
-  const log = openDurableLog()
-  let handled = 0
-  const app = new Hono().post('/agents/:agent/a2a', async context => {
+await serveDurable(log =>
+  new Hono().post('/agents/:agent/a2a', async context => {
     const body = new Uint8Array(await context.req.arrayBuffer())
     const { id, params } = JSON.parse(new TextDecoder().decode(body)) as SendMessage
     await log.append(params.message.messageId, body)
-    handled++
     const status = { state: 'TASK_STATE_COMPLETED', timestamp: new Date().toISOString() }
     const artifacts = [{ artifactId: 'answer', parts: [{ text: 'ok' }] }]
     return context.json({
@@ -23,6 +18,5 @@ await serveMeasured(async () => {
       id,
       result: { task: { id: params.message.messageId, contextId: id, status, artifacts } },
     })
-  })
-  return { port: await listenFetch(app.fetch), handled: () => handled, close: log.close }
-})
+  }),
+)

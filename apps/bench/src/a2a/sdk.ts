@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { AgentCard, Message, Task, TaskStatus } from '@a2a-js/sdk'
 import { AgentCard as AgentCardCodec, Role, TaskState } from '@a2a-js/sdk'
 import type { AgentExecutionEvent, AgentExecutor, RequestContext } from '@a2a-js/sdk/server'
@@ -18,6 +16,7 @@ import { Hono } from 'hono'
 import { sayPieces } from '../orders/stream.ts'
 import { serveMeasured } from '../servers/child.ts'
 import { listenFetch } from '../servers/hono.ts'
+import { listenOnFreePort } from '../servers/loopback.ts'
 
 const card: AgentCard = AgentCardCodec.fromJSON({
   name: 'Brief',
@@ -58,13 +57,10 @@ const answers: Readonly<Record<Setup['answer'], (context: RequestContext) => Eve
 const listeners: Readonly<
   Record<NonNullable<Setup['framework']>, (handler: DefaultRequestHandler) => Promise<number>>
 > = {
-  async express(requestHandler) {
+  express(requestHandler) {
     const app = express()
     app.use(endpoint, jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }))
-    const server = createServer(app)
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    return (server.address() as AddressInfo).port
+    return listenOnFreePort(createServer(app))
   },
   hono: requestHandler => {
     const transport = new JsonRpcTransportHandler(requestHandler)

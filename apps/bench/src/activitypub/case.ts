@@ -2,7 +2,7 @@ import type { BenchCase, Contender } from '../harness/rounds.ts'
 import { describeBenchGateway, gatewayHost } from '../ours/open.ts'
 import type { Fediverse } from './fediverse.ts'
 import { formatPem } from './fediverse.ts'
-import { openTraffic } from './traffic.ts'
+import { isTaken, openTraffic } from './traffic.ts'
 
 /** The other scheme of signing; draft-cavage-12 is what most still send. */
 const rfc9421 = 'rfc9421'
@@ -18,13 +18,12 @@ export async function openActivityPubCase(): Promise<BenchCase> {
     connections: 24,
     contenders: listContenders(fediverse, keys),
     prepare: (count, variant) => prepare(count, variant === rfc9421 ? 'rfc9421' : 'cavage'),
-    isAccepted: ({ status }) => status === 202,
+    isAccepted: isTaken,
     close: async () => fediverse.close(),
   }
 }
 
 function listContenders({ loopback, port }: Fediverse, keys: unknown): readonly Contender[] {
-  const floor = new URL('./floor.ts', import.meta.url)
   const fedify = {
     entry: new URL('./fedify.ts', import.meta.url),
     setup: { fediversePort: port, origin: `https://${gatewayHost}` },
@@ -57,7 +56,7 @@ function listContenders({ loopback, port }: Fediverse, keys: unknown): readonly 
     {
       name: 'floor: bare Hono',
       note: 'digest, RSA signature with the key at hand, one SQLite insert; one durable commit for all that arrive together; nothing else',
-      entry: floor,
+      entry: new URL('./floor.ts', import.meta.url),
       setup: { keys },
       aim: 0.6,
     },

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
+import { encodeBase58 } from '@postern/core'
 import type { Site, SiteDocument } from '../servers/site.ts'
 import { openSite } from '../servers/site.ts'
 
@@ -48,16 +49,10 @@ function formatActor({ host, user, actorId, keyId, publicKey }: TrafficSender): 
   })
 }
 
-const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
-
 /** An Ed25519 public key as a Multikey names it: base58btc of its multicodec prefix and its 32 bytes (FEP-521a). */
 function encodeEd25519Key(key: KeyObject): string {
   const { x = '' } = key.export({ format: 'jwk' })
-  const bytes = Buffer.concat([Buffer.from([0xed, 0x01]), Buffer.from(x, 'base64url')])
-  let rest = BigInt(`0x${bytes.toString('hex')}`)
-  let text = ''
-  for (; rest > 0n; rest /= 58n) text = `${alphabet[Number(rest % 58n)]}${text}`
-  return `z${text}`
+  return `z${encodeBase58(Buffer.concat([Buffer.from([0xed, 0x01]), Buffer.from(x, 'base64url')]))}`
 }
 
 /** Somebody on a Mastodon-like server. */
@@ -70,15 +65,13 @@ export interface TrafficSender {
   readonly publicKey: KeyObject
 }
 
-type KeyKind = 'rsa' | 'ed25519'
-
 /** `ed25519` for cases that need very many requests and do not measure what a signature costs: signing is seventeen times cheaper. */
-const generateKeys: Readonly<
-  Record<KeyKind, () => Promise<{ readonly privateKey: KeyObject; readonly publicKey: KeyObject }>>
-> = {
+const generateKeys = {
   rsa: () => promisify(generateKeyPair)('rsa', { modulusLength: 2048 }),
   ed25519: () => promisify(generateKeyPair)('ed25519'),
-}
+} as const
+
+export type KeyKind = keyof typeof generateKeys
 
 /** `count` people, spread over half as many servers, each with a key. */
 export function createSenders(count: number, kind: KeyKind = 'rsa'): Promise<readonly TrafficSender[]> {

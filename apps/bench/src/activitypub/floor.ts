@@ -1,18 +1,14 @@
 import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto'
 import { Hono } from 'hono'
-import { serveMeasured } from '../servers/child.ts'
-import { openDurableLog } from '../servers/durable-log.ts'
-import { listenFetch } from '../servers/hono.ts'
+import { serveDurable } from '../servers/durable-log.ts'
 
 interface Setup {
   readonly keys: readonly { readonly keyId: string; readonly publicKeyPem: string }[]
 }
 
-await serveMeasured<Setup>(async ({ keys }) => {
+await serveDurable<Setup>((log, { keys }) => {
   const known = new Map(keys.map(({ keyId, publicKeyPem }) => [keyId, createPublicKey(publicKeyPem)]))
-  const log = openDurableLog()
-  let handled = 0
-  const app = new Hono().post('/agents/:agent/inbox', async context => {
+  return new Hono().post('/agents/:agent/inbox', async context => {
     const body = new Uint8Array(await context.req.arrayBuffer())
     const { method, path } = context.req
     if (!isSigned(name => context.req.header(name), `${method.toLowerCase()} ${path}`, body, known)) {
@@ -20,10 +16,8 @@ await serveMeasured<Setup>(async ({ keys }) => {
     }
     const { id } = JSON.parse(new TextDecoder().decode(body)) as { id: string }
     await log.append(id, body)
-    handled++
     return context.body(null, 202)
   })
-  return { port: await listenFetch(app.fetch), handled: () => handled, close: log.close }
 })
 
 type ReadHeader = (name: string) => string | undefined

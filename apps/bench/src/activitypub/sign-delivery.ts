@@ -11,27 +11,38 @@ interface SignedDeliveryTarget {
   readonly path: string
 }
 
-/** A POST signed as Mastodon does it: draft-cavage-12, rsa-sha256 over target, host, date, digest and content type. */
+/** A POST signed as Mastodon does it: draft-cavage-12. */
 export async function signDelivery(
   sender: TrafficSender,
-  { host, path }: SignedDeliveryTarget,
+  target: SignedDeliveryTarget,
   json: string,
 ): Promise<Uint8Array> {
   const body = Buffer.from(json)
-  const signed = {
-    host,
-    date: new Date().toUTCString(),
-    digest: `SHA-256=${hash('sha256', body, 'base64')}`,
-    'content-type': 'application/activity+json',
+  const headers = await signCavageHeaders(sender, target, formatDigestField(body))
+  return formatRequest(target.path, { ...headers, accept: '*/*', 'user-agent': 'Mastodon/4.5 (bench)' }, body)
+}
+
+/** `Digest`, as draft-cavage-12 covers it. */
+export function formatDigestField(body: Uint8Array): string {
+  return `SHA-256=${hash('sha256', body, 'base64')}`
+}
+
+/** The header fields of a POST with its `Signature`: draft-cavage-12, rsa-sha256 over target, host, date, digest and content type. */
+export async function signCavageHeaders(
+  { keyId, privateKey }: TrafficSender,
+  { host, path }: SignedDeliveryTarget,
+  digest: string,
+) {
+  const signed = { host, date: new Date().toUTCString(), digest, 'content-type': 'application/activity+json' }
+  const lines = Object.entries({ '(request-target)': `post ${path}`, ...signed }).map(
+    ([name, value]) => `${name}: ${value}`,
+  )
+  const value = await signInPool('sha256', Buffer.from(lines.join('\n')), privateKey)
+  const covered = `(request-target) ${Object.keys(signed).join(' ')}`
+  return {
+    ...signed,
+    signature: `keyId="${keyId}",algorithm="rsa-sha256",headers="${covered}",signature="${value.toString('base64')}"`,
   }
-  const lines = [
-    `(request-target): post ${path}`,
-    ...Object.entries(signed).map(([name, value]) => `${name}: ${value}`),
-  ]
-  const value = await signInPool('sha256', Buffer.from(lines.join('\n')), sender.privateKey)
-  const names = ['(request-target)', ...Object.keys(signed)].join(' ')
-  const signature = `keyId="${sender.keyId}",algorithm="rsa-sha256",headers="${names}",signature="${value.toString('base64')}"`
-  return formatRequest(path, { ...signed, accept: '*/*', 'user-agent': 'Mastodon/4.5 (bench)', signature }, body)
 }
 
 /** By type of key: the name on the wire, and how node:crypto calls the digest. */

@@ -1,10 +1,11 @@
+import type { HttpAnswer } from '../http/load.ts'
 import { gatewayHost } from '../ours/open.ts'
-import type { Fediverse, TrafficSender } from './fediverse.ts'
+import type { Fediverse, KeyKind, TrafficSender } from './fediverse.ts'
 import { createSenders, openFediverse } from './fediverse.ts'
 import { signDelivery, signMessageDelivery } from './sign-delivery.ts'
 
 /** People on Mastodon-like servers who write to one agent, each post the first of a conversation of its own. */
-export interface Traffic {
+export interface Traffic extends Disposable {
   readonly senders: readonly TrafficSender[]
   readonly fediverse: Fediverse
   /** Signed requests, never made before. */
@@ -14,7 +15,7 @@ export interface Traffic {
 interface TrafficOptions {
   readonly agent: string
   readonly senders: number
-  readonly keys?: 'rsa' | 'ed25519'
+  readonly keys?: KeyKind
 }
 
 type SigningScheme = 'cavage' | 'rfc9421'
@@ -27,6 +28,7 @@ export async function openTraffic({ agent, senders: count, keys = 'rsa' }: Traff
   const senders = await createSenders(count, keys)
   const addressee = addressAgent(agent)
   const target = { host: gatewayHost, path: `/agents/${agent}/inbox` }
+  const fediverse = await openFediverse(senders)
   let made = 0
   const signOne = (scheme: SigningScheme): Promise<Uint8Array> => {
     const number = made++
@@ -35,13 +37,19 @@ export async function openTraffic({ agent, senders: count, keys = 'rsa' }: Traff
   }
   return {
     senders,
-    fediverse: await openFediverse(senders),
+    fediverse,
+    [Symbol.dispose]: fediverse.close,
     prepare: (length, scheme = keys === 'rsa' ? 'cavage' : 'rfc9421') =>
       Promise.all(Array.from({ length }, () => signOne(scheme))),
   }
 }
 
-export function addressAgent(agent: string): { readonly actorId: string; readonly handle: string } {
+/** What an inbox answers when it takes a post. */
+export function isTaken({ status }: HttpAnswer): boolean {
+  return status === 202
+}
+
+export function addressAgent(agent: string): Addressee {
   return { actorId: `https://${gatewayHost}/agents/${agent}`, handle: `@${agent}@${gatewayHost}` }
 }
 

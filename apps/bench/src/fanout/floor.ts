@@ -1,16 +1,14 @@
-import { hash, sign } from 'node:crypto'
 import { once } from 'node:events'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, RequestOptions } from 'node:http'
 import { Agent, request } from 'node:http'
-import { promisify } from 'node:util'
 import type { TrafficSender } from '../activitypub/fediverse.ts'
 import { createSenders } from '../activitypub/fediverse.ts'
+import { formatDigestField, signCavageHeaders } from '../activitypub/sign-delivery.ts'
 import { addressAgent, formatCreateNote } from '../activitypub/traffic.ts'
 import type { FanoutOrder, FanoutSetup } from '../orders/fanout.ts'
 import { inboxHost } from '../orders/fanout.ts'
 import { serveMeasured } from '../servers/child.ts'
 
-const signInPool = promisify(sign)
 /** Requests under way at a time. */
 const width = 64
 
@@ -25,14 +23,14 @@ await serveMeasured<FanoutSetup>(async ({ port, count }) => {
     async work(given) {
       const { serial } = given as FanoutOrder
       const body = Buffer.from(formatCreateNote(sender, addressAgent('herald'), serial))
-      const digest = `SHA-256=${hash('sha256', body, 'base64')}`
+      const digest = formatDigestField(body)
       let next = 0
       const sendRest = async () => {
         while (next < count) {
           const index = next++
           const path = `/inboxes/${index}`
-          const headers = await signHeaders(sender, path, inboxHost(index), digest)
-          await post({ port, agent, path, headers }, body)
+          const headers = await signCavageHeaders(sender, { host: inboxHost(index), path }, digest)
+          await post({ port, agent, path, headers: { ...headers, 'content-length': body.length } }, body)
           sent++
         }
       }
@@ -41,29 +39,8 @@ await serveMeasured<FanoutSetup>(async ({ port, count }) => {
   }
 })
 
-async function signHeaders({ keyId, privateKey }: TrafficSender, path: string, host: string, digest: string) {
-  const signed = { host, date: new Date().toUTCString(), digest, 'content-type': 'application/activity+json' }
-  const lines = Object.entries({ '(request-target)': `post ${path}`, ...signed }).map(
-    ([name, value]) => `${name}: ${value}`,
-  )
-  const value = await signInPool('sha256', Buffer.from(lines.join('\n')), privateKey)
-  const covered = `(request-target) ${Object.keys(signed).join(' ')}`
-  return {
-    ...signed,
-    signature: `keyId="${keyId}",algorithm="rsa-sha256",headers="${covered}",signature="${value.toString('base64')}"`,
-  }
-}
-
-interface Posting {
-  readonly port: number
-  readonly agent: Agent
-  readonly path: string
-  readonly headers: Record<string, string>
-}
-
-async function post(posting: Posting, body: Uint8Array): Promise<void> {
-  const headers = { ...posting.headers, 'content-length': body.length }
-  const outgoing = request({ ...posting, headers, host: '127.0.0.1', method: 'POST' }).end(body)
+async function post(options: RequestOptions, body: Uint8Array): Promise<void> {
+  const outgoing = request({ ...options, host: '127.0.0.1', method: 'POST' }).end(body)
   const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
   answer.resume()
   if (answer.statusCode !== 202) throw new Error(`the sink answered ${answer.statusCode}`)

@@ -2,30 +2,21 @@ import type { RelationEffect, Store } from '@postern/core'
 import { makeIntake } from '../growth/stock.ts'
 import type { FanoutOrder, FanoutSetup } from '../orders/fanout.ts'
 import { inboxHost } from '../orders/fanout.ts'
-import { openTemporaryGateway } from '../ours/open.ts'
-import { serveMeasured } from '../servers/child.ts'
+import { serveSending } from '../ours/sending.ts'
 
 const agent = 'herald'
 
 /** The gateway, and an agent that posts to all who follow it whenever somebody wakes it. */
-await serveMeasured<FanoutSetup>(async ({ port, count }) => {
-  const loopback = Object.fromEntries(Array.from({ length: count }, (_, index) => [inboxHost(index), port]))
-  const { gateway, close } = await openTemporaryGateway({ network: { loopback } })
-  await addFollowers(gateway.store, count)
-  await gateway.start()
-  const countSent = async () => (await gateway.store.count()).deliveries.sent
-  return {
-    port: 0,
-    handled: countSent,
-    async work(given) {
-      const { serial } = given as FanoutOrder
-      const before = await countSent()
-      await gateway.store.admit(makeIntake(Number(serial), agent), `bench-${serial}`)
-      while ((await countSent()) < before + count) await new Promise(resolve => setTimeout(resolve, 10))
-    },
-    close,
-  }
-})
+await serveSending<FanoutSetup, FanoutOrder>(({ port, count }) => ({
+  tree: {
+    network: { loopback: Object.fromEntries(Array.from({ length: count }, (_, index) => [inboxHost(index), port])) },
+  },
+  prepare: store => addFollowers(store, count),
+  async admit(store, { serial }) {
+    await store.admit(makeIntake(Number(serial), agent), `bench-${serial}`)
+    return count
+  },
+}))
 
 async function addFollowers(store: Store, count: number): Promise<void> {
   const effects = Array.from({ length: count }, (_, index): RelationEffect => {

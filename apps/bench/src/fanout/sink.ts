@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { serveMeasured } from '../servers/child.ts'
+import { listenOnFreePort } from '../servers/loopback.ts'
 
 /** All the inboxes: they count what comes signed, and look no further. */
 await serveMeasured(async () => {
@@ -11,7 +10,5 @@ await serveMeasured(async () => {
     request.resume()
     response.writeHead(request.headers.signature ? 202 : 401).end()
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return { port: (server.address() as AddressInfo).port, handled: () => taken }
+  return { port: await listenOnFreePort(server), handled: () => taken }
 })

@@ -1,5 +1,5 @@
 import type { Traffic } from '../activitypub/traffic.ts'
-import { openTraffic } from '../activitypub/traffic.ts'
+import { isTaken, openTraffic } from '../activitypub/traffic.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
 import { median, quantile } from '../harness/measure.ts'
 import { paceServer, saturateServer } from '../http/load.ts'
@@ -44,51 +44,54 @@ interface Stage {
 
 /** p99 of honest deliveries while somebody else pours rubbish into the same inbox. */
 export async function probeFlood({ rounds, seconds, cores, progress }: ProbeOptions): Promise<readonly Figure[]> {
-  const traffic = await openTraffic({ agent: 'silent', senders: 8 })
-  const flooder = await startServer({ entry: new URL('./flooder.ts', import.meta.url), setup: {}, core: cores?.load })
+  using traffic = await openTraffic({ agent: 'silent', senders: 8 })
+  await using flooder = await startServer({
+    entry: new URL('./flooder.ts', import.meta.url),
+    setup: {},
+    core: cores?.load,
+  })
   const forged = Object.fromEntries(forgedHosts.map(host => [host, flooder.port]))
   const ours = describeBenchGateway({ network: { loopback: { ...traffic.fediverse.loopback, ...forged } } })
-  const gateway = await startServer({ ...ours, core: cores?.server })
-  try {
-    progress('flood: warming up')
-    await findTopRate(gateway, traffic)
-    const honest = Math.round((await findTopRate(gateway, traffic)) * honestShare)
-    const stage = { traffic, gateway, flooder, honest, seconds }
-    const taking: RoundTaken[] = []
-    for (let round = 1; round <= Math.min(rounds, maxRounds); round++) {
-      progress(`flood: round ${round} of ${Math.min(rounds, maxRounds)}`)
-      taking.push(await takeRound(stage))
-    }
-    return toFigures(taking, stage.honest)
-  } finally {
-    await Promise.all([gateway.stop(), flooder.stop()])
-    traffic.fediverse.close()
+  await using gateway = await startServer({ ...ours, core: cores?.server })
+  progress('flood: warming up')
+  await findTopRate(gateway, traffic)
+  const honest = Math.round((await findTopRate(gateway, traffic)) * honestShare)
+  const stage = { traffic, gateway, flooder, honest, seconds }
+  const taking: RoundTaken[] = []
+  for (let round = 1; round <= Math.min(rounds, maxRounds); round++) {
+    progress(`flood: round ${round} of ${Math.min(rounds, maxRounds)}`)
+    taking.push(await takeRound(stage))
   }
+  return toFigures(taking, honest)
 }
 
 /** Deliveries a second, as many as it takes. */
 async function findTopRate(gateway: ServerProcess, traffic: Traffic): Promise<number> {
-  const { accepted, seconds } = await saturateServer(loadOf(gateway, await traffic.prepare(warmUpCount)), 60)
+  const { accepted, seconds } = await saturateServer(loadOf(gateway, await traffic.prepare(warmUpCount)))
   return accepted / seconds
 }
 
 interface RoundTaken {
   /** p99, ms. */
   readonly alone: number
-  readonly beside: ReadonlyMap<FloodPlan, { readonly p99: number } & Flooded>
+  /** In the order of `floods`. */
+  readonly beside: readonly BesideFlood[]
+}
+
+interface BesideFlood extends Flooded {
+  /** Of honest deliveries, ms. */
+  readonly p99: number
   /** CPU time of one post of the flood, µs. */
-  readonly costs: ReadonlyMap<FloodPlan, number>
+  readonly cost: number
 }
 
 async function takeRound(stage: Stage): Promise<RoundTaken> {
   const alone = await measureHonest(stage)
-  const beside = new Map<FloodPlan, { readonly p99: number } & Flooded>()
-  const costs = new Map<FloodPlan, number>()
+  const beside: BesideFlood[] = []
   for (const flood of floods) {
-    beside.set(flood, await measureBeside(flood, stage))
-    costs.set(flood, await measureCost(flood, stage))
+    beside.push({ ...(await measureBeside(flood, stage)), cost: await measureCost(flood, stage) })
   }
-  return { alone, beside, costs }
+  return { alone, beside }
 }
 
 /** The flood alone, for a second. */
@@ -100,7 +103,7 @@ async function measureCost({ kind, times }: FloodPlan, { flooder, gateway, hones
   return ((await gateway.sample()).cpu - cpu) / count
 }
 
-async function measureBeside(flood: FloodPlan, stage: Stage): Promise<{ readonly p99: number } & Flooded> {
+async function measureBeside(flood: FloodPlan, stage: Stage): Promise<Omit<BesideFlood, 'cost'>> {
   const { flooder, gateway, seconds, honest } = stage
   const perSecond = flood.times * honest
   const count = Math.ceil(perSecond * (seconds + (2 * leadMs) / 1000))
@@ -119,7 +122,7 @@ async function measureHonest({ traffic, gateway, honest, seconds }: Stage): Prom
 }
 
 function loadOf({ port }: ServerProcess, requests: readonly Uint8Array[]) {
-  return { port, connections, requests, isAccepted: ({ status }: { readonly status: number }) => status === 202 }
+  return { port, connections, requests, isAccepted: isTaken }
 }
 
 function toFigures(rounds: readonly RoundTaken[], honest: number): readonly Figure[] {
@@ -130,24 +133,31 @@ function toFigures(rounds: readonly RoundTaken[], honest: number): readonly Figu
     value: median(rounds.map(round => round.alone)),
     unit: 'ms',
   }
-  return [alone, ...floods.flatMap(flood => [toFigure(flood, rounds, honest), toCost(flood, rounds)])]
+  return [
+    alone,
+    ...floods.flatMap((flood, index) => {
+      const taken = rounds.flatMap(({ alone, beside }) => {
+        const found = beside[index]
+        return found ? [{ ...found, alone }] : []
+      })
+      return [toFigure(flood, taken, honest), toCost(flood, taken)]
+    }),
+  ]
 }
 
-function toCost(flood: FloodPlan, rounds: readonly RoundTaken[]): Figure {
+type TakenBeside = BesideFlood & Pick<RoundTaken, 'alone'>
+
+function toCost({ kind }: FloodPlan, taken: readonly TakenBeside[]): Figure {
   return {
     case: title,
-    name: `a refused post, ${flood.kind}`,
+    name: `a refused post, ${kind}`,
     note: 'CPU time of the gateway for each post of the flood; no honest traffic beside it',
-    value: median(rounds.map(({ costs }) => costs.get(flood) ?? Number.NaN)),
+    value: median(taken.map(({ cost }) => cost)),
     unit: 'µs',
   }
 }
 
-function toFigure(flood: FloodPlan, rounds: readonly RoundTaken[], honest: number): Figure {
-  const taken = rounds.flatMap(({ alone, beside }) => {
-    const found = beside.get(flood)
-    return found ? [{ ...found, ratio: found.p99 / alone }] : []
-  })
+function toFigure(flood: FloodPlan, taken: readonly TakenBeside[], honest: number): Figure {
   const rate = median(taken.map(({ perSecond }) => perSecond))
   const statuses = [...new Set(taken.flatMap(each => Object.keys(each.statuses)))].join(', ')
   return {
@@ -156,8 +166,8 @@ function toFigure(flood: FloodPlan, rounds: readonly RoundTaken[], honest: numbe
     note: `${Math.round(rate)} a second (${(rate / honest).toFixed(1)} times the honest traffic) from another process, no limit in its way; answered with ${statuses}`,
     value: median(taken.map(({ p99 }) => p99)),
     unit: 'ms',
-    beside: median(rounds.map(({ alone }) => alone)),
-    ratio: median(taken.map(({ ratio }) => ratio)),
+    beside: median(taken.map(({ alone }) => alone)),
+    ratio: median(taken.map(({ p99, alone }) => p99 / alone)),
     against: '÷ alone',
     aim: flood.aim,
   }

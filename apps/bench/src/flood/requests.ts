@@ -1,4 +1,5 @@
-import { hash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+import { formatDigestField } from '../activitypub/sign-delivery.ts'
 import { addressAgent, formatCreateNote } from '../activitypub/traffic.ts'
 import { formatRequest } from '../http/load.ts'
 import { gatewayHost } from '../ours/open.ts'
@@ -37,7 +38,7 @@ function makePost() {
   const headers = {
     host: gatewayHost,
     date: new Date().toUTCString(),
-    digest: `SHA-256=${hash('sha256', body, 'base64')}`,
+    digest: formatDigestField(body),
     'content-type': 'application/activity+json',
     'user-agent': 'flood (bench)',
   }

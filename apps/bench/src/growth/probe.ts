@@ -1,17 +1,18 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempDisposableSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Traffic } from '../activitypub/traffic.ts'
-import { openTraffic } from '../activitypub/traffic.ts'
+import { isTaken, openTraffic } from '../activitypub/traffic.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
-import { median, settleServer } from '../harness/measure.ts'
+import { median, medianRatio, settleServer } from '../harness/measure.ts'
+import { measureByTurns } from '../harness/turns.ts'
 import { saturateServer } from '../http/load.ts'
 import { describeBenchGateway } from '../ours/open.ts'
 import type { ServerProcess } from '../servers/process.ts'
 import { startServer } from '../servers/process.ts'
 import type { Cost } from './stock.ts'
 import { answering } from './stock.ts'
-import type { Stocked, StockOrder } from './stocker.ts'
+import type { StockOrder } from './stocker.ts'
 
 const title = 'Growth'
 const marks = {
@@ -35,36 +36,24 @@ type Costs = readonly (readonly Cost[])[]
 
 /** What one message costs among few and among many that are stored already. */
 export async function probeGrowth(options: ProbeOptions): Promise<readonly Figure[]> {
-  const base = mkdtempSync(join(tmpdir(), 'postern-bench-'))
+  using base = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
   const rounds = Math.min(options.rounds, maxRounds)
-  try {
-    const { stocks, admission } = await stock(base, rounds, options)
-    const line = await measureLines(stocks, rounds, options)
-    return [...toFigures('admit', admission, stocks), ...toFigures('line', line, stocks)]
-  } finally {
-    rmSync(base, { recursive: true, force: true })
-  }
+  const { stocks, admission } = await stock(base.path, rounds, options)
+  const line = await measureLines(stocks, rounds, options)
+  return [...toFigures('admit', admission, stocks), ...toFigures('line', line, stocks)]
 }
 
 async function stock(base: string, rounds: number, { quick, full, cores, progress }: ProbeOptions) {
   const sizes = marks[full ? 'full' : quick ? 'quick' : 'usual']
-  const stocker = await startServer({
-    entry: new URL('./stocker.ts', import.meta.url),
-    setup: {},
-    core: cores?.server,
-  })
-  const order = (given: StockOrder) => stocker.work(given) as Promise<Stocked>
-  try {
-    progress(`growth: storing ${sizes.at(-1)} messages`)
-    const filled = await order({ step: 'fill', base, marks: sizes })
-    const directories = sizes.map(mark => join(base, String(mark)))
-    progress('growth: admitting')
-    const admitted = await order({ step: 'admit', directories, rounds, count: counts.admit })
-    const bytes = 'bytes' in filled ? filled.bytes : []
-    return { stocks: { marks: sizes, bytes, directories }, admission: 'costs' in admitted ? admitted.costs : [] }
-  } finally {
-    await stocker.stop()
-  }
+  const entry = new URL('./stocker.ts', import.meta.url)
+  await using stocker = await startServer({ entry, setup: {}, core: cores?.server })
+  const order = (given: StockOrder) => stocker.work(given)
+  progress(`growth: storing ${sizes.at(-1)} messages`)
+  const bytes = (await order({ step: 'fill', base, marks: sizes })) as Stocks['bytes']
+  const directories = sizes.map(mark => join(base, String(mark)))
+  progress('growth: admitting')
+  const admission = (await order({ step: 'admit', directories, rounds, count: counts.admit })) as Costs
+  return { stocks: { marks: sizes, bytes, directories }, admission }
 }
 
 /** Real, signed posts to a gateway on each of the stores, by turns. */
@@ -73,29 +62,17 @@ async function measureLines(
   rounds: number,
   { cores, progress }: ProbeOptions,
 ): Promise<Costs> {
-  const traffic = await openTraffic({ agent: answering, senders: 32 })
+  using traffic = await openTraffic({ agent: answering, senders: 32 })
   const tree = { network: { loopback: traffic.fediverse.loopback } }
+  await using servers = new AsyncDisposableStack()
   const gateways: ServerProcess[] = []
-  const costs: Cost[][] = directories.map(() => [])
-  try {
-    for (const data of directories) {
-      const ours = describeBenchGateway(tree, { data, counts: 'deliveries' })
-      const gateway = await startServer({ ...ours, core: cores?.server })
-      gateways.push(gateway)
-      progress('growth: warming up')
-      await measureLine(gateway, traffic, counts.warmUp)
-    }
-    for (let round = 1; round <= rounds; round++) {
-      progress(`growth: round ${round} of ${rounds}`)
-      for (const [index, gateway] of gateways.entries()) {
-        costs[index]?.push(await measureLine(gateway, traffic, counts.line))
-      }
-    }
-  } finally {
-    await Promise.all(gateways.map(gateway => gateway.stop()))
-    traffic.fediverse.close()
+  for (const data of directories) {
+    const ours = describeBenchGateway(tree, { data, counts: 'deliveries' })
+    gateways.push(servers.use(await startServer({ ...ours, core: cores?.server })))
   }
-  return costs
+  return await measureByTurns(gateways, { title: 'growth', rounds, progress }, (gateway, round) =>
+    measureLine(gateway, traffic, round === 0 ? counts.warmUp : counts.line),
+  )
 }
 
 /** In, through the agent, and its answer out to where the post came from. */
@@ -103,8 +80,7 @@ async function measureLine(gateway: ServerProcess, traffic: Traffic, count: numb
   const requests = await traffic.prepare(count)
   const before = await gateway.sample()
   const begun = performance.now()
-  const isAccepted = ({ status }: { readonly status: number }) => status === 202
-  await saturateServer({ port: gateway.port, connections: 24, requests, isAccepted }, 60)
+  await saturateServer({ port: gateway.port, connections: 24, requests, isAccepted: isTaken })
   const { cpu, doneAt } = await settleServer(gateway, before.handled + count)
   return { cpuMicros: (cpu - before.cpu) / count, wallMicros: ((doneAt - begun) * 1000) / count }
 }
@@ -121,10 +97,9 @@ function toFigures(kind: keyof typeof what, costs: Costs, { marks: sizes, bytes 
   const { name, note } = what[kind]
   return sizes.map((mark, index) => {
     const own = costs[index] ?? []
-    const ratioOf = (pick: (cost: Cost) => number) =>
-      median(own.map((cost, round) => pick(cost) / pick(costs[0]?.[round] ?? cost)))
+    const first = costs[0] ?? []
     const wall = median(own.map(({ wallMicros }) => wallMicros))
-    const beside = index === 0 ? '' : ` (${ratioOf(cost => cost.wallMicros).toFixed(2)} of the first)`
+    const beside = index === 0 ? '' : ` (${medianRatio(own, first, cost => cost.wallMicros).toFixed(2)} of the first)`
     return {
       case: title,
       name: `${name}, ${mark} stored`,
@@ -132,8 +107,8 @@ function toFigures(kind: keyof typeof what, costs: Costs, { marks: sizes, bytes 
       value: median(own.map(({ cpuMicros }) => cpuMicros)),
       unit: 'CPU µs/msg',
       ...(index > 0 && {
-        beside: median((costs[0] ?? []).map(({ cpuMicros }) => cpuMicros)),
-        ratio: ratioOf(cost => cost.cpuMicros),
+        beside: median(first.map(({ cpuMicros }) => cpuMicros)),
+        ratio: medianRatio(own, first, cost => cost.cpuMicros),
         against: `÷ at ${sizes[0]}`,
         aim,
       }),

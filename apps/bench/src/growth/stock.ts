@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Answer, Intake, LeaseRequest, Store, Turn } from '@postern/core'
 import { addressAgent, formatCreateNote } from '../activitypub/traffic.ts'
 import { gatewayHost } from '../ours/open.ts'
@@ -107,7 +107,7 @@ export function makeIntake(number: number, agent = answering): Intake {
 
 /** What the agent says to it, and where that goes. */
 function makeAnswer({ content, message }: Turn): Answer {
-  const id = createHash('sha256').update(String(message)).digest('hex').slice(0, 32)
+  const id = hash('sha256', String(message)).slice(0, 32)
   const inbox = `https://${content.sender.address.split('@')[2]}/inbox`
   return {
     response: {

@@ -1,17 +1,14 @@
 import { cpSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Store } from '@postern/core'
+import { measureByTurns } from '../harness/turns.ts'
 import { openMeasuredGateway } from '../ours/open.ts'
 import { serveMeasured } from '../servers/child.ts'
-import type { Cost } from './stock.ts'
 import { measureAdmission, stockStore } from './stock.ts'
 
 export type StockOrder =
   | { readonly step: 'fill'; readonly base: string; readonly marks: readonly number[] }
   | { readonly step: 'admit'; readonly directories: readonly string[]; readonly rounds: number; readonly count: number }
-
-/** Bytes of the stores, by size; costs by directory and round. */
-export type Stocked = { readonly bytes: readonly number[] } | { readonly costs: readonly (readonly Cost[])[] }
 
 /** Numbers of what is admitted to measure; above every message in stock. */
 let next = 1_000_000_000
@@ -19,15 +16,18 @@ let next = 1_000_000_000
 await serveMeasured(async () => ({
   port: 0,
   handled: () => 0,
-  work: (order): Promise<Stocked> => obey(order as StockOrder),
+  work: given => obey(given as StockOrder),
 }))
 
-function obey(order: StockOrder): Promise<Stocked> {
+function obey(order: StockOrder) {
   return order.step === 'fill' ? fill(order.base, order.marks) : admitByTurns(order)
 }
 
-/** One store that grows, and a copy of it at each mark but the last, which it becomes itself: `<base>/<mark>`. */
-async function fill(base: string, marks: readonly number[]): Promise<Stocked> {
+/**
+ * One store that grows, and a copy of it at each mark but the last, which it becomes itself: `<base>/<mark>`.
+ * @returns bytes of the stores, by mark
+ */
+async function fill(base: string, marks: readonly number[]): Promise<readonly number[]> {
   const growing = join(base, 'growing')
   mkdirSync(growing, { recursive: true })
   let stored = 0
@@ -40,27 +40,24 @@ async function fill(base: string, marks: readonly number[]): Promise<Stocked> {
     if (mark === marks.at(-1)) renameSync(growing, kept)
     else cpSync(growing, kept, { recursive: true })
   }
-  return { bytes }
+  return bytes
 }
 
-async function admitByTurns({ directories, rounds, count }: Extract<StockOrder, { step: 'admit' }>): Promise<Stocked> {
-  const gateways = await Promise.all(directories.map(directory => openMeasuredGateway({ directory })))
-  const costs: Cost[][] = directories.map(() => [])
-  // The first round only warms up.
-  for (let round = 0; round <= rounds; round++) {
-    for (const [index, { store }] of gateways.entries()) {
-      const cost = await measureAdmission(store, next, count)
-      next += count
-      if (round > 0) costs[index]?.push(cost)
-    }
-  }
+/** @returns costs by directory and round */
+async function admitByTurns({ directories, rounds, count }: Extract<StockOrder, { step: 'admit' }>) {
+  const gateways = await Promise.all(directories.map(directory => openMeasuredGateway(directory)))
+  const costs = await measureByTurns(gateways, { title: '', rounds, progress() {} }, ({ store }) => {
+    const from = next
+    next += count
+    return measureAdmission(store, from, count)
+  })
   await Promise.all(gateways.map(gateway => gateway.stop()))
-  return { costs }
+  return costs
 }
 
 /** A gateway that is opened and never started has a store at which nobody works. */
 async function withStore(directory: string, use: (store: Store) => Promise<void>): Promise<void> {
-  const gateway = await openMeasuredGateway({ directory })
+  const gateway = await openMeasuredGateway(directory)
   await use(gateway.store)
   await gateway.stop()
 }

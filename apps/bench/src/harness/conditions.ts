@@ -1,9 +1,10 @@
 import { cpus, loadavg, totalmem } from 'node:os'
 import type { Cores } from '../servers/process.ts'
+import type { RoundsOptions } from './rounds.ts'
 
 /** Under what circumstances the figures were taken; belongs under every table. */
 export function describeConditions(
-  { rounds, seconds }: { rounds: number; seconds: number },
+  { rounds, seconds }: Pick<RoundsOptions, 'rounds' | 'seconds'>,
   cores: Cores | undefined,
 ): string {
   const processors = cpus()

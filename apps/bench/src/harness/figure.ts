@@ -1,6 +1,6 @@
-import type { Cores } from '../servers/process.ts'
 import type { EarlierTree } from './earlier-tree.ts'
-import { formatColumns } from './report.ts'
+import { formatCases, formatValue } from './report.ts'
+import type { RoundsOptions } from './rounds.ts'
 
 /** One figure beside the one it is compared with, both of the same run. */
 export interface Figure {
@@ -19,18 +19,13 @@ export interface Figure {
 }
 
 /** What a probe may take its time for. */
-export interface ProbeOptions {
-  readonly rounds: number
-  readonly seconds: number
-  readonly cores: Cores | undefined
-  /** Fewer of everything. */
+export interface ProbeOptions extends RoundsOptions {
+  /** Fewer of everything: rounds, messages and stored messages. */
   readonly quick: boolean
-  /** As many as anybody promised. */
+  /** As many as anybody promised: up to a million stored messages. */
   readonly full: boolean
   /** Measure against this instead of peers and floors; only where a commit is comparable. */
   readonly earlier?: EarlierTree | undefined
-  /** Tells a waiting person what goes on. */
-  progress(text: string): void
 }
 
 /** A measurement that is not a race of servers with the same requests. */
@@ -39,28 +34,17 @@ export type Probe = (options: ProbeOptions) => Promise<readonly Figure[]>
 const headings = ['case', 'what', 'figure', 'beside', '', 'ratio', 'aim']
 
 export function formatFigures(figures: readonly Figure[]): string {
-  const rows = figures.map((figure, index) => formatFigure(figure, figures[index - 1]?.case))
-  const notes = figures.map(({ case: title, name, note }) => `  ${title}, ${name}: ${note}`)
-  return [formatColumns([headings, ...rows]), '', 'What was done:', ...notes].join('\n')
+  return formatCases(headings, figures, formatFigure, ['What was done:'])
 }
 
-function formatFigure(
-  { case: title, name, value, beside, unit, ratio, against, aim }: Figure,
-  above: string | undefined,
-): string[] {
+function formatFigure({ value, beside, unit, ratio, against, aim }: Figure): readonly string[] {
   return [
-    title === above ? '' : title,
-    name,
     formatValue(value),
     beside === undefined ? '' : formatValue(beside),
     unit,
     ratio === undefined ? '' : `${ratio.toFixed(2)} ${against ?? ''}`,
     aim === undefined || ratio === undefined ? '' : formatAim(aim, ratio),
   ]
-}
-
-function formatValue(value: number): string {
-  return value.toFixed(value < 100 ? 1 : 0)
 }
 
 function formatAim(aim: NonNullable<Figure['aim']>, ratio: number): string {

@@ -51,16 +51,15 @@ const settleStepMs = 40
 /** A process that used less than this since the last look is at rest, µs. */
 const restMicros = 2_000
 
-/** When everything was done, by this process's clock, ms. */
-interface Settled extends Sample {
-  readonly doneAt: number
-}
-
 /**
  * Work a server puts off until after its answer is part of the message's price.
+ * @returns what it has used then, and when everything was done, by this process's clock, ms
  * @throws Error when it has not handled exactly what it accepted
  */
-export async function settleServer(server: ServerProcess, expected: number): Promise<Settled> {
+export async function settleServer(
+  server: ServerProcess,
+  expected: number,
+): Promise<Sample & { readonly doneAt: number }> {
   const isDone = ({ handled }: Sample) => handled === expected
   const done = await sampleUntil(server, isDone, settleLimitMs)
   const doneAt = performance.now()
@@ -90,6 +89,15 @@ async function sampleUntil(
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+}
+
+/** The middle one of the ratios that the figures of each round have. */
+export function medianRatio<Round>(
+  rounds: readonly Round[],
+  beside: readonly Round[],
+  pick: (round: Round) => number,
+): number {
+  return median(rounds.map((each, index) => pick(each) / pick(beside[index] ?? each)))
 }
 
 /** The middle value; the mean of the two middle ones of an even count. */

@@ -57,7 +57,7 @@ export function summarizeProfiles(directory: string, window: Window, top: number
       for (const caller of findOwnCallers(node)) addTime(inclusive, caller, micros)
     }
   }
-  const total = sumTimes(functions)
+  const total = [...functions.values()].reduce((sum, micros) => sum + micros, 0)
   return {
     functions: rankTimes(functions, total, top),
     deps: rankTimes(deps, total, top),
@@ -91,10 +91,6 @@ function createCallerFinder({ nodes }: CpuProfile): (node: ProfileNode) => Reado
     }
     return callers
   }
-}
-
-function sumTimes(times: ReadonlyMap<string, number>): number {
-  return [...times.values()].reduce((sum, micros) => sum + micros, 0)
 }
 
 function rankTimes(times: ReadonlyMap<string, number>, total: number, top: number): SelfTime[] {
@@ -137,23 +133,19 @@ export async function profileContender(
   mkdirSync(own, { recursive: true })
   const nodeFlags = [...(contender.nodeFlags ?? []), '--cpu-prof', `--cpu-prof-dir=${own}`, '--cpu-prof-interval=500']
   // Not kept to one core: the profiler counts a thread that waits for its turn as busy.
-  const server = await startServer({ ...contender, core: undefined, nodeFlags })
+  await using server = await startServer({ ...contender, core: undefined, nodeFlags })
   const load = async (count: number) => ({
     ...benchCase,
     port: server.port,
     requests: await benchCase.prepare(count, contender.variant),
   })
-  try {
-    const { perSecond } = await measureRound({ server, load: await load(warmUpCount), seconds })
-    const measured = await load(Math.ceil(perSecond * seconds * 1.5))
-    const from = monotonicMicros()
-    await measureRound({ server, load: measured, seconds })
-    const to = monotonicMicros()
-    await server.stop()
-    return summarizeProfiles(own, { from, to }, top)
-  } finally {
-    await server.stop()
-  }
+  const { perSecond } = await measureRound({ server, load: await load(warmUpCount), seconds })
+  const measured = await load(Math.ceil(perSecond * seconds * 1.5))
+  const from = monotonicMicros()
+  await measureRound({ server, load: measured, seconds })
+  const to = monotonicMicros()
+  await server.stop()
+  return summarizeProfiles(own, { from, to }, top)
 }
 
 export function formatProfile(title: string, { functions, deps, inclusive }: ProfileSummary): string {

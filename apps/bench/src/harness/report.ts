@@ -1,14 +1,25 @@
 import type { RoundResult } from './measure.ts'
-import { median } from './measure.ts'
+import { median, medianRatio } from './measure.ts'
 import type { CaseResults, Contender } from './rounds.ts'
 
 const headings = ['case', 'server', 'CPU µs/msg', 'beside', 'ratio', 'aim', 'p99 ms', 'RSS MB']
 
 /** The table as a person reads it, with what its columns mean. */
 export function formatReport(lines: readonly Line[]): string {
-  const rows = lines.map((line, index) => formatLine(line, lines[index - 1]?.case))
+  return formatCases(headings, lines, formatLine, [...legend, '', 'Who does what:'])
+}
+
+/** A table with a case's title at its first line only, some words, and the note of each line. */
+export function formatCases<Row extends Pick<Line, 'case' | 'name' | 'note'>>(
+  headings: readonly string[],
+  lines: readonly Row[],
+  formatCells: (line: Row) => readonly string[],
+  words: readonly string[],
+): string {
+  const titles = lines.map(({ case: title }, index) => (title === lines[index - 1]?.case ? '' : title))
+  const rows = lines.map((line, index) => [titles[index] ?? '', line.name, ...formatCells(line)])
   const notes = lines.map(({ case: title, name, note }) => `  ${title}, ${name}: ${note}`)
-  return [formatColumns([headings, ...rows]), '', ...legend, '', 'Who does what:', ...notes].join('\n')
+  return [formatColumns([headings, ...rows]), '', ...words, ...notes].join('\n')
 }
 
 const legend = [
@@ -19,13 +30,10 @@ const legend = [
   'Only the ratios mean something beyond this machine.',
 ]
 
-function formatLine(line: Line, above: string | undefined): string[] {
-  const { case: title, name, cpuMicros, besideMicros, ratio, aim, p99, rss } = line
+function formatLine({ cpuMicros, besideMicros, ratio, aim, p99, rss }: Line): readonly string[] {
   return [
-    title === above ? '' : title,
-    name,
-    formatMicros(cpuMicros),
-    besideMicros === undefined ? '' : formatMicros(besideMicros),
+    formatValue(cpuMicros),
+    besideMicros === undefined ? '' : formatValue(besideMicros),
     ratio === undefined ? 'ours' : `${ratio.toFixed(2)}×`,
     aim === undefined || ratio === undefined ? '' : `≥ ${aim}× ${ratio >= aim ? 'met' : 'missed'}`,
     p99.toFixed(1),
@@ -33,7 +41,7 @@ function formatLine(line: Line, above: string | undefined): string[] {
   ]
 }
 
-function formatMicros(value: number): string {
+export function formatValue(value: number): string {
   return value.toFixed(value < 100 ? 1 : 0)
 }
 
@@ -45,17 +53,11 @@ export function formatColumns(rows: readonly (readonly string[])[], textColumns 
   return rows.map(row => row.map(pad).join('  ').trimEnd()).join('\n')
 }
 
-/** One line of the table. */
-export interface Line {
+/** One line of the table: medians over the rounds, but for `rss`, the highest seen, and the sum of `messages`. */
+export interface Line extends Omit<RoundResult, 'perSecond'> {
   readonly case: string
   readonly name: string
   readonly note: string
-  /** Medians over the rounds. */
-  readonly cpuMicros: number
-  readonly p99: number
-  /** Highest seen, bytes. */
-  readonly rss: number
-  readonly messages: number
   /** Messages ours handles in the CPU time in which this one handles one; absent for ours itself. */
   readonly ratio?: number | undefined
   readonly against?: string | undefined
@@ -80,7 +82,7 @@ export function summarizeCase(title: string, results: CaseResults): readonly Lin
   })
 }
 
-function summarizeRounds(rounds: readonly RoundResult[]): Pick<Line, 'cpuMicros' | 'p99' | 'rss' | 'messages'> {
+function summarizeRounds(rounds: readonly RoundResult[]): Omit<RoundResult, 'perSecond'> {
   return {
     cpuMicros: median(rounds.map(({ cpuMicros }) => cpuMicros)),
     p99: median(rounds.map(({ p99 }) => p99)),
@@ -95,7 +97,7 @@ function compareRounds(
   reference: Contender,
   referenceRounds: readonly RoundResult[],
 ): Pick<Line, 'ratio' | 'against' | 'besideMicros' | 'aim'> {
-  const ratios = rounds.map(({ cpuMicros }, round) => cpuMicros / (referenceRounds[round]?.cpuMicros ?? Number.NaN))
-  const besideMicros = median(referenceRounds.map(({ cpuMicros }) => cpuMicros))
-  return { ratio: median(ratios), against: reference.name, besideMicros, aim }
+  const cpuOf = ({ cpuMicros }: RoundResult) => cpuMicros
+  const besideMicros = median(referenceRounds.map(cpuOf))
+  return { ratio: medianRatio(rounds, referenceRounds, cpuOf), against: reference.name, besideMicros, aim }
 }

@@ -3,6 +3,7 @@ import type { Cores, ServerProcess } from '../servers/process.ts'
 import { startServer } from '../servers/process.ts'
 import type { RoundResult } from './measure.ts'
 import { measureRound, pacedShare } from './measure.ts'
+import { measureByTurns } from './turns.ts'
 
 /** One server that takes the case's requests. */
 export interface Contender {
@@ -39,8 +40,9 @@ export interface BenchCase {
   close(): Promise<void>
 }
 
-interface RoundsOptions {
+export interface RoundsOptions {
   readonly rounds: number
+  /** Of each saturated phase. */
   readonly seconds: number
   readonly cores: Cores | undefined
   /** Tells a waiting person what goes on. */
@@ -53,55 +55,39 @@ export type CaseResults = ReadonlyMap<Contender, readonly RoundResult[]>
 /** Messages of the first round, which only warms up: compilers, caches, keys, connections. */
 const warmUpCount = 4_000
 
-/**
- * Starts every contender, then measures them by turns, every other round backwards: A B C, C B A, A B C, … so that other work on the
- * machine, and what a round leaves behind, meets all of them alike.
- */
+/** Starts every contender, then measures them by turns. */
 export async function runRounds(benchCase: BenchCase, options: RoundsOptions): Promise<CaseResults> {
-  const { rounds, seconds, cores, progress } = options
-  const running: { contender: Contender; server: ServerProcess; results: RoundResult[] }[] = []
-  const requests = createSupply(benchCase)
-  try {
-    for (const contender of benchCase.contenders) {
-      const server = await startServer({ ...contender, core: cores?.server })
-      running.push({ contender, server, results: [] })
-    }
-    for (let round = 0; round <= rounds; round++) {
-      progress(`${benchCase.name}: ${round === 0 ? 'warming up' : `round ${round} of ${rounds}`}`)
-      const needed = round === 0 ? (benchCase.warmUp ?? warmUpCount) : countNeeded(running, seconds)
-      for (const { contender, server, results } of round % 2 === 0 ? running : running.toReversed()) {
-        const load = {
-          ...benchCase,
-          port: server.port,
-          requests: await requests.take(round, needed, contender.variant),
-        }
-        results.push(await measureRound({ server, load, seconds }))
-      }
-    }
-  } finally {
-    await Promise.all(running.map(({ server }) => server.stop()))
+  const { seconds, cores } = options
+  const { contenders, name: title, warmUp = warmUpCount } = benchCase
+  await using servers = new AsyncDisposableStack()
+  const running: { readonly contender: Contender; readonly server: ServerProcess; perSecond: number }[] = []
+  for (const contender of contenders) {
+    const server = servers.use(await startServer({ ...contender, core: cores?.server }))
+    running.push({ contender, server, perSecond: 0 })
   }
-  return new Map(running.map(({ contender, results }) => [contender, results.slice(1)]))
-}
-
-/** Enough for the fastest of them in both phases of a round. */
-function countNeeded(running: readonly { readonly results: readonly RoundResult[] }[], seconds: number): number {
-  const fastest = Math.max(...running.map(({ results }) => results.at(-1)?.perSecond ?? 0))
-  return Math.ceil(fastest * seconds * (1 + pacedShare / 2) * 1.1)
+  const takeRequests = createSupply(benchCase)
+  const results = await measureByTurns(running, { ...options, title }, async (one, round) => {
+    // Enough for the fastest of them in both phases of a round.
+    const fastest = Math.max(...running.map(({ perSecond }) => perSecond))
+    const needed = round === 0 ? warmUp : Math.ceil(fastest * seconds * (1 + pacedShare / 2) * 1.1)
+    const { server, contender } = one
+    const requests = await takeRequests(round, needed, contender.variant)
+    const result = await measureRound({ server, load: { ...benchCase, port: server.port, requests }, seconds })
+    one.perSecond = result.perSecond
+    return result
+  })
+  return new Map(contenders.map((contender, index) => [contender, results[index] ?? []]))
 }
 
 /** In one round everybody with the same variant gets the very same requests. */
 function createSupply(benchCase: BenchCase) {
   const prepared = new Map<string, Promise<readonly Uint8Array[]>>()
   let currentRound = -1
-  return {
-    take(round: number, count: number, variant: string | undefined): Promise<readonly Uint8Array[]> {
-      if (round !== currentRound) prepared.clear()
-      currentRound = round
-      const key = variant ?? ''
-      const requests = prepared.get(key) ?? benchCase.prepare(count, variant)
-      prepared.set(key, requests)
-      return requests
-    },
+  return (round: number, count: number, variant = ''): Promise<readonly Uint8Array[]> => {
+    if (round !== currentRound) prepared.clear()
+    currentRound = round
+    const requests = prepared.get(variant) ?? benchCase.prepare(count, variant)
+    prepared.set(variant, requests)
+    return requests
   }
 }

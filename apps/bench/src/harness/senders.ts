@@ -1,17 +1,14 @@
 import type { ServerProcess } from '../servers/process.ts'
 import { startServer } from '../servers/process.ts'
 import type { Figure, ProbeOptions } from './figure.ts'
-import { median, settleServer } from './measure.ts'
+import { median, medianRatio, settleServer } from './measure.ts'
+import type { Contender } from './rounds.ts'
+import { measureByTurns } from './turns.ts'
 
 /** A server that sends when it is ordered to. */
-export interface SendingServer {
-  readonly name: string
-  readonly note: string
-  readonly entry: URL
+export interface SendingServer extends Pick<Contender, 'name' | 'note' | 'entry' | 'nodeFlags' | 'needs'> {
   /** More of its setup. */
   readonly more?: Readonly<Record<string, unknown>>
-  readonly nodeFlags?: readonly string[]
-  readonly needs?: readonly URL[]
   /** Least ratio of what ours sends a second to what it does. */
   readonly aim?: number
 }
@@ -42,30 +39,20 @@ interface Cost {
 
 /** Measures the senders by turns, each with orders of its own. */
 export async function raceSenders(race: SenderRace, { cores, progress }: ProbeOptions): Promise<readonly Figure[]> {
-  const { title, senders, warmUps, rounds } = race
-  const sink = await startServer({ entry: race.sink, setup: {}, core: cores?.load })
-  const running: { readonly server: ServerProcess; readonly costs: Cost[] }[] = []
-  try {
-    for (const { entry, more, nodeFlags } of senders) {
-      progress(`${title.toLowerCase()}: warming up`)
-      const setup = { ...race.setup, ...more, port: sink.port }
-      const server = await startServer({ entry, setup, nodeFlags, core: cores?.server })
-      running.push({ server, costs: [] })
-      for (let round = 0; round < warmUps; round++) await sendOrder(server, sink, race)
-    }
-    for (let round = 1; round <= rounds; round++) {
-      progress(`${title.toLowerCase()}: round ${round} of ${rounds}`)
-      for (const { server, costs } of round % 2 === 0 ? running : running.toReversed()) {
-        costs.push(await sendOrder(server, sink, race))
-      }
-    }
-  } finally {
-    await Promise.all([...running.map(({ server }) => server.stop()), sink.stop()])
+  const { senders, warmUps, rounds } = race
+  await using servers = new AsyncDisposableStack()
+  const sink = servers.use(await startServer({ entry: race.sink, setup: {}, core: cores?.load }))
+  const running: ServerProcess[] = []
+  for (const { entry, more, nodeFlags } of senders) {
+    const setup = { ...race.setup, ...more, port: sink.port }
+    running.push(servers.use(await startServer({ entry, setup, nodeFlags, core: cores?.server })))
   }
-  const ours = running[0]?.costs ?? []
-  return senders.map((sender, index) =>
-    toFigure(race, sender, running[index]?.costs ?? [], index > 0 ? ours : undefined),
-  )
+  const turns = { title: race.title.toLowerCase(), rounds, progress }
+  const costs = await measureByTurns(running, turns, async (server, round) => {
+    for (let count = 1; round === 0 && count < warmUps; count++) await sendOrder(server, sink, race)
+    return sendOrder(server, sink, race)
+  })
+  return senders.map((sender, index) => toFigure(race, sender, costs[index] ?? [], index > 0 ? costs[0] : undefined))
 }
 
 async function sendOrder(
@@ -90,10 +77,9 @@ function toFigure(
   costs: readonly Cost[],
   ours: readonly Cost[] | undefined,
 ): Figure {
-  const cpu = median(costs.map(({ cpuMicros }) => cpuMicros)).toFixed(0)
-  const ratioOf = (pick: (cost: Cost, own: Cost) => number) =>
-    median(costs.map((cost, round) => pick(cost, ours?.[round] ?? cost)))
-  const cpuRatio = ours ? `, ${ratioOf((cost, own) => cost.cpuMicros / own.cpuMicros).toFixed(2)} times ours` : ''
+  const cpuOf = ({ cpuMicros }: Cost) => cpuMicros
+  const cpu = median(costs.map(cpuOf)).toFixed(0)
+  const cpuRatio = ours ? `, ${medianRatio(costs, ours, cpuOf).toFixed(2)} times ours` : ''
   return {
     case: title,
     name,
@@ -102,7 +88,7 @@ function toFigure(
     unit: `${what}/s`,
     ...(ours && {
       beside: median(ours.map(({ perSecond }) => perSecond)),
-      ratio: ratioOf((cost, own) => own.perSecond / cost.perSecond),
+      ratio: medianRatio(ours, costs, ({ perSecond }) => perSecond),
       against: 'ours ÷ it',
     }),
     ...(aim !== undefined && { aim: { atLeast: aim } }),

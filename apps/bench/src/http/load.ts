@@ -16,7 +16,7 @@ interface LoadOutcome {
 }
 
 /** Keeps every connection busy until the requests or the seconds run out. */
-export async function saturateServer(load: HttpLoad, seconds: number): Promise<LoadOutcome> {
+export async function saturateServer(load: HttpLoad, seconds = 60): Promise<LoadOutcome> {
   const until = performance.now() + seconds * 1000
   let next = 0
   return runConnections(load, async send => {

@@ -6,7 +6,7 @@ import type { BenchCase, Contender } from '../harness/rounds.ts'
 import { formatRequest } from '../http/load.ts'
 import { describeBenchGateway, gatewayHost } from '../ours/open.ts'
 
-const secret = 'bench-intake-secret'
+export const benchIntakeSecret = 'bench-intake-secret'
 const recipient = `silent@${gatewayHost}`
 /** Both publish DKIM, SPF and DMARC in the simulation's DNS. */
 const authors = ['Alice <alice@alice.test>', 'Quentin <quentin@quarantine.test>']
@@ -36,7 +36,7 @@ async function openLetterCase(about: About, file?: Attached): Promise<BenchCase>
       return requests
     },
     isAccepted: ({ status }) => status === 200 || status === 202,
-    close: () => simulation.close(),
+    close: simulation.close,
   }
 }
 
@@ -54,13 +54,19 @@ async function composeRequest(mail: SimMail, id: string, file?: Attached): Promi
     html: html(id),
     ...(file && { attachments: [file] }),
   })
-  const query = new URLSearchParams({ from: envelope.from, to: recipient, ip, helo })
-  const headers = { host: gatewayHost, 'content-type': 'message/rfc822', authorization: `Bearer ${secret}` }
-  return formatRequest(`/email/inbound?${query}`, headers, octets)
+  return formatIntake(octets, { from: envelope.from, to: recipient, ip, helo })
+}
+
+type IntakeQuery = ConstructorParameters<typeof URLSearchParams>[0]
+
+/** A mail with its envelope, as a mail server in front of the gateway posts it. */
+export function formatIntake(octets: Uint8Array, envelope: IntakeQuery): Uint8Array {
+  const headers = { host: gatewayHost, 'content-type': 'message/rfc822', authorization: `Bearer ${benchIntakeSecret}` }
+  return formatRequest(`/email/inbound?${new URLSearchParams(envelope)}`, headers, octets)
 }
 
 function listContenders(dns: readonly string[]): readonly Contender[] {
-  const tree = { email: { intake: { secret }, budgets: endlessBudgets }, network: { dns } }
+  const tree = { email: { intake: { secret: benchIntakeSecret }, budgets: endlessBudgets }, network: { dns } }
   return [
     {
       name: 'Postern, to the stored message',

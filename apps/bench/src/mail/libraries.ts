@@ -2,20 +2,16 @@ import { Resolver } from 'node:dns/promises'
 import { Hono } from 'hono'
 import { authenticate } from 'mailauth'
 import { simpleParser } from 'mailparser'
-import { serveMeasured } from '../servers/child.ts'
-import { openDurableLog } from '../servers/durable-log.ts'
-import { listenFetch } from '../servers/hono.ts'
+import { serveDurable } from '../servers/durable-log.ts'
 
 interface Setup {
   readonly dns: readonly string[]
 }
 
 /** The two libraries as their manuals show them, in one process, with one insert each. */
-await serveMeasured<Setup>(async ({ dns }) => {
-  const log = openDurableLog()
+await serveDurable<Setup>((log, { dns }) => {
   const resolver = createCachedResolver(dns)
-  let handled = 0
-  const app = new Hono().post('/email/inbound', async context => {
+  return new Hono().post('/email/inbound', async context => {
     const octets = Buffer.from(await context.req.arrayBuffer())
     const { ip = '', helo = '', from = '' } = context.req.query()
     const { dmarc } = await authenticate(octets, { ip, helo, sender: from, mta: 'agents.test', strict: true, resolver })
@@ -23,10 +19,8 @@ await serveMeasured<Setup>(async ({ dns }) => {
     if (verdict !== 'pass') return context.text('not authenticated', 403)
     const { messageId = '', text = '' } = await simpleParser(octets)
     await log.append(messageId, Buffer.concat([Buffer.from(text), octets]))
-    handled++
     return context.json({ status: 'accepted' })
   })
-  return { port: await listenFetch(app.fetch), handled: () => handled, close: log.close }
 })
 
 /** Every answer, also a failure, is remembered for good. */

@@ -1,30 +1,20 @@
 import type { Intake } from '@postern/core'
 import type { MailOrder, MailOutSetup } from '../orders/mailout.ts'
 import { personOf } from '../orders/mailout.ts'
-import { gatewayHost, openTemporaryGateway } from '../ours/open.ts'
-import { serveMeasured } from '../servers/child.ts'
+import { gatewayHost } from '../ours/open.ts'
+import { serveSending } from '../ours/sending.ts'
 
 const agent = 'scribe'
 
 /** The gateway, with mail in its store that its agent answers. */
-await serveMeasured<MailOutSetup>(async ({ port }) => {
-  const tree = { email: { submit: { host: '127.0.0.1', port } } }
-  const { gateway, close } = await openTemporaryGateway(tree)
-  await gateway.start()
-  const countSent = async () => (await gateway.store.count()).deliveries.sent
-  return {
-    port: 0,
-    handled: countSent,
-    async work(given) {
-      const { first, count } = given as MailOrder
-      const before = await countSent()
-      const numbers = Array.from({ length: count }, (_, index) => first + index)
-      await Promise.all(numbers.map(number => gateway.store.admit(makeMail(number), `bench-${number}`)))
-      while ((await countSent()) < before + count) await new Promise(resolve => setTimeout(resolve, 10))
-    },
-    close,
-  }
-})
+await serveSending<MailOutSetup, MailOrder>(({ port }) => ({
+  tree: { email: { submit: { host: '127.0.0.1', port } } },
+  async admit(store, { first, count }) {
+    const numbers = Array.from({ length: count }, (_, index) => first + index)
+    await Promise.all(numbers.map(number => store.admit(makeMail(number), `bench-${number}`)))
+    return count
+  },
+}))
 
 /** A mail as the email door hands it in. */
 function makeMail(number: number): Intake {

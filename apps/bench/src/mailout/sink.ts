@@ -1,17 +1,13 @@
-import { once } from 'node:events'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { serveMeasured } from '../servers/child.ts'
+import { listenOnFreePort } from '../servers/loopback.ts'
 
 const endOfData = '\r\n.\r\n'
 let taken = 0
 
 /** A smarthost that takes everything, counts it and forgets it. */
-await serveMeasured(async () => {
-  const server = createServer(serve).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return { port: (server.address() as AddressInfo).port, handled: () => taken }
-})
+await serveMeasured(async () => ({ port: await listenOnFreePort(createServer(serve)), handled: () => taken }))
 
 function serve(socket: Socket): void {
   let pending = ''

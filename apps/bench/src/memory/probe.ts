@@ -1,5 +1,5 @@
 import { setTimeout as rest } from 'node:timers/promises'
-import { openTraffic } from '../activitypub/traffic.ts'
+import { isTaken, openTraffic } from '../activitypub/traffic.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
 import { saturateServer } from '../http/load.ts'
 import { describeBenchGateway } from '../ours/open.ts'
@@ -17,28 +17,21 @@ const restMs = 1_000
 
 /** Resident memory of a fresh gateway as messages go through it: what is kept per message would show. */
 export async function probeMemory({ quick, cores, progress }: ProbeOptions): Promise<readonly Figure[]> {
-  const traffic = await openTraffic({ agent: 'silent', senders: 200, keys: 'ed25519' })
+  using traffic = await openTraffic({ agent: 'silent', senders: 200, keys: 'ed25519' })
   const ours = describeBenchGateway({ network: { loopback: traffic.fediverse.loopback } })
-  const gateway = await startServer({ ...ours, core: cores?.server })
+  await using gateway = await startServer({ ...ours, core: cores?.server })
   const sizes: number[] = []
   const marks = quick ? counts.quick : counts.usual
   let sent = 0
-  try {
-    for (const mark of marks) {
-      progress(`memory: up to ${mark} messages`)
-      for (; sent < mark; sent += portion) await sendAll(gateway, await traffic.prepare(portion))
-      sizes.push(await readResident(gateway, sent))
+  for (const mark of marks) {
+    progress(`memory: up to ${mark} messages`)
+    for (; sent < mark; sent += portion) {
+      const requests = await traffic.prepare(portion)
+      await saturateServer({ port: gateway.port, connections, requests, isAccepted: isTaken })
     }
-  } finally {
-    await gateway.stop()
-    traffic.fediverse.close()
+    sizes.push(await readResident(gateway, sent))
   }
   return marks.map((mark, index) => toFigure(mark, sizes[index] ?? Number.NaN, sizes[0] ?? Number.NaN))
-}
-
-async function sendAll({ port }: ServerProcess, requests: readonly Uint8Array[]): Promise<void> {
-  const isAccepted = ({ status }: { readonly status: number }) => status === 202
-  await saturateServer({ port, connections, requests, isAccepted }, 60)
 }
 
 /** Once all of them went the whole way. */

@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdtempDisposableSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as rest } from 'node:timers/promises'
-import { createCallMaker, openAgentIssuer } from '../a2a/case.ts'
+import { createCallMaker, isCompleted, openAgentIssuer } from '../a2a/case.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
 import { saturateServer } from '../http/load.ts'
 import { describeBenchGateway } from '../ours/open.ts'
@@ -29,36 +29,28 @@ interface Reading {
  */
 export async function probeTasks({ quick, cores, progress }: ProbeOptions): Promise<readonly Figure[]> {
   const count = quick ? counts.quick : counts.usual
-  const data = mkdtempSync(join(tmpdir(), 'postern-tasks-'))
-  const issuer = await openAgentIssuer()
+  using directory = mkdtempDisposableSync(join(tmpdir(), 'postern-tasks-'))
+  const data = directory.path
+  await using issuer = await openAgentIssuer()
   const make = createCallMaker(issuer, 'SendMessage')
   const ours = describeBenchGateway({ a2a: { auth: { anonymous: true }, task_ttl: '1m' } }, { data })
-  const gateway = await startServer({ ...ours, core: cores?.server })
+  await using gateway = await startServer({ ...ours, core: cores?.server })
   const sendMany = async (many: number) => {
-    for (let sent = 0; sent < many; sent += portion) await sendAll(gateway, await make(portion))
+    for (let sent = 0; sent < many; sent += portion) {
+      const requests = await make(portion)
+      await saturateServer({ port: gateway.port, connections, requests, isAccepted: isCompleted })
+    }
     return readSizes(gateway, data)
   }
-  try {
-    const first = await sendMany(portion)
-    progress(`tasks: ${count}`)
-    const full = await sendMany(count)
-    progress('tasks: until they have expired')
-    await waitUntilExpired(data)
-    const expired = await readSizes(gateway, data)
-    progress(`tasks: ${count} again`)
-    const again = await sendMany(count)
-    return toFigures({ first, full, expired, again }, count)
-  } finally {
-    await gateway.stop()
-    issuer.close()
-    rmSync(data, { recursive: true, force: true })
-  }
-}
-
-async function sendAll({ port }: ServerProcess, requests: readonly Uint8Array[]): Promise<void> {
-  const isAccepted = ({ status, body }: { readonly status: number; readonly body: Buffer }) =>
-    status === 200 && body.includes('TASK_STATE_COMPLETED')
-  await saturateServer({ port, connections, requests, isAccepted }, 60)
+  const first = await sendMany(portion)
+  progress(`tasks: ${count}`)
+  const full = await sendMany(count)
+  progress('tasks: until they have expired')
+  await waitUntilExpired(data)
+  const expired = await readSizes(gateway, data)
+  progress(`tasks: ${count} again`)
+  const again = await sendMany(count)
+  return toFigures({ first, full, expired, again }, count)
 }
 
 async function readSizes(gateway: ServerProcess, data: string): Promise<Reading> {

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempDisposableSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { readMemoryField, readPort } from '../servers/program.ts'
 
 const program = fileURLToPath(new URL('../../../gateway/bin/postern.mjs', import.meta.url))
 const report = new URL('./memory-report.mjs', import.meta.url).href
@@ -26,16 +27,15 @@ export interface Resident {
 }
 
 /** `postern start` as an operator runs it: the launcher, the flags of its first line, SQLite on disk. */
-export interface LaunchedGateway {
+export interface LaunchedGateway extends AsyncDisposable {
   readonly port: number
   readResident(): Resident
   readMemory(): Promise<MemoryReport>
-  stop(): Promise<void>
 }
 
 /** @throws Error with its last words when it ends before it listens */
 export async function launchGateway(tree: object): Promise<LaunchedGateway> {
-  const directory = mkdtempSync(join(tmpdir(), 'postern-bench-'))
+  const { path: directory, remove } = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
   const config = join(directory, 'postern.config.json')
   writeFileSync(config, JSON.stringify({ ...tree, data: directory }))
   const told = join(directory, 'memory.json')
@@ -50,19 +50,19 @@ export async function launchGateway(tree: object): Promise<LaunchedGateway> {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const { pid = 0, stdout } = child
-  const port = await readPort(stdout as NodeJS.ReadableStream)
+  const port = await readPort(stdout)
   return {
     port,
-    readResident: () => readResident(pid),
+    readResident: () => ({ now: readMemoryField(pid, 'VmRSS'), peak: readMemoryField(pid, 'VmHWM') }),
     async readMemory() {
       rmSync(told, { force: true })
       child.kill('SIGUSR2')
       return readTold(told)
     },
-    async stop() {
+    async [Symbol.asyncDispose]() {
       child.kill()
       await once(child, 'exit')
-      rmSync(directory, { recursive: true, force: true })
+      remove()
     },
   }
 }
@@ -75,27 +75,6 @@ async function readTold(file: string): Promise<MemoryReport> {
       await rest(50)
     }
   }
-}
-
-async function readPort(stdout: NodeJS.ReadableStream): Promise<number> {
-  let output = ''
-  // What comes after that is read and thrown away: a full pipe would hold the gateway up.
-  stdout.on('data', chunk => (output = output.length > 10_000 ? output : output + chunk))
-  while (true) {
-    const port = /listens on https?:\/\/[^\s"]*:(\d+)/.exec(output)?.[1]
-    if (port) return Number(port)
-    await Promise.race([once(stdout, 'data'), once(stdout, 'end').then(() => refuse(output))])
-  }
-}
-
-function refuse(output: string): never {
-  throw new Error(`the program ended without listening: ${output.slice(-400)}`)
-}
-
-function readResident(pid: number): Resident {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  const read = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) * 1024
-  return { now: read('VmRSS'), peak: read('VmHWM') }
 }
 
 /** Not at all when there is no time left. */

@@ -1,16 +1,13 @@
-import { hash } from 'node:crypto'
 import { endlessBudgets } from '@postern/email'
 import type { SimMail } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
 import { createCallMaker, openAgentIssuer } from '../a2a/case.ts'
 import { openTraffic } from '../activitypub/traffic.ts'
-import { formatRequest } from '../http/load.ts'
-import { html, letterText } from '../mail/case.ts'
+import { benchIntakeSecret, formatIntake, html, letterText } from '../mail/case.ts'
 import { findAgentModule, gatewayHost, unreachableLimits } from '../ours/open.ts'
+import { formatRun, webAuth } from '../web/case.ts'
 import { writeOddMail } from './odd-mails.ts'
 
-const intakeSecret = 'bench-intake-secret'
-const webToken = 'bench-web-token-of-somebody'
 const recipient = `silent@${gatewayHost}`
 const run = process.pid.toString(36)
 let serial = 0
@@ -20,13 +17,12 @@ const webLimits = { threads_per_owner: 1e9, entries_per_owner: 1e9, bytes_per_ow
 type Make = () => Promise<Uint8Array>
 
 /** Everybody who writes, and the hosts they live on. */
-export interface Mix {
+export interface Mix extends AsyncDisposable {
   /** Of the gateway's configuration. */
   readonly tree: object
   /** All four channels in turn: of ten requests four posts, three calls, two runs of the chat and a mail; every other mail is odd. */
   readonly makeMixed: Make
   readonly makeOddMail: Make
-  close(): Promise<void>
 }
 
 export async function openMix(): Promise<Mix> {
@@ -48,16 +44,16 @@ export async function openMix(): Promise<Mix> {
       agents: Object.fromEntries(['brief', 'silent'].map(name => [name, { use: findAgentModule(name) }])),
       default_agent: 'brief',
       limits: unreachableLimits,
-      email: { intake: { secret: intakeSecret }, budgets: endlessBudgets },
+      email: { intake: { secret: benchIntakeSecret }, budgets: endlessBudgets },
       a2a: { auth: { issuers: [issuer.trusted] }, limits: { tasks_per_caller: 1e9, open_tasks_per_caller: 1e9 } },
-      web: { enabled: true, auth: { tokens: [{ name: 'ann', sha256: hash('sha256', webToken) }] }, limits: webLimits },
-      network: { dns: platform.network.dns, loopback: { ...traffic.fediverse.loopback, [issuer.host]: issuer.port } },
+      web: { enabled: true, auth: webAuth, limits: webLimits },
+      network: { dns: platform.network.dns, loopback: { ...traffic.fediverse.loopback, ...issuer.loopback } },
     },
     makeMixed: alternate(parties),
     makeOddMail: oddMail,
-    async close() {
+    async [Symbol.asyncDispose]() {
       traffic.fediverse.close()
-      issuer.close()
+      await issuer.close()
       await platform.close()
     },
   }
@@ -74,14 +70,7 @@ function alternate(makers: readonly Make[]): Make {
 
 async function writeRun(): Promise<Uint8Array> {
   const id = `${run}-${serial++}`
-  const messages = [{ id: `message-${id}`, role: 'user', content: letterText(id) }]
-  const body = Buffer.from(JSON.stringify({ threadId: `thread-${id}`, runId: `run-${id}`, messages }))
-  const headers = {
-    'content-type': 'application/json',
-    accept: 'text/event-stream',
-    authorization: `Bearer ${webToken}`,
-  }
-  return formatRequest('/api/v1/agent/runs', { host: gatewayHost, ...headers }, body)
+  return formatRun('/api/v1/agent/runs', id, letterText(id))
 }
 
 async function writeLetter(mail: SimMail): Promise<Uint8Array> {
@@ -92,7 +81,5 @@ async function writeLetter(mail: SimMail): Promise<Uint8Array> {
 }
 
 function formatMail(octets: Uint8Array, from = 'bob@nodmarc.test'): Uint8Array {
-  const query = new URLSearchParams({ from, to: recipient, ip: '127.0.0.1', helo: 'mx.nodmarc.test' })
-  const headers = { host: gatewayHost, 'content-type': 'message/rfc822', authorization: `Bearer ${intakeSecret}` }
-  return formatRequest(`/email/inbound?${query}`, headers, octets)
+  return formatIntake(octets, { from, to: recipient, ip: '127.0.0.1', helo: 'mx.nodmarc.test' })
 }

@@ -1,4 +1,5 @@
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
+import { quantile } from '../harness/measure.ts'
 import { openConnection } from '../http/load.ts'
 import type { LaunchedGateway, MemoryReport } from './launched-gateway.ts'
 import { launchGateway, rest } from './launched-gateway.ts'
@@ -24,42 +25,25 @@ interface Reading extends Driven {
 /** RSS of `postern start` under what all four channels bring at half of what it can carry, and then under odd mail as fast as it goes. */
 export async function probeMixed({ quick, full, progress }: ProbeOptions): Promise<readonly Figure[]> {
   const seconds = full ? lengths.full : quick ? lengths.quick : lengths.usual
-  const mix = await openMix()
-  const readings = {
-    half: () => loadByHalf(mix, seconds, progress),
-    flood: () => floodWithMail(mix, seconds, progress),
-  }
-  try {
-    return [
-      ...toFigures('mixed, half capacity', await readings.half()),
-      ...toFigures('odd mail, full capacity', await readings.flood()),
-    ]
-  } finally {
-    await mix.close()
-  }
+  await using mix = await openMix()
+  return [
+    ...toFigures('mixed, half capacity', await loadByHalf(mix, seconds, progress)),
+    ...toFigures('odd mail, full capacity', await floodWithMail(mix, seconds, progress)),
+  ]
 }
 
 type Tell = ProbeOptions['progress']
 
-function loadByHalf({ tree, makeMixed: make }: Mix, seconds: number, tell: Tell): Promise<Reading> {
-  return withGateway(tree, async gateway => {
-    const { perSecond } = await driveGateway({ port: gateway.port, seconds: warmUpSeconds, make })
-    tell(`mixed: ${perSecond.toFixed(0)} requests a second are all it can carry`)
-    return watchDrive(gateway, { port: gateway.port, seconds, perSecond: perSecond / 2, make }, tell)
-  })
+async function loadByHalf({ tree, makeMixed: make }: Mix, seconds: number, tell: Tell): Promise<Reading> {
+  await using gateway = await launchGateway(tree)
+  const { perSecond } = await driveGateway({ port: gateway.port, seconds: warmUpSeconds, make })
+  tell(`mixed: ${perSecond.toFixed(0)} requests a second are all it can carry`)
+  return await watchDrive(gateway, { port: gateway.port, seconds, perSecond: perSecond / 2, make }, tell)
 }
 
-function floodWithMail({ tree, makeOddMail: make }: Mix, seconds: number, tell: Tell): Promise<Reading> {
-  return withGateway(tree, gateway => watchDrive(gateway, { port: gateway.port, seconds, make }, tell))
-}
-
-async function withGateway(tree: object, use: (gateway: LaunchedGateway) => Promise<Reading>): Promise<Reading> {
-  const gateway = await launchGateway(tree)
-  try {
-    return await use(gateway)
-  } finally {
-    await gateway.stop()
-  }
+async function floodWithMail({ tree, makeOddMail: make }: Mix, seconds: number, tell: Tell): Promise<Reading> {
+  await using gateway = await launchGateway(tree)
+  return await watchDrive(gateway, { port: gateway.port, seconds, make }, tell)
 }
 
 async function watchDrive(gateway: LaunchedGateway, drive: Drive, tell: Tell): Promise<Reading> {
@@ -74,8 +58,7 @@ async function watchDrive(gateway: LaunchedGateway, drive: Drive, tell: Tell): P
   }
   const driven = await driving
   tell(`mixed: ${driven.perSecond.toFixed(0)} a second; ${JSON.stringify([...driven.statuses])}`)
-  const late = sizes.slice(sizes.length / 2).sort((a, b) => a - b)
-  const plateau = late[Math.floor(late.length / 2)] ?? Number.NaN
+  const plateau = quantile(sizes.slice(sizes.length / 2), 0.5)
   return { ...driven, plateau, peak: gateway.readResident().peak, last: await gateway.readMemory() }
 }
 

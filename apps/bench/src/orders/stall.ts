@@ -8,4 +8,3 @@ export interface StallSetup {
 
 /** All of them get the large mail. */
 export const agents = Array.from({ length: 30 }, (_, index) => `agent${index}`)
-export const stallIntakeSecret = 'bench-intake-secret'

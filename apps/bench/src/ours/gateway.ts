@@ -1,20 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import type { NoticeStore } from '@postern/core'
 import { serveMeasured } from '../servers/child.ts'
 import { readTurns } from './agents/count.ts'
 import type { GatewaySetup } from './open.ts'
-import { openMeasuredGateway } from './open.ts'
+import { openBenchGateway } from './open.ts'
 
 // As the program's launcher.
 setFlagsFromString('--max-semi-space-size=0')
 
 /** The gateway at work. On data of its own, or on those it is given, which stay. */
 await serveMeasured<GatewaySetup>(async ({ tree, data, counts = 'turns' }) => {
-  const directory = data ?? mkdtempSync(join(tmpdir(), 'postern-bench-'))
-  const gateway = await openMeasuredGateway({ directory, tree })
+  const { gateway, close } = await openBenchGateway(tree, data)
   const listeners = countListeners(gateway.store)
   if (counts === 'messages') Object.assign(gateway.store, { leaseTurns: async () => [] })
   const [http] = await gateway.start()
@@ -27,22 +23,19 @@ await serveMeasured<GatewaySetup>(async ({ tree, data, counts = 'turns' }) => {
     port: http?.port ?? 0,
     work: async () => listeners(),
     handled: handled[counts],
-    close: async () => {
-      await gateway.stop()
-      if (data === undefined) rmSync(directory, { recursive: true, force: true })
-    },
+    close,
   }
 })
 
 /** How many listen to messages of this store, from now on. */
-export function countListeners(store: NoticeStore): () => number {
+function countListeners(store: NoticeStore): () => number {
   const { listen } = store
   let count = 0
   store.listen = (topic, listener) => {
-    const isCounted = topic.startsWith('message:')
     const unlisten = listen(topic, listener)
-    let isOver = !isCounted
-    if (isCounted) count += 1
+    if (!topic.startsWith('message:')) return unlisten
+    let isOver = false
+    count += 1
     return () => {
       if (!isOver) count -= 1
       isOver = true

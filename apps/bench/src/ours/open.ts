@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempDisposableSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -19,15 +19,8 @@ export const unreachableLimits = {
   per_agent: unreachable,
 }
 
-interface MeasuredGatewayOptions {
-  /** Where it keeps its data. */
-  readonly directory: string
-  /** Laid over the configuration. */
-  readonly tree?: Readonly<Record<string, unknown>> | undefined
-}
-
-/** The gateway as `postern start` opens it, with its log at the production level, on the embedded store. */
-export function openMeasuredGateway({ directory, tree }: MeasuredGatewayOptions): Promise<Gateway> {
+/** The gateway as `postern start` opens it, with its log at the production level, on the embedded store, with data in `directory`. */
+export function openMeasuredGateway(directory: string, tree?: GatewaySetup['tree']): Promise<Gateway> {
   const config = parseConfig({
     origin: `https://${gatewayHost}`,
     listen: { port: 0 },
@@ -41,14 +34,12 @@ export function openMeasuredGateway({ directory, tree }: MeasuredGatewayOptions)
   return openGateway(config, { baseDir: directory, log, operatorToken: 'bench-operator-token' })
 }
 
-/** The same on data of its own, which go when it ends. */
-export async function openTemporaryGateway(tree: MeasuredGatewayOptions['tree']) {
-  const directory = mkdtempSync(join(tmpdir(), 'postern-bench-'))
-  const gateway = await openMeasuredGateway({ directory, tree })
-  const close = async () => {
-    await gateway.stop()
-    rmSync(directory, { recursive: true, force: true })
-  }
+/** The same on data of its own, which go when it ends, or on those in a directory, which stay. */
+export async function openBenchGateway(tree: GatewaySetup['tree'], data?: string) {
+  const own = () => mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
+  const { path: directory, remove } = data === undefined ? own() : { path: data, remove() {} }
+  const gateway = await openMeasuredGateway(directory, tree)
+  const close = () => gateway.stop().then(remove)
   return { gateway, close }
 }
 

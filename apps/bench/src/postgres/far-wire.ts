@@ -1,13 +1,8 @@
 import { once } from 'node:events'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
-
-/** A way to a server on loopback on which all takes time. */
-interface FarWire {
-  readonly port: number
-  close(): Promise<void>
-}
+import { listenOnFreePort } from '../servers/loopback.ts'
 
 interface WireData {
   /** Port of the server. */
@@ -16,8 +11,8 @@ interface WireData {
   readonly delayMs: number
 }
 
-/** In a thread of its own: what it forwards must not wait for the load. */
-export async function openFarWire(data: WireData): Promise<FarWire> {
+/** A way to a server on loopback on which all takes time. In a thread of its own: what it forwards must not wait for the load. */
+export async function openFarWire(data: WireData) {
   const worker = new Worker(new URL(import.meta.url), { workerData: data })
   const [port] = (await once(worker, 'message')) as [number]
   return { port, close: async () => void (await worker.terminate()) }
@@ -29,14 +24,13 @@ function forward(from: Socket, other: Socket, delayMs: number): void {
   from.on('close', () => setTimeout(() => other.destroy(), delayMs))
 }
 
-async function serve({ to, delayMs }: WireData): Promise<number> {
+function serve({ to, delayMs }: WireData): Promise<number> {
   const server = createServer({ noDelay: true }, near => {
     const far = connect({ port: to, host: '127.0.0.1', noDelay: true })
     forward(near, far, delayMs)
     forward(far, near, delayMs)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return (server.address() as AddressInfo).port
+  })
+  return listenOnFreePort(server)
 }
 
 if (parentPort) parentPort.postMessage(await serve(workerData as WireData))

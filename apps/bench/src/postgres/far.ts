@@ -1,11 +1,11 @@
-import { createCluster, findPostgres, password } from '@postern/testing/postgres-cluster'
+import { password } from '@postern/testing/postgres-cluster'
 import { createCallMaker, openAgentIssuer } from '../a2a/case.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
+import { measureByTurns } from '../harness/turns.ts'
 import { findAgentModule } from '../ours/open.ts'
-import { freeThisThread } from '../servers/process.ts'
 import { openFarWire } from './far-wire.ts'
 import type { PostgresContender } from './gateways.ts'
-import { measureRate, startGateways, toPostgresFigure } from './gateways.ts'
+import { measureRate, startCluster, startGateways, toPostgresFigures } from './gateways.ts'
 
 /** Calls under way at a time, of each gateway: with the gateways grows what is asked of them. */
 const atOnce = 64
@@ -22,56 +22,32 @@ export async function probeFarPostgres(options: ProbeOptions): Promise<readonly 
   return figures
 }
 
-async function probeAt(delayMs: number, options: ProbeOptions): Promise<readonly Figure[]> {
-  const programs = findPostgres()
-  if (!programs) throw new Error('no PostgreSQL server is installed here')
-  freeThisThread()
-  const cluster = await createCluster({ programs, settings: ['max_connections=200'] })
-  await cluster.start()
+async function probeAt(delayMs: number, { rounds, quick, progress }: ProbeOptions): Promise<readonly Figure[]> {
+  await using ends = new AsyncDisposableStack()
+  const cluster = await startCluster(ends)
   const wire = await openFarWire({ to: cluster.port, delayMs })
+  ends.defer(wire.close)
   const contenders: PostgresContender[] = []
-  try {
-    for (const gateways of [1, 2, 4]) contenders.push(await openContender(gateways, wire.port))
-    await measureRounds(contenders, delayMs, options)
-    const title = `PostgreSQL, ${delayMs} to ${delayMs + 1} ms away`
-    return contenders.map(each =>
-      toPostgresFigure(each, contenders, [title, 'A2A calls, answered by an agent, durable']),
-    )
-  } finally {
-    await Promise.all(contenders.flatMap(({ servers }) => servers).map(server => server.stop()))
-    await wire.close()
-    await cluster.remove()
-  }
+  for (const gateways of [1, 2, 4]) contenders.push(await openContender(gateways, wire.port, ends))
+  const makeCalls = createCallMaker(ends.use(await openAgentIssuer()), 'SendMessage')
+  const count = quick ? 500 : 2_000
+  const turns = { title: `postgres-far: ${delayMs} ms away`, rounds, progress }
+  const rates = await measureByTurns(contenders, turns, async ({ servers }) =>
+    measureRate(servers, await makeCalls(count * servers.length), atOnce),
+  )
+  const title = `PostgreSQL, ${delayMs} to ${delayMs + 1} ms away`
+  return toPostgresFigures(contenders, rates, { title, what: 'A2A calls, answered by an agent, durable' })
 }
 
 const agents = { brief: { use: findAgentModule('brief'), concurrency }, silent: { use: findAgentModule('silent') } }
 
-async function openContender(gateways: number, port: number): Promise<PostgresContender> {
+async function openContender(gateways: number, port: number, ends: AsyncDisposableStack): Promise<PostgresContender> {
   const store = `postgres://postern:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres?schema=far${gateways}`
   return {
     name: `${numbers[gateways - 1]} gateway${gateways > 1 ? 's' : ''}`,
     note: `${atOnce} at once of each gateway`,
     gateways,
-    servers: await startGateways(gateways, { store, agents }),
-    rates: [],
+    servers: await startGateways(gateways, { store, agents }, ends),
     ...(gateways > 1 && { against: 'one gateway' }),
   }
-}
-
-async function measureRounds(
-  contenders: readonly PostgresContender[],
-  delayMs: number,
-  { rounds, quick, progress }: ProbeOptions,
-): Promise<void> {
-  const issuer = await openAgentIssuer()
-  const makeCalls = createCallMaker(issuer, 'SendMessage')
-  const count = quick ? 500 : 2_000
-  for (let round = 0; round <= rounds; round++) {
-    progress(`postgres-far: ${delayMs} ms away, ${round === 0 ? 'warming up' : `round ${round} of ${rounds}`}`)
-    for (const { servers, rates } of contenders) {
-      const rate = await measureRate(servers, await makeCalls(count * servers.length), atOnce)
-      if (round > 0) rates.push(rate)
-    }
-  }
-  issuer.close()
 }

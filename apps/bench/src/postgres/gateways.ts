@@ -1,9 +1,11 @@
+import { createCluster, findPostgres } from '@postern/testing/postgres-cluster'
+import { isCompleted } from '../a2a/case.ts'
 import type { Figure } from '../harness/figure.ts'
-import { median } from '../harness/measure.ts'
+import { median, medianRatio } from '../harness/measure.ts'
 import { saturateServer } from '../http/load.ts'
 import { describeBenchGateway } from '../ours/open.ts'
 import type { ServerProcess } from '../servers/process.ts'
-import { startServer } from '../servers/process.ts'
+import { freeThisThread, startServer } from '../servers/process.ts'
 
 const limits = { open_tasks_per_caller: 1_000_000, tasks_per_caller: 1_000_000_000 }
 
@@ -21,15 +23,28 @@ export interface PostgresPlan {
 
 export interface PostgresContender extends PostgresPlan {
   readonly servers: readonly ServerProcess[]
-  /** Calls a second, one figure a round. */
-  readonly rates: number[]
 }
 
-/** One after the other: the first makes the tables. `more` is laid over their configuration. */
-export async function startGateways(gateways: number, more: object): Promise<readonly ServerProcess[]> {
-  const tree = { a2a: { auth: { anonymous: true }, limits }, ...more }
+/** A PostgreSQL server. The gateways, it and the load have the whole machine among them. `ends` removes it. */
+export async function startCluster(ends: AsyncDisposableStack): ReturnType<typeof createCluster> {
+  const programs = findPostgres()
+  if (!programs) throw new Error('no PostgreSQL server is installed here')
+  freeThisThread()
+  const cluster = await createCluster({ programs, settings: ['max_connections=200'] })
+  ends.defer(cluster.remove)
+  await cluster.start()
+  return cluster
+}
+
+/** One after the other: the first makes the tables. `more` is laid over their configuration; `ends` stops them. */
+export async function startGateways(
+  gateways: number,
+  more: object,
+  ends: AsyncDisposableStack,
+): Promise<readonly ServerProcess[]> {
+  const ours = describeBenchGateway({ a2a: { auth: { anonymous: true }, limits }, ...more })
   const servers: ServerProcess[] = []
-  while (servers.length < gateways) servers.push(await startServer({ ...describeBenchGateway(tree), core: undefined }))
+  while (servers.length < gateways) servers.push(ends.use(await startServer({ ...ours, core: undefined })))
   return servers
 }
 
@@ -46,11 +61,9 @@ export async function measureRate(
     (await Promise.all(servers.map(server => server.sample()))).reduce((sum, { handled }) => sum + handled, 0)
   const before = await countTurns()
   const begun = performance.now()
-  const isAccepted = ({ status, body }: { readonly status: number; readonly body: Buffer }) =>
-    status === 200 && body.includes('TASK_STATE_COMPLETED')
   const saturate = ({ port }: ServerProcess, at: number) => {
     const requests = calls.filter((_, index) => index % servers.length === at)
-    return saturateServer({ port, connections, requests, isAccepted }, 600)
+    return saturateServer({ port, connections, requests, isAccepted: isCompleted }, 600)
   }
   await Promise.all(servers.map(saturate))
   const seconds = (performance.now() - begun) / 1_000
@@ -59,24 +72,27 @@ export async function measureRate(
   return calls.length / seconds
 }
 
-/** `title` and `what` of all of them. */
-export function toPostgresFigure(
-  { name, note, rates, against, aim }: PostgresContender,
-  contenders: readonly PostgresContender[],
-  [title, what]: readonly [string, string],
-): Figure {
-  const other = contenders.find(each => each.name === against)
-  return {
-    case: title,
-    name,
-    note: `${what}; ${note}`,
-    value: median(rates),
-    unit: 'calls/s',
-    ...(other && {
-      beside: median(other.rates),
-      ratio: median(rates.map((rate, round) => rate / (other.rates[round] ?? Number.NaN))),
-      against: `÷ ${other.name}`,
-      aim,
-    }),
-  }
+/** @param rates calls a second of each plan, one figure a round */
+export function toPostgresFigures(
+  plans: readonly PostgresPlan[],
+  rates: readonly (readonly number[])[],
+  { title, what }: { readonly title: string; readonly what: string },
+): readonly Figure[] {
+  return plans.map(({ name, note, against, aim }, index) => {
+    const own = rates[index] ?? []
+    const beside = rates[plans.findIndex(each => each.name === against)]
+    return {
+      case: title,
+      name,
+      note: `${what}; ${note}`,
+      value: median(own),
+      unit: 'calls/s',
+      ...(beside && {
+        beside: median(beside),
+        ratio: medianRatio(own, beside, rate => rate),
+        against: `÷ ${against}`,
+        aim,
+      }),
+    }
+  })
 }

@@ -1,9 +1,9 @@
-import { createCluster, findPostgres, password } from '@postern/testing/postgres-cluster'
+import { password } from '@postern/testing/postgres-cluster'
 import { createCallMaker, openAgentIssuer } from '../a2a/case.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
-import { freeThisThread } from '../servers/process.ts'
+import { measureByTurns } from '../harness/turns.ts'
 import type { PostgresContender, PostgresPlan } from './gateways.ts'
-import { measureRate, startGateways, toPostgresFigure } from './gateways.ts'
+import { measureRate, startCluster, startGateways, toPostgresFigures } from './gateways.ts'
 
 const title = 'PostgreSQL'
 /** Calls under way at a time, spread over the gateways. */
@@ -39,38 +39,21 @@ const plans: readonly PostgresPlan[] = [
 
 /** A2A calls a second through whole gateways, each answered in the call and durable, by turns: SQLite, and PostgreSQL with more and more gateways. */
 export async function probePostgres({ rounds, quick, progress }: ProbeOptions): Promise<readonly Figure[]> {
-  const programs = findPostgres()
-  if (!programs) throw new Error('no PostgreSQL server is installed here')
-  // The gateways, the server and the load have the whole machine among them.
-  freeThisThread()
   process.env.PGPASSWORD = password
-  const [cluster, issuer] = [
-    await createCluster({ programs, settings: ['max_connections=200'] }),
-    await openAgentIssuer(),
-  ]
+  await using ends = new AsyncDisposableStack()
+  const cluster = await startCluster(ends)
+  const makeCalls = createCallMaker(ends.use(await openAgentIssuer()), 'SendMessage')
   const contenders: PostgresContender[] = []
   const urlOf = (schema: string) =>
     `postgres:///postgres?host=${cluster.directory}&port=${cluster.port}&user=postern&schema=${schema}`
-  try {
-    await cluster.start()
-    for (const plan of plans) {
-      const store = plan.schema && { store: urlOf(plan.schema) }
-      contenders.push({ ...plan, servers: await startGateways(plan.gateways, { ...store }), rates: [] })
-    }
-    const makeCalls = createCallMaker(issuer, 'SendMessage')
-    const count = quick ? 500 : 2_000
-    for (let round = 0; round <= rounds; round++) {
-      progress(`postgres: ${round === 0 ? 'warming up' : `round ${round} of ${rounds}`}`)
-      for (const { servers, rates } of contenders) {
-        const rate = await measureRate(servers, await makeCalls(count), atOnce / servers.length)
-        if (round > 0) rates.push(rate)
-      }
-    }
-    const what = `A2A calls, ${atOnce} at once, answered by an agent, durable`
-    return contenders.map(contender => toPostgresFigure(contender, contenders, [title, what]))
-  } finally {
-    await Promise.all(contenders.flatMap(({ servers }) => servers).map(server => server.stop()))
-    issuer.close()
-    await cluster.remove()
+  for (const plan of plans) {
+    const store = plan.schema && { store: urlOf(plan.schema) }
+    contenders.push({ ...plan, servers: await startGateways(plan.gateways, { ...store }, ends) })
   }
+  const count = quick ? 500 : 2_000
+  const rates = await measureByTurns(contenders, { title: 'postgres', rounds, progress }, async ({ servers }) =>
+    measureRate(servers, await makeCalls(count), atOnce / servers.length),
+  )
+  const what = `A2A calls, ${atOnce} at once, answered by an agent, durable`
+  return toPostgresFigures(plans, rates, { title, what })
 }

@@ -1,18 +1,32 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempDisposableSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import type { Hono } from 'hono'
+import { serveMeasured } from './child.ts'
+import { listenFetch } from './hono.ts'
 
 /** The least a durable server does: one row per message, on disk when `append` resolves. */
 interface DurableLog {
   append(id: string, body: Uint8Array): Promise<void>
+  /** Rows that are on disk. */
+  count(): number
   close(): void
 }
 
+/** Runs this process as a measured server whose work is done with the row that it appends. */
+export function serveDurable<Setup>(open: (log: DurableLog, setup: Setup) => Hono): Promise<void> {
+  return serveMeasured<Setup>(async setup => {
+    const log = openDurableLog()
+    return { port: await listenFetch(open(log, setup).fetch), handled: log.count, close: log.close }
+  })
+}
+
 /** SQLite as the floors use it: WAL, `synchronous = FULL`, one commit for all rows that arrive together. */
-export function openDurableLog(): DurableLog {
-  const directory = mkdtempSync(join(tmpdir(), 'postern-bench-'))
-  const database = new DatabaseSync(join(directory, 'floor.db'))
+function openDurableLog(): DurableLog {
+  let count = 0
+  const { path, remove } = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
+  const database = new DatabaseSync(join(path, 'floor.db'))
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
   database.exec('CREATE TABLE message (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL)')
   const insert = database.prepare('INSERT INTO message (id, body) VALUES (?, ?)')
@@ -20,12 +34,14 @@ export function openDurableLog(): DurableLog {
     database.exec('BEGIN IMMEDIATE')
     for (const { id, body } of rows) insert.run(id, body)
     database.exec('COMMIT')
+    count += rows.length
   })
   return {
     append,
+    count: () => count,
     close: () => {
       database.close()
-      rmSync(directory, { recursive: true })
+      remove()
     },
   }
 }

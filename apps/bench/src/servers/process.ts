@@ -14,7 +14,7 @@ interface ServerOptions {
 }
 
 /** A measured server in a process of its own. */
-export interface ServerProcess {
+export interface ServerProcess extends AsyncDisposable {
   readonly port: number
   readonly pid: number
   /** From spawn to listening, ms. */
@@ -57,20 +57,22 @@ export async function startServer({
       child.send({ kind: 'work', order })
       return expectKind(await nextMessage(child), 'worked').result
     },
-    async stop() {
-      if (child.exitCode !== null) return
-      const exited = once(child, 'exit')
-      child.send({ kind: 'stop' })
-      await exited
-    },
+    stop: () => stopServer(child),
+    [Symbol.asyncDispose]: () => stopServer(child),
   }
 }
 
-function expectKind<Kind extends FromServer['kind']>(
-  message: FromServer,
-  kind: Kind,
-): Extract<FromServer, { readonly kind: Kind }> {
-  if (message.kind === kind) return message as Extract<FromServer, { readonly kind: Kind }>
+async function stopServer(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return
+  const exited = once(child, 'exit')
+  child.send({ kind: 'stop' })
+  await exited
+}
+
+type MessageOf<Kind> = Extract<FromServer, { readonly kind: Kind }>
+
+function expectKind<Kind extends FromServer['kind']>(message: FromServer, kind: Kind): MessageOf<Kind> {
+  if (message.kind === kind) return message as MessageOf<Kind>
   throw new Error(message.kind === 'failed' ? message.error : `unexpected answer: ${JSON.stringify(message)}`)
 }
 
@@ -85,12 +87,6 @@ function nextMessage(child: ChildProcess): Promise<FromServer> {
   })
 }
 
-/** What a measured server says once it listens. */
-export interface Ready {
-  readonly kind: 'ready'
-  readonly port: number
-}
-
 /** How much a measured server has used and done so far. */
 export interface Sample {
   /** CPU time of the whole process with all its threads, µs. */
@@ -101,22 +97,13 @@ export interface Sample {
   readonly handled: number
 }
 
-export interface Failed {
-  readonly kind: 'failed'
-  readonly error: string
-}
-
-interface SampleAnswer extends Sample {
-  readonly kind: 'sample'
-}
-
-/** An order is done. */
-interface Worked {
-  readonly kind: 'worked'
-  readonly result: unknown
-}
-
-export type FromServer = Ready | Failed | SampleAnswer | Worked
+export type FromServer =
+  /** It listens. */
+  | { readonly kind: 'ready'; readonly port: number }
+  | { readonly kind: 'failed'; readonly error: string }
+  | (Sample & { readonly kind: 'sample' })
+  /** An order is done. */
+  | { readonly kind: 'worked'; readonly result: unknown }
 export type ToServer =
   | { readonly kind: 'sample' }
   | { readonly kind: 'work'; readonly order: unknown }

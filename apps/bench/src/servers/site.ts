@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listenOnFreePort } from './loopback.ts'
 
 export interface SiteDocument {
   readonly type: string
@@ -26,10 +25,8 @@ export async function openSite(documents: ReadonlyMap<string, SiteDocument>): Pr
     response.writeHead(found ? 200 : 404, { 'content-type': found?.type ?? 'text/plain' })
     response.end(found?.text ?? 'not found')
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listenOnFreePort(server),
     close: () => {
       server.close()
       server.closeAllConnections()

@@ -1,7 +1,9 @@
 import { openSimulation } from '@postern/simulation'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
-import { formatRequest, openConnection } from '../http/load.ts'
-import { agents, stallIntakeSecret } from '../orders/stall.ts'
+import { measureByTurns } from '../harness/turns.ts'
+import { openConnection } from '../http/load.ts'
+import { formatIntake } from '../mail/case.ts'
+import { agents } from '../orders/stall.ts'
 import { gatewayHost } from '../ours/open.ts'
 import type { ServerProcess } from '../servers/process.ts'
 import { startServer } from '../servers/process.ts'
@@ -14,35 +16,25 @@ const aftermath = 300
 /** For how long one mail that is meant to do so holds up everything else. */
 export async function probeStall({ rounds, progress }: ProbeOptions): Promise<readonly Figure[]> {
   const entry = new URL('./ours.ts', import.meta.url)
+  await using ends = new AsyncDisposableStack()
   const simulation = await openSimulation()
+  ends.defer(simulation.close)
   const setup = { dns: simulation.network.dns }
-  const server = await startServer({ entry, setup, core: undefined, nodeFlags: ['--max-semi-space-size=8'] })
-  const stalls = new Map<HostileInput, number[]>(hostileInputs.map(input => [input, []]))
-  try {
-    for (let round = 0; round <= rounds; round++) {
-      progress(`stall: ${round === 0 ? 'warming up' : `round ${round} of ${rounds}`}`)
-      for (const [input, found] of stalls) {
-        const stall = await measureStall(server, input, `${process.pid}-${round}-${hostileInputs.indexOf(input)}`)
-        if (round > 0) found.push(stall)
-      }
-    }
-  } finally {
-    await server.stop()
-    await simulation.close()
-  }
-  return [...stalls].map(([{ name }, found]) => toFigure(name, found))
+  const nodeFlags = ['--max-semi-space-size=8']
+  const server = ends.use(await startServer({ entry, setup, core: undefined, nodeFlags }))
+  const stalls = await measureByTurns(hostileInputs, { title: 'stall', rounds, progress }, (input, round) =>
+    measureStall(server, input, `${process.pid}-${round}-${hostileInputs.indexOf(input)}`),
+  )
+  return hostileInputs.map(({ name }, index) => toFigure(name, stalls[index] ?? []))
 }
 
 async function measureStall(server: ServerProcess, { name, to, write }: HostileInput, serial: string): Promise<number> {
-  const query = new URLSearchParams([
-    ['from', 'bob@nodmarc.test'],
-    ...to.map(name => ['to', `${name}@${gatewayHost}`] as [string, string]),
-  ])
-  const headers = { host: gatewayHost, 'content-type': 'message/rfc822', authorization: `Bearer ${stallIntakeSecret}` }
+  const recipients = to.map(name => ['to', `${name}@${gatewayHost}`])
+  const request = formatIntake(write(serial), [['from', 'bob@nodmarc.test'], ...recipients])
   const connection = await openConnection(server.port)
   try {
     await server.work({ kind: 'start' })
-    const { status, body } = await connection.exchange(formatRequest(`/email/inbound?${query}`, headers, write(serial)))
+    const { status, body } = await connection.exchange(request)
     if (status !== 200 && status !== 400) throw new Error(`"${name}" was answered with ${status}: ${body}`)
     await new Promise(resolve => setTimeout(resolve, aftermath))
     return (await server.work({ kind: 'end' })) as number

@@ -1,24 +1,20 @@
 import type { EarlierTree } from '../harness/earlier-tree.ts'
-import { median } from '../harness/measure.ts'
+import { median, medianRatio } from '../harness/measure.ts'
 import { formatColumns } from '../harness/report.ts'
+import { measureByTurns } from '../harness/turns.ts'
 import type { Launched } from './starters.ts'
 import { listStarters } from './starters.ts'
 
 /** Medians over the rounds. */
-export interface StartLine {
+interface StartLine extends Launched {
   readonly name: string
   readonly note: string
-  readonly startMs: number
-  /** Bytes when it listens. */
-  readonly rss: number
   /** How much longer the first line takes, or the one that this one is an earlier version of. */
   readonly ratio: number
   /** The same of the CPU time. */
   readonly cpuRatio: number
   /** Of that line. */
   readonly besideMs: number
-  /** CPU time of all its threads, ms. */
-  readonly cpuMs: number
 }
 
 /** Starts everything by turns; the first round only fills the compile cache. */
@@ -28,24 +24,18 @@ export async function measureStarts(
   earlier: EarlierTree | undefined,
 ): Promise<readonly StartLine[]> {
   const starters = listStarters(earlier)
-  const taken = new Map<string, Launched[]>(starters.map(({ name }) => [name, []]))
-  for (let round = 0; round <= rounds; round++) {
-    progress(`start: ${round === 0 ? 'warming up' : `round ${round} of ${rounds}`}`)
-    for (const { name, start } of starters) {
-      const launched = await start()
-      if (round > 0) taken.get(name)?.push(launched)
-    }
-  }
-  return starters.map(({ name, note, against = starters[0]?.name ?? '' }) => {
-    const [launched = [], beside = []] = [taken.get(name), taken.get(against)]
+  const taken = await measureByTurns(starters, { title: 'start', rounds, progress }, ({ start }) => start())
+  return starters.map(({ name, note, against = starters[0]?.name }, index) => {
+    const other = starters.findIndex(starter => starter.name === against)
+    const [launched = [], beside = []] = [taken[index], taken[other]]
     return {
       name,
       note,
       startMs: median(launched.map(({ startMs }) => startMs)),
       cpuMs: median(launched.map(({ cpuMs }) => cpuMs)),
       rss: median(launched.map(({ rss }) => rss)),
-      ratio: median(launched.map(({ startMs }, round) => (beside[round]?.startMs ?? Number.NaN) / startMs)),
-      cpuRatio: median(launched.map(({ cpuMs }, round) => (beside[round]?.cpuMs ?? Number.NaN) / cpuMs)),
+      ratio: medianRatio(beside, launched, ({ startMs }) => startMs),
+      cpuRatio: medianRatio(beside, launched, ({ cpuMs }) => cpuMs),
       besideMs: median(beside.map(({ startMs }) => startMs)),
     }
   })

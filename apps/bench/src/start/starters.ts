@@ -1,13 +1,15 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempDisposableSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { pairWithEarlier } from '../earlier/rivals.ts'
 import type { EarlierTree } from '../harness/earlier-tree.ts'
+import type { Contender } from '../harness/rounds.ts'
 import { gatewayHost } from '../ours/open.ts'
 import { startServer } from '../servers/process.ts'
+import { readMemoryField, readPort } from '../servers/program.ts'
 
 /** Something that can be started until it listens. */
 interface Starter {
@@ -52,30 +54,30 @@ const programs: readonly ProgramStarter[] = [
   { name: 'dev from sources', note: 'the same with the simulation', entry: postern, command: 'dev' },
 ]
 
-const peers: readonly Starter[] = [
+const peers: readonly Pick<Contender, 'name' | 'note' | 'entry' | 'setup'>[] = [
   {
     name: 'Fedify 2.3.6',
     note: 'the contender of the ActivityPub case',
-    start: () =>
-      startPeer(new URL('../activitypub/fedify.ts', import.meta.url), {
-        fediversePort: 9,
-        origin: 'https://agents.test',
-      }),
+    entry: new URL('../activitypub/fedify.ts', import.meta.url),
+    setup: { fediversePort: 9, origin: 'https://agents.test' },
   },
   {
     name: 'SDK 1.3.0 on Express',
     note: 'the contender of the A2A case',
-    start: () => startPeer(new URL('../a2a/sdk.ts', import.meta.url), { answer: 'task' }),
+    entry: new URL('../a2a/sdk.ts', import.meta.url),
+    setup: { answer: 'task' },
   },
   {
     name: 'mailauth + mailparser',
     note: 'the contender of the mail case',
-    start: () => startPeer(new URL('../mail/libraries.ts', import.meta.url), { dns: ['127.0.0.1:9'] }),
+    entry: new URL('../mail/libraries.ts', import.meta.url),
+    setup: { dns: ['127.0.0.1:9'] },
   },
   {
     name: 'floor: Hono + SQLite',
     note: 'the floor of the A2A case',
-    start: () => startPeer(new URL('../a2a/floor.ts', import.meta.url), {}),
+    entry: new URL('../a2a/floor.ts', import.meta.url),
+    setup: {},
   },
 ]
 
@@ -94,41 +96,35 @@ export function listStarters(earlier: EarlierTree | undefined): readonly Starter
   if (!earlier) execFileSync(process.execPath, [join(root, 'tools/package/main.ts')], { stdio: 'ignore' })
   const ours = earlier ? pairWithEarlier(programs, earlier) : [...packaged, ...programs]
   const own = ours.map(program => ({ ...program, start: () => startPostern(program) }))
-  return earlier ? own : [...own, ...peers]
+  return earlier ? own : [...own, ...peers.map(peer => ({ ...peer, start: () => startPeer(peer) }))]
 }
 
+/** As a person and a service do, by the program's own first line; waits until it says that it listens, and ends it. */
 async function startPostern({ entry, command }: ProgramStarter): Promise<Launched> {
-  const workingDir = mkdtempSync(join(tmpdir(), 'postern-bench-'))
-  writeFileSync(join(workingDir, 'postern.config.json'), JSON.stringify(configs[command]))
-  const environment = { NODE_COMPILE_CACHE: compileCache, NODE_ENV: 'production' }
+  using workingDir = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
+  writeFileSync(join(workingDir.path, 'postern.config.json'), JSON.stringify(configs[command]))
+  const begun = performance.now()
+  const path = [dirname(process.execPath), process.env.PATH].join(delimiter)
+  const child = spawn(fileURLToPath(entry), [command], {
+    cwd: workingDir.path,
+    env: { ...process.env, PATH: path, NODE_COMPILE_CACHE: compileCache, NODE_ENV: 'production' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exited = once(child, 'exit')
   try {
-    return await launchProgram({
-      program: fileURLToPath(entry),
-      args: [command],
-      workingDir,
-      environment,
-      sign: /listens on http/,
-    })
+    await readPort(child.stdout)
+    return { startMs: performance.now() - begun, ...readProcess(child.pid ?? 0) }
   } finally {
-    rmSync(workingDir, { recursive: true, force: true })
+    child.kill()
+    await exited
   }
 }
 
-async function startPeer(entry: URL, setup: unknown): Promise<Launched> {
+async function startPeer({ entry, setup }: Pick<Contender, 'entry' | 'setup'>): Promise<Launched> {
   const server = await startServer({ entry, setup, core: undefined, environment: { NODE_COMPILE_CACHE: compileCache } })
   const taken = readProcess(server.pid)
   await server.stop()
   return { startMs: server.startMs, ...taken }
-}
-
-interface LaunchPlan {
-  /** Run by its own first line, as a person and a service do. */
-  readonly program: string
-  readonly args: readonly string[]
-  readonly workingDir: string
-  readonly environment: Readonly<Record<string, string>>
-  /** Standard output that says it listens. */
-  readonly sign: RegExp
 }
 
 export interface Launched {
@@ -140,38 +136,13 @@ export interface Launched {
   readonly rss: number
 }
 
-/** Starts a program as a person would, waits until it says that it listens, and ends it. */
-async function launchProgram({ program, args, workingDir, environment, sign }: LaunchPlan): Promise<Launched> {
-  const begun = performance.now()
-  const path = [dirname(process.execPath), process.env.PATH].join(delimiter)
-  const child = spawn(program, args, {
-    cwd: workingDir,
-    env: { ...process.env, PATH: path, ...environment },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const exited = once(child, 'exit')
-  let output = ''
-  try {
-    for await (const chunk of child.stdout) {
-      output += chunk
-      if (!sign.test(output)) continue
-      return { startMs: performance.now() - begun, ...readProcess(child.pid ?? 0) }
-    }
-    throw new Error(`the program ended without listening: ${output.slice(-400)}`)
-  } finally {
-    child.kill()
-    await exited
-  }
-}
-
 /** Linux tells it in `/proc`; elsewhere it stays unknown. A process that was begun anew keeps the time that it took before. */
 function readProcess(pid: number): Pick<Launched, 'cpuMs' | 'rss'> {
   try {
     const spent = readdirSync(`/proc/${pid}/task`).map(thread =>
       Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]),
     )
-    const resident = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
-    return { cpuMs: spent.reduce((sum, each) => sum + each, 0) / 1e6, rss: Number(resident) * 1024 }
+    return { cpuMs: spent.reduce((sum, each) => sum + each, 0) / 1e6, rss: readMemoryField(pid, 'VmRSS') }
   } catch {
     return { cpuMs: Number.NaN, rss: Number.NaN }
   }

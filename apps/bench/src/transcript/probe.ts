@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempDisposableSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openSqliteStore } from '@postern/store'
@@ -7,7 +7,8 @@ import { sketchedChannels } from '@postern/testing'
 import type { EntryBody, FormatName, ThreadKey, TranscriptStore } from '@postern/transcript'
 import { codecs, contentOfText, formatNames } from '@postern/transcript'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
-import { median } from '../harness/measure.ts'
+import { median, medianRatio } from '../harness/measure.ts'
+import { measureByTurns } from '../harness/turns.ts'
 
 const title = 'Transcript'
 const marks = {
@@ -22,36 +23,25 @@ const page = 50
 const turns = 200
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 
-interface Stocked {
+interface Stocked extends AsyncDisposable {
   readonly mark: number
   readonly transcript: TranscriptStore
   readonly thread: ThreadKey
-  close(): Promise<void>
 }
 
-/** By what is done, µs of one, a figure for each round. */
-type Costs = Map<string, number[]>
+/** By what is done, µs of one. */
+type Costs = ReadonlyMap<string, number>
 
 /** What an entry more and a page of 50 cost in each dialect, in one conversation that has few or very many entries already. */
 export async function probeTranscript({ rounds, quick, full, progress }: ProbeOptions): Promise<readonly Figure[]> {
-  const base = mkdtempSync(join(tmpdir(), 'postern-bench-'))
+  using base = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
+  await using ends = new AsyncDisposableStack()
   const stocks: Stocked[] = []
-  try {
-    for (const mark of marks[full ? 'full' : quick ? 'quick' : 'usual']) {
-      progress(`transcript: storing ${mark} entries`)
-      stocks.push(await stockThread(base, mark))
-    }
-    const costs = stocks.map((): Costs => new Map())
-    for (let round = 0; round <= rounds; round++) {
-      progress(`transcript: round ${round} of ${rounds}`)
-      for (const [index, stock] of stocks.entries())
-        await measure(stock, round === 0 ? new Map() : (costs[index] ?? new Map()))
-    }
-    return toFigures(stocks, costs)
-  } finally {
-    for (const { close } of stocks) await close()
-    rmSync(base, { recursive: true, force: true })
+  for (const mark of marks[full ? 'full' : quick ? 'quick' : 'usual']) {
+    progress(`transcript: storing ${mark} entries`)
+    stocks.push(ends.use(await stockThread(base.path, mark)))
   }
+  return toFigures(stocks, await measureByTurns(stocks, { title: 'transcript', rounds, progress }, measure))
 }
 
 async function stockThread(base: string, mark: number): Promise<Stocked> {
@@ -69,7 +59,7 @@ async function stockThread(base: string, mark: number): Promise<Stocked> {
       Array.from({ length: 1_000 }, (_, index) => makeEntry(thread, count + index)),
     )
   }
-  return { mark, transcript, thread, close: store.close }
+  return { mark, transcript, thread, [Symbol.asyncDispose]: store.close }
 }
 
 const shapes = [
@@ -85,20 +75,24 @@ function makeEntry({ thread_id }: ThreadKey, number: number): EntryBody {
   return { entry_id: `entry-${number}`, thread_id, at: '2026-03-13T10:00:00.000Z', content, ...shape }
 }
 
-async function measure({ transcript, thread, mark }: Stocked, costs: Costs): Promise<void> {
-  for (const format of formatNames) {
-    await time(costs, `${format}: append`, number => appendOne(format, { transcript, thread, number: mark + number }))
-    await time(costs, `${format}: read ${page}`, async () => {
-      codecs[format].write(await transcript.read(thread, { tail: page }))
-    })
+async function measure({ transcript, thread, mark }: Stocked): Promise<Costs> {
+  const costs = new Map<string, number>()
+  const time = async (name: string, work: (number: number) => Promise<unknown>) => {
+    const before = process.cpuUsage()
+    for (let number = 0; number < turns; number++) await work(number)
+    const { user, system } = process.cpuUsage(before)
+    costs.set(name, (user + system) / turns)
   }
-  for (const [name, range] of Object.entries(views)) {
-    await time(
-      costs,
-      `view ${name}: read ${page}`,
-      async () => void (await transcript.read(thread, { ...range, tail: page })),
+  for (const format of formatNames) {
+    await time(`${format}: append`, number => appendOne(format, { transcript, thread, number: mark + number }))
+    await time(`${format}: read ${page}`, async () =>
+      codecs[format].write(await transcript.read(thread, { tail: page })),
     )
   }
+  for (const [name, range] of Object.entries(views)) {
+    await time(`view ${name}: read ${page}`, () => transcript.read(thread, { ...range, tail: page }))
+  }
+  return costs
 }
 
 const views = {
@@ -126,27 +120,22 @@ async function appendOne(
   await transcript.append(thread, codec.read([named], context))
 }
 
-async function time(costs: Costs, name: string, work: (number: number) => Promise<void>): Promise<void> {
-  const before = process.cpuUsage()
-  for (let number = 0; number < turns; number++) await work(number)
-  const { user, system } = process.cpuUsage(before)
-  costs.set(name, [...(costs.get(name) ?? []), (user + system) / turns])
-}
-
 /** Of every mark; the ratio is of the smallest one, round by round. */
-function toFigures(stocks: readonly Stocked[], costs: readonly Costs[]): readonly Figure[] {
-  const [first] = costs
-  return [...(first?.keys() ?? [])].flatMap(name =>
+function toFigures(stocks: readonly Stocked[], costs: readonly (readonly Costs[])[]): readonly Figure[] {
+  const [first = []] = costs
+  return [...(first[0]?.keys() ?? [])].flatMap(name =>
     stocks.map(({ mark }, index): Figure => {
-      const own = costs[index]?.get(name) ?? []
-      const ratio = median(own.map((cost, round) => cost / (first?.get(name)?.[round] ?? cost)))
+      const costOf = (round: Costs) => round.get(name) ?? Number.NaN
+      const own = costs[index] ?? []
+      const value = median(own.map(costOf))
+      const beside = median(first.map(costOf))
       return {
         case: title,
         name: `${name} of ${mark}`,
-        note: `${median(own).toFixed(0)} µs of CPU, in one thread with ${mark} entries`,
-        value: median(own),
+        note: `${value.toFixed(0)} µs of CPU, in one thread with ${mark} entries`,
+        value,
         unit: 'µs CPU',
-        ...(index > 0 && { beside: median(first?.get(name) ?? []), ratio, against: '÷ the first', aim }),
+        ...(index > 0 && { beside, ratio: medianRatio(own, first, costOf), against: '÷ the first', aim }),
       }
     }),
   )

@@ -4,6 +4,7 @@ import { formatRequest } from '../http/load.ts'
 import { describeBenchGateway, gatewayHost } from '../ours/open.ts'
 
 const token = 'bench-web-token-of-somebody'
+export const webAuth = { tokens: [{ name: 'ann', sha256: hash('sha256', token) }] }
 const never = 1_000_000_000
 const limits = {
   runs_per_owner: never,
@@ -21,7 +22,7 @@ export async function openWebCase(): Promise<BenchCase> {
     title: 'Web run',
     connections: 24,
     contenders,
-    prepare: async count => Array.from({ length: count }, () => formatRun(`${run}-${serial++}`)),
+    prepare: async count => Array.from({ length: count }, () => formatQuestion(`${run}-${serial++}`)),
     isAccepted: ({ status, body }) => status === 200 && body.includes('"RUN_FINISHED"') && body.includes('"ok"'),
     close: async () => undefined,
   }
@@ -31,9 +32,7 @@ const contenders: readonly Contender[] = [
   {
     name: 'Postern',
     note: 'a bearer token checked, validated; durable twice: the message before the turn, the answer before the end',
-    ...describeBenchGateway({
-      web: { enabled: true, auth: { tokens: [{ name: 'ann', sha256: hash('sha256', token) }] }, limits },
-    }),
+    ...describeBenchGateway({ web: { enabled: true, auth: webAuth, limits } }),
   },
   {
     name: 'floor: bare Hono',
@@ -43,9 +42,14 @@ const contenders: readonly Contender[] = [
   },
 ]
 
-function formatRun(id: string): Uint8Array {
+function formatQuestion(id: string): Uint8Array {
   const question = `When does the last train back from the coast leave on Sunday? (${id})`
-  const messages = [{ id: `message-${id}`, role: 'user', content: question }]
+  return formatRun('/api/v1/agents/brief/runs', id, question)
+}
+
+/** A run of its own conversation; `id` makes it unlike all others. */
+export function formatRun(target: string, id: string, content: string): Uint8Array {
+  const messages = [{ id: `message-${id}`, role: 'user', content }]
   const input = { threadId: `thread-${id}`, runId: `run-${id}`, messages, tools: [], context: [], state: {} }
   const headers = {
     host: gatewayHost,
@@ -53,5 +57,5 @@ function formatRun(id: string): Uint8Array {
     accept: 'text/event-stream',
     authorization: `Bearer ${token}`,
   }
-  return formatRequest('/api/v1/agents/brief/runs', headers, Buffer.from(JSON.stringify(input)))
+  return formatRequest(target, headers, Buffer.from(JSON.stringify(input)))
 }

@@ -1,7 +1,5 @@
 import { Hono } from 'hono'
-import { serveMeasured } from '../servers/child.ts'
-import { openDurableLog } from '../servers/durable-log.ts'
-import { listenFetch } from '../servers/hono.ts'
+import { serveDurable } from '../servers/durable-log.ts'
 
 interface RunInput {
   readonly threadId: string
@@ -9,18 +7,14 @@ interface RunInput {
 }
 
 /** The least that a durable server of AG-UI does: a body parsed and kept, the events of an answer that it knew before. */
-await serveMeasured(async () => {
-  const log = openDurableLog()
-  let handled = 0
-  const app = new Hono().post('/api/v1/agents/:agent/runs', async context => {
+await serveDurable(log =>
+  new Hono().post('/api/v1/agents/:agent/runs', async context => {
     const body = new Uint8Array(await context.req.arrayBuffer())
     const { threadId, runId } = JSON.parse(new TextDecoder().decode(body)) as RunInput
     await log.append(runId, body)
-    handled++
     return context.body(listEvents(threadId, runId), 200, { 'content-type': 'text/event-stream' })
-  })
-  return { port: await listenFetch(app.fetch), handled: () => handled, close: log.close }
-})
+  }),
+)
 
 function listEvents(threadId: string, runId: string): string {
   const messageId = `answer-${runId}`

@@ -2,6 +2,7 @@ import type { FinishedAnswer, FollowTaskDeps } from '@postern/a2a'
 import { findCard, followTask, readInterface, readTask, verifyCard } from '@postern/a2a'
 import type { Platform } from '@postern/core'
 import { Unavailable } from '@postern/core'
+import { createExpiringMap } from '@postern/limits'
 import type { ConnectorConfig } from '../config.ts'
 import type { ConnectorKeyRing } from '../issuer/key-ring.ts'
 import { issueToken } from '../issuer/vouch.ts'
@@ -46,7 +47,7 @@ const maxKnown = 500
 const maxAnswer = 2 * 1024 * 1024
 
 export function createAgentLine({ config, keys, platform, closing }: LineDeps): AgentLine {
-  const known = new Map<string, { readonly agent: KnownAgent; readonly until: number }>()
+  const known = createExpiringMap<KnownAgent>(maxKnown, platform.now)
 
   async function resolve(address: string, signal: AbortSignal): Promise<KnownAgent> {
     const found = await findCard(address, platform, signal)
@@ -81,10 +82,9 @@ export function createAgentLine({ config, keys, platform, closing }: LineDeps): 
   return {
     async look(address) {
       const before = known.get(address)
-      if (before && platform.now() < before.until) return before.agent
+      if (before) return before
       const agent = await within(times.lookMs, signal => resolve(address, signal))
-      if (known.size >= maxKnown) known.clear()
-      known.set(address, { agent, until: platform.now() + times.keptMs })
+      known.set(address, agent, times.keptMs)
       return agent
     },
     call: ({ agent, message, taskId, configuration, onWords }) =>

@@ -1,4 +1,5 @@
 import { Rejection } from '@postern/core'
+import { createOpenCount } from '@postern/limits'
 import type { ConnectorConfig } from '../config.ts'
 import type { RoomPerson } from '../rooms/session.ts'
 
@@ -19,8 +20,8 @@ export function createAgentSlots({
   )
   return function takeSlots({ id }, address) {
     const domain = address.slice(address.lastIndexOf('@') + 1)
-    const leave = domain === agentsDomain ? () => {} : elsewhere.take(domain)
-    return takeBoth(leave, () => slots.take(id))
+    const leave = domain === agentsDomain ? () => {} : elsewhere(domain)
+    return takeBoth(leave, () => slots(id))
   }
 }
 
@@ -38,30 +39,13 @@ export function takeBoth(leaveFirst: () => void, takeSecond: () => () => void): 
   }
 }
 
-interface CallSlots {
-  /** Gives the slot back. @throws Rejection `rate_limited` */
-  take(key: string): () => void
-}
-
-/** How much may be under way at the same time: in all, and for one person. */
-export function createCallSlots(limits: { readonly total: number; readonly perKey: number }, what: string): CallSlots {
-  const counts = new Map<string, number>()
-  let total = 0
-  return {
-    take(key) {
-      const count = counts.get(key) ?? 0
-      if (total >= limits.total || count >= limits.perKey) throw new Rejection('rate_limited', what, { retryAfter: 5 })
-      total += 1
-      counts.set(key, count + 1)
-      let isTaken = true
-      return () => {
-        if (!isTaken) return
-        isTaken = false
-        total -= 1
-        const left = (counts.get(key) ?? 1) - 1
-        if (left > 0) counts.set(key, left)
-        else counts.delete(key)
-      }
-    },
-  }
+/** How much may be under way at the same time: in all, and for one key. What it returns @throws Rejection `rate_limited` */
+export function createCallSlots(
+  { total, perKey }: { readonly total: number; readonly perKey: number },
+  what: string,
+): (key: string) => () => void {
+  const refuse = () => new Rejection('rate_limited', what, { retryAfter: 5 })
+  const inAll = createOpenCount(total, refuse)
+  const ofKey = createOpenCount(perKey, refuse)
+  return key => takeBoth(inAll('all'), () => ofKey(key))
 }

@@ -2,7 +2,7 @@ import type { Part } from '@postern/core'
 import { Rejection, Unavailable, Undeliverable } from '@postern/core'
 import type { ConnectorConfig } from '../config.ts'
 import type { ConnectorKeyRing } from '../issuer/key-ring.ts'
-import type { HeldRequirement, OpenRequirements } from '../rooms/requirements.ts'
+import type { HeldRequirement, OpenRequirements, RoomDecision } from '../rooms/requirements.ts'
 import type { Room, Rooms } from '../rooms/rooms.ts'
 import type { RoomPerson } from '../rooms/session.ts'
 import type { AgentLine, LinePlatform } from './agent-line.ts'
@@ -24,16 +24,11 @@ interface DispatchDeps {
   readonly tasks: TaskSeats
 }
 
-interface PressedButton {
-  readonly token: string
-  readonly outcome: 'granted' | 'declined'
-}
-
 export interface Dispatch {
   /** A person has said something: everybody in the room reads it, and the agents that it names. */
   hear(room: Room, person: RoomPerson, text: string): void
   /** A person has decided what an agent asked of them. @throws Rejection */
-  decide(room: Room, person: RoomPerson, button: PressedButton): void
+  decide(room: Room, person: RoomPerson, button: Pick<RoomDecision, 'outcome'> & { readonly token: string }): void
   /** An agent has gone on with a task by itself: somebody has decided elsewhere. @throws Unavailable, Undeliverable */
   refresh(seat: TaskSeat): Promise<void>
   /** Resolves when nothing is under way. */

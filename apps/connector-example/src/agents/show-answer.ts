@@ -82,21 +82,21 @@ export function settleRequirement(
   status: ShownRequirement['status'],
   rooms: Rooms,
 ): void {
-  const entry = rooms.find(room)?.find(entryId)
-  const settled = entry?.requirements.map(requirement =>
-    requirement.token === token ? { ...requirement, status } : requirement,
-  )
-  if (settled) rooms.find(room)?.change(entryId, { requirements: settled })
+  changeRequirements(rooms.find(room), entryId, shown => (shown.token === token ? { ...shown, status } : shown))
 }
 
 /** It was decided elsewhere: nothing in this entry waits any more. */
 export function closeRequirements(room: Room, entryId: string | undefined): void {
-  const entry = entryId === undefined ? undefined : room.find(entryId)
-  if (!entry) return
-  const closed = entry.requirements.map(requirement =>
-    requirement.status === 'open' ? { ...requirement, status: 'over' as const } : requirement,
-  )
-  room.change(entry.id, { requirements: closed })
+  changeRequirements(room, entryId, shown => (shown.status === 'open' ? { ...shown, status: 'over' } : shown))
+}
+
+function changeRequirements(
+  room: Room | undefined,
+  entryId = '',
+  change: (shown: ShownRequirement) => ShownRequirement,
+): void {
+  const entry = room?.find(entryId)
+  if (entry) room?.change(entryId, { requirements: entry.requirements.map(change) })
 }
 
 /** What an agent has said, as a room can show it. */

@@ -3,7 +3,7 @@ import { formatAddress, parseIfAddress } from '@postern/core'
 import type { ConnectorConfig } from '../config.ts'
 import type { ConnectorKeyRing } from '../issuer/key-ring.ts'
 import { vouchForPerson } from '../issuer/vouch.ts'
-import type { HeldRequirement } from '../rooms/requirements.ts'
+import type { HeldRequirement, RoomDecision } from '../rooms/requirements.ts'
 import type { Room } from '../rooms/rooms.ts'
 import type { RoomPerson } from '../rooms/session.ts'
 import type { TaskSeat } from './task-book.ts'
@@ -26,7 +26,7 @@ export interface RoomTurn {
   /** Agents the matter has passed through. */
   readonly hop: number
   readonly seat: TaskSeat
-  readonly decision?: { readonly requirement: HeldRequirement; readonly outcome: 'granted' | 'declined' }
+  readonly decision?: Pick<RoomDecision, 'outcome'> & { readonly requirement: HeldRequirement }
 }
 
 interface SpeakingDeps {

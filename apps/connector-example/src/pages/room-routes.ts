@@ -6,6 +6,7 @@ import { streamSSE } from 'hono/streaming'
 import { createCallSlots, takeBoth } from '../agents/agent-slots.ts'
 import type { Dispatch } from '../agents/dispatch.ts'
 import { cleanAnswerText } from '../agents/show-answer.ts'
+import type { RoomDecision } from '../rooms/requirements.ts'
 import type { Room, RoomEntry, Rooms } from '../rooms/rooms.ts'
 import type { LobbyDeps } from './lobby-routes.ts'
 import { requireViewer, takeForm, visitorNetwork } from './lobby-routes.ts'
@@ -17,7 +18,7 @@ interface ChatDeps extends LobbyDeps {
   readonly closing: AbortSignal
 }
 
-const outcomes: Readonly<Record<string, 'granted' | 'declined'>> = { grant: 'granted', decline: 'declined' }
+const outcomes: Readonly<Record<string, RoomDecision['outcome']>> = { grant: 'granted', decline: 'declined' }
 
 /** One room: what was said in it, and saying something. */
 export function createRoomRoutes(deps: ChatDeps): Hono {
@@ -83,7 +84,7 @@ function createWindows(config: ChatDeps['config']) {
   const streams = createCallSlots({ total: limits.streams, perKey: limits.streamsPerPerson }, tooMany)
   const networks = createCallSlots({ total: limits.streams, perKey: limits.streamsPerAddress }, tooMany)
   return (context: Context, { person }: Viewer): (() => void) =>
-    takeBoth(networks.take(visitorNetwork(context, config)), () => streams.take(person.id))
+    takeBoth(networks(visitorNetwork(context, config)), () => streams(person.id))
 }
 
 function findRoom(context: Context, rooms: Rooms): Room {

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { Rejection } from '@postern/core'
+import { createExpiringMap } from '@postern/limits'
 import type { RoomPerson } from './session.ts'
 
 /** A policy as the room shows it: nothing in it decides anything. */
@@ -34,7 +35,7 @@ export interface HeldRequirement {
   readonly messageId: string
 }
 
-interface RoomDecision {
+export interface RoomDecision {
   readonly room: string
   readonly person: RoomPerson
   readonly outcome: 'granted' | 'declined'
@@ -56,18 +57,11 @@ const most = 2_000
 
 /** Single-use resumption state (MN-7.2), bound to a person, a room and a task. In memory. */
 export function createOpenRequirements(): OpenRequirements {
-  const held = new Map<string, HeldRequirement>()
-
-  function putBack(requirement: HeldRequirement): void {
-    held.set(requirement.token, requirement)
-    const [oldest] = held.keys()
-    if (held.size > most && oldest !== undefined) held.delete(oldest)
-  }
-
+  const held = createExpiringMap<HeldRequirement>(most)
   return {
     hold(requirement) {
       const token = randomBytes(24).toString('base64url')
-      putBack({ ...requirement, token, messageId: randomUUID() })
+      held.set(token, { ...requirement, token, messageId: randomUUID() })
       return token
     },
     take(token, { room, person, outcome }) {
@@ -81,6 +75,6 @@ export function createOpenRequirements(): OpenRequirements {
       held.delete(token)
       return requirement
     },
-    putBack,
+    putBack: requirement => held.set(requirement.token, requirement),
   }
 }

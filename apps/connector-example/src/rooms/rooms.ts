@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Rejection } from '@postern/core'
+import { createExpiringMap } from '@postern/limits'
 import type { ConnectorLimits } from '../config.ts'
 import type { ShownRequirement } from './requirements.ts'
 import type { RoomPerson } from './session.ts'
@@ -84,7 +85,7 @@ export function createRooms(limits: ConnectorLimits, now: () => number): Rooms {
 function createRoom(name: string, limits: ConnectorLimits, now: () => number): Room {
   const people = new Map<string, RoomPerson>()
   const entries = new Map<string, RoomEntry>()
-  const contexts = new Map<string, string>()
+  const contexts = createExpiringMap<string>(maxContexts)
   const waiters = new Set<() => void>()
   let revision = 0
 
@@ -128,12 +129,9 @@ function createRoom(name: string, limits: ConnectorLimits, now: () => number): R
         if (signal.aborted) wake()
       }),
     contextFor(address) {
-      const known = contexts.get(address)
-      if (known) return known
-      if (contexts.size >= maxContexts) contexts.clear()
-      const made = randomUUID()
-      contexts.set(address, made)
-      return made
+      const context = contexts.get(address) ?? randomUUID()
+      contexts.set(address, context)
+      return context
     },
   }
 }

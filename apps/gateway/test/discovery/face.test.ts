@@ -35,12 +35,12 @@ test('the actor’s picture is there for other servers', async () => {
   const actor = JSON.parse(answer.body.toString())
   expect(actor).toMatchObject({ discoverable: true, indexable: false, attachment: [{ name: 'Source' }] })
   expect(actor.icon.mediaType).toBe('image/png')
-  const picture = await ask(actor.icon.url, 'image/*')
+  const picture = await gateway.simulation.loopback.fetch(actor.icon.url, { headers: { accept: 'image/*' } })
   expect({ status: picture.status, type: picture.headers.get('content-type') }).toEqual({
     status: 200,
     type: 'image/png',
   })
-  expect(picture.body).toEqual(png)
+  expect(Buffer.from(await picture.arrayBuffer())).toEqual(png)
 })
 
 test('people see the same on the page', async () => {

@@ -43,10 +43,9 @@ export interface SimA2a {
 interface A2aPlatform {
   readonly loopback: LoopbackFetch
   readonly link: GatewayLink
-  now(): number
 }
 
-export async function openSimA2a({ loopback, link, now }: A2aPlatform): Promise<SimA2a> {
+export async function openSimA2a({ loopback, link }: A2aPlatform): Promise<SimA2a> {
   const issuer = createTokenIssuer('issuer.test')
   const deadIssuer = createTokenIssuer('dead-issuer.test')
   const peer = createPeer('peer.test')
@@ -60,7 +59,7 @@ export async function openSimA2a({ loopback, link, now }: A2aPlatform): Promise<
   const server = await openLoopbackServer(request =>
     misbehaviour.pass(request, async () => hosts.get(request.host)?.answer(request) ?? { status: 404 }),
   )
-  const mint = { issuer, deadIssuer, now, defaultAudience: () => `${requireGateway(link).origin}/a2a` }
+  const mint = { issuer, deadIssuer, defaultAudience: () => `${requireGateway(link).origin}/a2a` }
   return {
     port: server.port,
     hosts: [...hosts.keys()],

@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Fault, TokenOnlyFault } from '../fault.ts'
-import type { LoopbackFetch, TextAnswer } from '../net/loopback-fetch.ts'
-import type { TokenFault, TokenMint } from './token.ts'
+import type { LoopbackAnswer, LoopbackFetch } from '../net/loopback-fetch.ts'
+import type { TokenFault, TokenMint, TokenPlan } from './token.ts'
 import { mintToken } from './token.ts'
 
-export interface A2aDelivery {
+export interface A2aDelivery extends Pick<TokenPlan, 'sub' | 'audience'> {
   /** The JSON-RPC address, `https://agents.test/agents/echo/a2a`. */
   readonly url: string
   readonly text: string
-  readonly sub?: string | undefined
-  readonly audience?: string | readonly string[] | undefined
   readonly messageId?: string | undefined
   readonly contextId?: string | undefined
   readonly taskId?: string | undefined
@@ -21,7 +19,7 @@ export interface A2aDelivery {
   readonly method?: string | undefined
 }
 
-export interface A2aReceipt extends TextAnswer {
+export interface A2aReceipt extends LoopbackAnswer {
   readonly messageId: string
   /** The JSON-RPC members, when the answer is JSON. */
   readonly result?: unknown
@@ -73,8 +71,7 @@ export async function deliverA2a(
       ...(token && { authorization: `Bearer ${token}` }),
     }
     const answer = await loopback.request(url, { method: 'POST', headers, body, timeoutMs: 30_000 })
-    const answered = answer.body.toString()
-    return { messageId, status: answer.status, headers: answer.headers, body: answered, ...readRpc(answered) }
+    return { messageId, ...answer, ...readRpc(answer.body) }
   }
   const first = await post(delivery.text)
   return fault.againAs ? post(fault.againAs) : first
@@ -97,10 +94,6 @@ function readRpc(body: string): Pick<A2aReceipt, 'result' | 'error'> {
 
 function inventAgentUrl(url: string): string {
   const { origin, pathname } = new URL(url)
-  return (
-    origin +
-    (pathname.startsWith('/agents/')
-      ? pathname.replace(/^\/agents\/[^/]+/, '/agents/no-such-agent')
-      : '/agents/no-such-agent/a2a')
-  )
+  const path = pathname.startsWith('/agents/') ? pathname : '/agents/any/a2a'
+  return origin + path.replace(/^\/agents\/[^/]+/, '/agents/no-such-agent')
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { Message, Part, SendMessageRequest, SendMessageResult } from '@a2a-js/sdk'
-import { AgentCard, Role, TaskState } from '@a2a-js/sdk'
+import type { Part, SendMessageResult } from '@a2a-js/sdk'
+import { AgentCard, Message, SendMessageRequest, TaskState } from '@a2a-js/sdk'
 import type { AgentExecutor, JsonRpcTransportHandler } from '@a2a-js/sdk/server'
 import type { SimAnswer, SimRequest } from '../net/loopback-server.ts'
 import { answerJson } from '../net/loopback-server.ts'
@@ -52,17 +52,8 @@ async function openHandler(card: AgentCard): Promise<JsonRpcTransportHandler> {
 }
 
 function composeEcho(heard: Message, contextId: string): Message {
-  const texts = heard.parts.flatMap(({ content }) => (content?.$case === 'text' ? [content.value] : []))
-  return {
-    messageId: randomUUID(),
-    contextId,
-    taskId: '',
-    role: Role.ROLE_AGENT,
-    parts: [composeTextPart(`You said: ${texts.join('\n')}`)],
-    metadata: undefined,
-    extensions: [],
-    referenceTaskIds: [],
-  }
+  const parts = [composeTextPart(`You said: ${listTexts(heard.parts).join('\n')}`)]
+  return Message.fromJSON({ messageId: randomUUID(), contextId, role: 'ROLE_AGENT', parts })
 }
 
 async function answerStream(events: AsyncIterable<unknown>): Promise<SimAnswer> {
@@ -72,63 +63,35 @@ async function answerStream(events: AsyncIterable<unknown>): Promise<SimAnswer> 
 }
 
 function describeCard(origin: string): AgentCard {
-  return {
+  return AgentCard.fromJSON({
     name: 'Peer',
     description: 'An agent of the simulation that says back what it was told.',
-    supportedInterfaces: [{ url: `${origin}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '1.0', tenant: '' }],
-    provider: undefined,
+    supportedInterfaces: [{ url: `${origin}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
     version: '1.0.0',
-    capabilities: { streaming: true, pushNotifications: false, extensions: [], extendedAgentCard: false },
-    securitySchemes: {},
-    securityRequirements: [],
+    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: false },
     defaultInputModes: ['text/plain'],
     defaultOutputModes: ['text/plain'],
-    skills: [
-      {
-        id: 'echo',
-        name: 'Echo',
-        description: 'Says it again',
-        tags: ['test'],
-        examples: [],
-        inputModes: [],
-        outputModes: [],
-        securityRequirements: [],
-      },
-    ],
-    signatures: [],
-  }
-}
-
-interface MessagePlace {
-  readonly messageId?: string | undefined
-  readonly contextId?: string | undefined
-  readonly taskId?: string | undefined
+    skills: [{ id: 'echo', name: 'Echo', description: 'Says it again', tags: ['test'] }],
+  })
 }
 
 /** A user's text as the request of the official client. */
 export function describeSendRequest(
   text: string,
-  { messageId = randomUUID(), contextId = '', taskId = '' }: MessagePlace = {},
+  {
+    messageId = randomUUID(),
+    contextId = '',
+    taskId = '',
+  }: Partial<Record<'messageId' | 'contextId' | 'taskId', string | undefined>> = {},
 ): SendMessageRequest {
-  return {
-    tenant: '',
-    metadata: undefined,
-    configuration: undefined,
-    message: {
-      messageId,
-      contextId,
-      taskId,
-      role: Role.ROLE_USER,
-      parts: [composeTextPart(text)],
-      metadata: undefined,
-      extensions: [],
-      referenceTaskIds: [],
-    },
-  }
+  return SendMessageRequest.fromJSON({
+    message: { messageId, contextId, taskId, role: 'ROLE_USER', parts: [composeTextPart(text)] },
+  })
 }
 
-function composeTextPart(value: string): Part {
-  return { content: { $case: 'text', value }, metadata: undefined, filename: '', mediaType: 'text/plain' }
+/** As JSON has it. */
+function composeTextPart(text: string): object {
+  return { text, mediaType: 'text/plain' }
 }
 
 interface ReadResult {
@@ -143,14 +106,15 @@ interface ReadResult {
 export function readSendResult(result: SendMessageResult): ReadResult {
   if ('messageId' in result) {
     const { parts, contextId, taskId } = result
-    return { text: readParts(parts), state: 'completed', contextId, taskId: taskId || undefined }
+    return { text: listTexts(parts).join('\n\n'), state: 'completed', contextId, taskId: taskId || undefined }
   }
   const { id, contextId, artifacts, status } = result
   const parts = artifacts.length > 0 ? artifacts.flatMap(artifact => artifact.parts) : (status?.message?.parts ?? [])
   const state = TaskState[status?.state ?? TaskState.TASK_STATE_UNSPECIFIED] ?? ''
-  return { text: readParts(parts), state: state.replace('TASK_STATE_', '').toLowerCase(), contextId, taskId: id }
+  const text = listTexts(parts).join('\n\n')
+  return { text, state: state.replace('TASK_STATE_', '').toLowerCase(), contextId, taskId: id }
 }
 
-function readParts(parts: readonly Part[]): string {
-  return parts.flatMap(({ content }) => (content?.$case === 'text' ? [content.value] : [])).join('\n\n')
+function listTexts(parts: readonly Part[]): readonly string[] {
+  return parts.flatMap(({ content }) => (content?.$case === 'text' ? [content.value] : []))
 }

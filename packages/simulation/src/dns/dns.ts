@@ -1,8 +1,9 @@
 import type { Socket as UdpSocket } from 'node:dgram'
+import { once } from 'node:events'
 import type { Server as TcpServer, Socket as TcpSocket } from 'node:net'
 import dns2 from 'dns2'
 import type { DnsFailure, DnsRecords, Zone } from './zone.ts'
-import { answerQuery, createZone } from './zone.ts'
+import { answerQuery } from './zone.ts'
 
 type RecordValue<Type extends keyof DnsRecords> = NonNullable<DnsRecords[Type]>[number]
 
@@ -24,9 +25,9 @@ export interface SimDns {
 }
 
 export async function openSimDns(): Promise<SimDns> {
-  const zone = createZone()
+  const zone: Zone = { records: new Map(), failures: new Map(), questions: [] }
   const { records, failures } = zone
-  const { port, close } = await listenOnOnePort(zone)
+  const { port, close } = await listenOnOnePort(createHandler(zone))
   return {
     address: `127.0.0.1:${port}`,
     addRecord(name, type, value) {
@@ -51,42 +52,43 @@ interface Listener {
 }
 
 /** UDP gets any free port; TCP must get the same one, so a taken one means another try. */
-async function listenOnOnePort(zone: Zone, tries = 5): Promise<Listener> {
-  const udp = await listenUdp(zone)
+async function listenOnOnePort(handle: Handler, tries = 5): Promise<Listener> {
+  const udp = await listenUdp(handle)
   try {
-    const tcp = await listenTcp(zone, udp.port)
+    const tcp = await listenTcp(handle, udp.port)
     return { port: udp.port, close: async () => void (await Promise.all([udp.close(), tcp.close()])) }
   } catch (error) {
     await udp.close()
     if (tries <= 1) throw error
-    return listenOnOnePort(zone, tries - 1)
+    return listenOnOnePort(handle, tries - 1)
   }
 }
 
-async function listenUdp(zone: Zone): Promise<Listener> {
-  const server = dns2.createUDPServer((query, send) => {
+type Handler = NonNullable<Parameters<typeof dns2.createTCPServer>[0]>
+
+function createHandler(zone: Zone): Handler {
+  return (query, send) => {
     const answer = answerQuery(query, zone)
     // A resolver that has given up has closed its port; nobody is left to hear about it.
     if (answer) send(answer).catch(() => undefined)
-  }) as UdpSocket
+  }
+}
+
+async function listenUdp(handle: Handler): Promise<Listener> {
+  const server = dns2.createUDPServer(handle) as UdpSocket
   await new Promise<void>(resolve => server.bind(0, '127.0.0.1', resolve))
   return { port: server.address().port, close: () => new Promise(resolve => server.close(() => resolve())) }
 }
 
-async function listenTcp(zone: Zone, port: number): Promise<Listener> {
-  const server = dns2.createTCPServer((query, send) => {
-    const answer = answerQuery(query, zone)
-    if (answer) send(answer).catch(() => undefined)
-  }) as TcpServer
+async function listenTcp(handle: Handler, port: number): Promise<Listener> {
+  const server = dns2.createTCPServer(handle) as TcpServer
   const sockets = new Set<TcpSocket>()
   server.on('connection', socket => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, '127.0.0.1', resolve)
-  })
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
   const close = () =>
     new Promise<void>(resolve => {
       server.close(() => resolve())

@@ -15,17 +15,13 @@ export interface Zone {
   readonly questions: string[]
 }
 
-export function createZone(): Zone {
-  return { records: new Map(), failures: new Map(), questions: [] }
-}
-
 /** The answer to one query, or undefined where the zone keeps silent. */
 export function answerQuery(query: DnsMessage, { records, failures, questions }: Zone): DnsMessage | undefined {
   const response = Packet.createResponseFromRequest(query)
   const question = query.questions[0]
   if (!question) return withCode(response, 'servfail')
   const name = question.name.toLowerCase()
-  const type = nameRecordType(question.type)
+  const type = typeNames.get(question.type)
   questions.push(`${name} ${type ?? question.type}`)
   const failure = failures.get(name)
   if (failure === 'silence') return undefined
@@ -78,14 +74,10 @@ const recordTypes: { readonly [Name in keyof Required<DnsRecords>]: RecordType<N
   PTR: { number: Packet.TYPE.PTR, encode: domain => ({ domain }) },
 }
 
+/** `TXT` for 16, and so on; none for a type that the zone cannot hold. */
 const typeNames = new Map(
   Object.entries(recordTypes).map(([name, { number }]) => [number, name as keyof DnsRecords] as const),
 )
-
-/** `TXT` for 16, and so on; undefined for a type the zone cannot hold. */
-function nameRecordType(number: number): keyof DnsRecords | undefined {
-  return typeNames.get(number)
-}
 
 /** The resource records of one type, ready for a DNS message. */
 function encodeRecords(name: string, type: keyof DnsRecords, records: DnsRecords): readonly Resource[] {

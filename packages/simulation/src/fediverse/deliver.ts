@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto'
-import type { Fault } from '../fault.ts'
-import type { TextAnswer } from '../net/loopback-fetch.ts'
+import type { LoopbackAnswer } from '../net/loopback-fetch.ts'
 import type { ActivityDelivery, ActivityReceipt, SentActivity } from './actors/activity.ts'
 import { composeSimActivity } from './actors/activity.ts'
 import type { SimActor } from './actors/actor.ts'
@@ -11,25 +10,16 @@ import { inventNeighbour } from './actors/recipient.ts'
 import type { PostDeps } from './post.ts'
 import { bareAddress, findActor, postSigned } from './post.ts'
 
-export interface NoteDelivery {
-  /** `alice@mastodon.test` unless said otherwise. */
-  readonly from?: string | undefined
-  /** `@echo@agents.test` */
-  readonly to: string
+export interface NoteDelivery
+  extends Pick<ActivityDelivery, 'from' | 'to' | 'inbox' | 'fault'>,
+    Pick<NotePlan, 'context' | 'conversation' | 'summary'> {
   readonly text: string
   /** Default public. */
   readonly visibility?: NoteVisibility | undefined
   /** The note answered; its conversation and context are taken over when it is known here. */
   readonly inReplyTo?: string | undefined
-  readonly context?: string | undefined
-  readonly conversation?: string | undefined
   /** Put on the author's server, and named by the note. */
   readonly files?: readonly SentFile[] | undefined
-  /** A content warning. */
-  readonly summary?: string | undefined
-  readonly fault?: Fault | undefined
-  /** Default the agent's own. */
-  readonly inbox?: 'actor' | 'shared' | undefined
   /** Of the note: an address, or its last segment. The activity's is this with `/activity`. */
   readonly id?: string | undefined
   /** Padding of the fault `oversized`; default 2 MiB. */
@@ -42,7 +32,7 @@ export interface SentFile {
   readonly bytes: Uint8Array
 }
 
-export interface NoteReceipt extends TextAnswer {
+export interface NoteReceipt extends LoopbackAnswer {
   readonly activityId: string
   readonly objectId: string
   readonly activity: ActivityDocument
@@ -64,18 +54,17 @@ export async function deliverNote(delivery: NoteDelivery, sender: NoteSender): P
   const activity = composeCreateNote(planNote(delivery, { author, recipient, sender }))
   sender.notes.set(activity.object.id, activity)
   const { oversizedBytes } = delivery
-  const { status, headers, body } = await postSigned({ activity, author, url, fault, oversizedBytes }, sender)
-  return { activityId: activity.id, objectId: activity.object.id, activity, status, headers, body: body.toString() }
+  const answer = await postSigned({ activity, author, url, fault, oversizedBytes }, sender)
+  return { activityId: activity.id, objectId: activity.object.id, activity, ...answer }
 }
 
 /** Composes, signs and posts anything else; what it does to a note of ours is done to it here, too. */
 export async function deliverSimActivity(delivery: ActivityDelivery, sender: NoteSender): Promise<ActivityReceipt> {
   const { fault, author, recipient, url } = await prepare(delivery, sender)
   const { type, object, fields = {} } = delivery
-  const activity = composeSimActivity({ author, recipient: recipient.id, type, object, fields, now: sender.now() })
+  const activity = composeSimActivity({ author, recipient: recipient.id, type, object, fields })
   if (!delivery.fault) noteChanges[type]?.(activity, sender.notes)
-  const { status, headers, body } = await postSigned({ activity, author, url, fault }, sender)
-  return { activityId: activity.id, activity, status, headers, body: body.toString() }
+  return { activityId: activity.id, activity, ...(await postSigned({ activity, author, url, fault }, sender)) }
 }
 
 const noteChanges: Readonly<Record<string, (activity: SentActivity, notes: NoteSender['notes']) => void>> = {
@@ -119,7 +108,7 @@ function planNote(
 ): NotePlan {
   const { text, visibility = 'public', id, inReplyTo, summary } = delivery
   const thread = inReplyTo ? sender.findThread(inReplyTo) : {}
-  const now = sender.now()
+  const now = Date.now()
   const attachment = (delivery.files ?? []).map(file => putFile(file, author, sender))
   return {
     attachment,

@@ -1,7 +1,6 @@
 import type { Disturbance } from '../net/disturbance.ts'
 import { createDisturbances } from '../net/disturbance.ts'
 import type { LoopbackFetch } from '../net/loopback-fetch.ts'
-import type { LoopbackServer } from '../net/loopback-server.ts'
 import { openLoopbackServer } from '../net/loopback-server.ts'
 import type { ActivityDelivery, ActivityReceipt } from './actors/activity.ts'
 import type { SimActor } from './actors/actor.ts'
@@ -14,6 +13,7 @@ import type { NoteDelivery, NoteReceipt, NoteSender } from './deliver.ts'
 import { deliverNote, deliverSimActivity } from './deliver.ts'
 import type { ReceivedActivity } from './inbox.ts'
 import { createInbox } from './inbox.ts'
+import { findActor } from './post.ts'
 import { answerFediverse } from './routes.ts'
 import type { DraftRequest } from './signatures/sign.ts'
 import { signDraft } from './signatures/sign.ts'
@@ -43,31 +43,27 @@ export interface SimFediverse {
   close(): Promise<void>
 }
 
-export async function openSimFediverse(loopback: LoopbackFetch, now: () => number): Promise<SimFediverse> {
-  const actors = createActors(fediverseHosts)
+export async function openSimFediverse(loopback: LoopbackFetch): Promise<SimFediverse> {
+  const actors = createActors()
   const reader = [...actors.values()][0] as SimActor
-  const fetchDocument = createDocumentFetch(loopback, reader, now)
-  const hosts = fediverseHosts
-  const checks = createChecks(hosts, now, fetchDocument)
-  const inbox = createInbox({ hosts, checks })
+  const fetchDocument = createDocumentFetch(loopback, reader)
+  const checks = createChecks(fetchDocument)
+  const inbox = createInbox(checks)
   const notes = new Map<string, ActivityDocument>()
   const recipients = new Map<string, Promise<ResolvedRecipient>>()
   const misbehaviour = createDisturbances()
-  for (const [host, { habits = [] }] of Object.entries(hosts)) {
+  for (const [host, { habits = [] }] of Object.entries(fediverseHosts)) {
     for (const habit of habits) misbehaviour.disturb(host, habit)
   }
   const media: NoteSender['media'] = new Map()
-  const deps = { hosts, actors, inbox, notes, media, checks }
-  const server: LoopbackServer = await openLoopbackServer(request =>
-    misbehaviour.pass(request, () => answerFediverse(request, deps)),
-  )
+  const deps = { actors, inbox, notes, media, checks }
+  const server = await openLoopbackServer(request => misbehaviour.pass(request, () => answerFediverse(request, deps)))
   const { arrivals } = inbox
   const sender: NoteSender = {
     actors,
     loopback,
     notes,
     media,
-    now,
     resolve(address) {
       const known = recipients.get(address) ?? resolveRecipient(address, fetchDocument)
       recipients.set(address, known)
@@ -78,7 +74,7 @@ export async function openSimFediverse(loopback: LoopbackFetch, now: () => numbe
   }
   return {
     port: server.port,
-    hosts: Object.keys(hosts),
+    hosts: Object.keys(fediverseHosts),
     actors,
     deliver: delivery => deliverNote(delivery, sender),
     send: delivery => deliverSimActivity(delivery, sender),
@@ -86,9 +82,7 @@ export async function openSimFediverse(loopback: LoopbackFetch, now: () => numbe
     awaitReply: (objectId, timeoutMs) => arrivals.waitFor(received => isReplyTo(received, objectId), timeoutMs),
     awaitActivity: (match, timeoutMs) => arrivals.waitFor(match, timeoutMs),
     async sign(draft, address) {
-      const actor = actors.get(address)
-      if (!actor) throw new Error(`Nobody is called ${address} here`)
-      return signDraft({ ...draft, at: now() }, actor)
+      return signDraft({ ...draft, at: Date.now() }, findActor(address, sender))
     },
     disturb: misbehaviour.disturb,
     forgetRecipients: () => recipients.clear(),
@@ -101,16 +95,16 @@ export async function openSimFediverse(loopback: LoopbackFetch, now: () => numbe
 }
 
 /** Reads documents with signed requests, as a server in secure mode is asked. */
-function createDocumentFetch(loopback: LoopbackFetch, reader: SimActor, now: () => number): FetchActorDocument {
+function createDocumentFetch(loopback: LoopbackFetch, reader: SimActor): FetchActorDocument {
   async function read(url: string, redirects: number): Promise<Record<string, unknown>> {
-    const { host, 'user-agent': agent, ...headers } = await signDraft({ method: 'GET', url, at: now() }, reader)
+    const { host, 'user-agent': agent, ...headers } = await signDraft({ method: 'GET', url, at: Date.now() }, reader)
     const accept = url.includes('/.well-known/webfinger') ? { accept: 'application/jrd+json' } : {}
     const answer = await loopback.request(url, { headers: { ...headers, 'user-agent': agent ?? '', ...accept } })
     const { status, body } = answer
     const location = status >= 300 && status < 400 ? answer.headers.get('location') : null
     if (location && redirects > 0) return read(new URL(location, url).href, redirects - 1)
     if (status !== 200) throw new Error(`${url} answered ${status}`)
-    return JSON.parse(body.toString())
+    return JSON.parse(body)
   }
   return url => read(url, 1)
 }
@@ -124,7 +118,7 @@ function readThread(
   objectId: string,
   notes: ReadonlyMap<string, ActivityDocument>,
   received: readonly ReceivedActivity[],
-): { context?: string | undefined; conversation?: string | undefined } {
+): ReturnType<NoteSender['findThread']> {
   const isIt = ({ activity }: ReceivedActivity) => (activity.object as { id?: unknown } | undefined)?.id === objectId
   const object = notes.get(objectId)?.object ?? (received.find(isIt)?.activity.object as Record<string, unknown>)
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined)

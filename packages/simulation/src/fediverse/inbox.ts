@@ -2,7 +2,7 @@ import type { Arrivals } from '../arrivals.ts'
 import { createArrivals } from '../arrivals.ts'
 import type { SimAnswer, SimRequest } from '../net/loopback-server.ts'
 import { answerJson } from '../net/loopback-server.ts'
-import type { HostPlan } from './actors/persona.ts'
+import { fediverseHosts } from './actors/persona.ts'
 import { coveredComponents } from './signatures/sign.ts'
 import type { SignatureChecks } from './signatures/verify.ts'
 import { verifySigner } from './signatures/verify.ts'
@@ -29,12 +29,8 @@ export interface SimInbox {
   accept(request: SimRequest): Promise<SimAnswer>
 }
 
-interface SimInboxDeps {
-  readonly hosts: Readonly<Record<string, HostPlan>>
-  readonly checks: ReadonlyMap<string, SignatureChecks>
-}
-
-export function createInbox({ hosts, checks }: SimInboxDeps): SimInbox {
+/** @param checks by host */
+export function createInbox(checks: ReadonlyMap<string, SignatureChecks>): SimInbox {
   const arrivals = createArrivals<ReceivedActivity>('activity')
   const known = new Map<string, { arrivals: number }>()
 
@@ -49,7 +45,7 @@ export function createInbox({ hosts, checks }: SimInboxDeps): SimInbox {
     const entry = { host: request.host, inbox: request.path, activity, verified: !reason, reason, arrivals: 1 }
     if (!reason) known.set(key, entry)
     arrivals.add(entry)
-    return reason ? refuse(reason, hosts[request.host]) : { status: 202 }
+    return reason ? refuse(reason, request.host) : { status: 202 }
   }
 
   return {
@@ -58,15 +54,15 @@ export function createInbox({ hosts, checks }: SimInboxDeps): SimInbox {
       const activity = parseObject(request.body)
       if (!activity || typeof activity.id !== 'string') return answerJson({ error: 'not an activity' }, undefined, 400)
       const judged = judge(request, activity)
-      return hosts[request.host]?.persona.verifiesLater ? { status: 202 } : judged
+      return fediverseHosts[request.host]?.persona.verifiesLater ? { status: 202 } : judged
     },
   }
 }
 
 /** Says which signature would do, where it must be the newer kind (RFC 9421 §5). */
-function refuse(reason: string, plan: HostPlan | undefined): SimAnswer {
+function refuse(reason: string, host: string): SimAnswer {
   const answer = answerJson({ error: reason }, undefined, 401)
-  if (plan?.persona.reads.includes('draft-cavage') !== false) return answer
+  if (fediverseHosts[host]?.persona.reads.includes('draft-cavage') !== false) return answer
   const wanted = coveredComponents.POST.map(name => `"${name}"`).join(' ')
   return { ...answer, headers: { ...answer.headers, 'accept-signature': `sig1=(${wanted});created;keyid` } }
 }

@@ -7,7 +7,6 @@ import { draftHeaders, signDraft } from './signatures/sign.ts'
 export interface PostDeps {
   readonly actors: ReadonlyMap<string, SimActor>
   readonly loopback: LoopbackFetch
-  now(): number
 }
 
 export interface Posting {
@@ -24,7 +23,7 @@ export interface Posting {
 export async function postSigned(posting: Posting, parts: PostDeps): Promise<LoopbackAnswer> {
   const { activity, url, fault, author, oversizedBytes = 2 ** 21 } = posting
   const octets = fault.encode?.(activity, oversizedBytes) ?? Buffer.from(JSON.stringify(activity))
-  const draft = { method: 'POST', url, body: octets, at: parts.now() + (fault.dateShiftMs ?? 0) } as const
+  const draft = { method: 'POST', url, body: octets, at: Date.now() + (fault.dateShiftMs ?? 0) } as const
   const headers = await sealDraft(draft, fault, author, parts)
   const post = () =>
     parts.loopback.request(url, { method: 'POST', headers, body: fault.alter?.(octets) ?? octets, timeoutMs: 30_000 })

@@ -4,7 +4,8 @@ import type { SimActor } from './actors/actor.ts'
 import { describeActor, describeActorPart, describeBareKey } from './actors/actor.ts'
 import type { ActivityDocument } from './actors/note.ts'
 import { publicAddressee } from './actors/note.ts'
-import type { HostPlan, Persona } from './actors/persona.ts'
+import type { Persona } from './actors/persona.ts'
+import { fediverseHosts } from './actors/persona.ts'
 import type { SentFile } from './deliver.ts'
 import type { SimInbox } from './inbox.ts'
 import { activityMediaType } from './signatures/sign.ts'
@@ -12,7 +13,6 @@ import type { SignatureChecks } from './signatures/verify.ts'
 import { verifySigner } from './signatures/verify.ts'
 
 interface FediverseDeps {
-  readonly hosts: Readonly<Record<string, HostPlan>>
   readonly actors: ReadonlyMap<string, SimActor>
   readonly inbox: SimInbox
   /** Notes by their id. */
@@ -36,19 +36,19 @@ const notFound: SimAnswer = { status: 404 }
 const routes: readonly Route[] = [
   { method: 'GET', path: /^\/\.well-known\/webfinger$/, handle: answerWebFinger },
   { method: 'GET', path: /^\/\.well-known\/nodeinfo$/, handle: async ({ host }) => answerJson(linkNodeInfo(host)) },
-  { method: 'GET', path: /^\/nodeinfo\/2\.0$/, handle: async (request, deps) => answerNodeInfo(request, deps) },
-  { method: 'GET', path: /^\/users\/([^/]+)\/main-key$/, handle: answerKey },
-  { method: 'GET', path: /^\/(?:users|moved)\/([^/]+)$/, handle: answerActor },
+  { method: 'GET', path: /^\/nodeinfo\/2\.0$/, handle: answerNodeInfo },
+  { method: 'GET', path: /^\/users\/([^/]+)\/main-key$/, handle: forActor(answerKey) },
+  { method: 'GET', path: /^\/(?:users|moved)\/([^/]+)$/, handle: forActor(answerActor) },
   { method: 'GET', path: /^\/users\/([^/]+)\/statuses\/([^/]+)(\/activity)?$/, handle: answerNote },
-  { method: 'GET', path: /^\/users\/([^/]+)\/(followers|following|outbox)$/, handle: answerCollection },
+  { method: 'GET', path: /^\/users\/([^/]+)\/(followers|following|outbox)$/, handle: forActor(answerCollection) },
   { method: 'GET', path: /^\/media\/\d+$/, handle: answerFile },
-  { method: 'POST', path: /^\/inbox$/, handle: (request, { inbox }) => inbox.accept(request) },
-  { method: 'POST', path: /^\/users\/([^/]+)\/inbox$/, handle: answerInbox },
+  { method: 'POST', path: /^\/inbox$/, handle: answerInbox },
+  { method: 'POST', path: /^\/users\/([^/]+)\/inbox$/, handle: forActor(answerInbox) },
 ]
 
 /** One server for every host of the fediverse; the `Host` field decides which. */
 export async function answerFediverse(request: SimRequest, deps: FediverseDeps): Promise<SimAnswer> {
-  if (!deps.hosts[request.host]) return notFound
+  if (!fediverseHosts[request.host]) return notFound
   const matching = routes.flatMap(route => {
     const match = request.path.match(route.path)
     return match ? [{ route, match }] : []
@@ -80,17 +80,24 @@ async function answerFile({ host, path }: SimRequest, { media }: FediverseDeps):
   return { status: 200, headers: { 'content-type': file.mediaType }, body: Buffer.from(file.bytes) }
 }
 
-async function answerActor(request: SimRequest, deps: FediverseDeps, [, name]: RegExpMatchArray): Promise<SimAnswer> {
-  const actor = findActor(request, deps, name)
-  if (!actor) return notFound
+type ActorHandler = (request: SimRequest, deps: FediverseDeps, actor: SimActor) => Promise<SimAnswer>
+
+/** Of the actor whom the path names. */
+function forActor(handle: ActorHandler): Handler {
+  return async (request, deps, [, name]) => {
+    const actor = findActor(request, deps, name)
+    return actor ? handle(request, deps, actor) : notFound
+  }
+}
+
+async function answerActor(request: SimRequest, deps: FediverseDeps, actor: SimActor): Promise<SimAnswer> {
   const refusal = await refuseReader(request, actor.persona, deps)
   if (refusal) return refusal
   return answerJson(await describeActor(actor), `${activityMediaType}; charset=utf-8`)
 }
 
-async function answerKey(request: SimRequest, deps: FediverseDeps, [, name]: RegExpMatchArray): Promise<SimAnswer> {
-  const actor = findActor(request, deps, name)
-  if (!actor?.keyId.endsWith(request.path)) return notFound
+async function answerKey(request: SimRequest, deps: FediverseDeps, actor: SimActor): Promise<SimAnswer> {
+  if (!actor.keyId.endsWith(request.path)) return notFound
   const refusal = request.headers.signature ? await refuseReader(request, actor.persona, deps) : undefined
   if (refusal) return refusal
   return answerJson(await keyDocuments[actor.persona.keyDocument](actor), activityMediaType)
@@ -129,19 +136,14 @@ async function answerNote(
   return answerJson(document, `${activityMediaType}; charset=utf-8`)
 }
 
-async function answerCollection(
-  request: SimRequest,
-  deps: FediverseDeps,
-  [, name]: RegExpMatchArray,
-): Promise<SimAnswer> {
-  if (!findActor(request, deps, name)) return notFound
-  const id = `https://${request.host}${request.path}`
+async function answerCollection({ host, path }: SimRequest): Promise<SimAnswer> {
+  const id = `https://${host}${path}`
   const context = 'https://www.w3.org/ns/activitystreams'
   return answerJson({ '@context': context, id, type: 'OrderedCollection', totalItems: 0 }, activityMediaType)
 }
 
-async function answerInbox(request: SimRequest, deps: FediverseDeps, [, name]: RegExpMatchArray): Promise<SimAnswer> {
-  return findActor(request, deps, name) ? deps.inbox.accept(request) : notFound
+function answerInbox(request: SimRequest, { inbox }: FediverseDeps): Promise<SimAnswer> {
+  return inbox.accept(request)
 }
 
 function linkNodeInfo(host: string): unknown {
@@ -150,8 +152,8 @@ function linkNodeInfo(host: string): unknown {
   }
 }
 
-function answerNodeInfo({ host }: SimRequest, { hosts }: FediverseDeps): SimAnswer {
-  const plan = hosts[host]
+async function answerNodeInfo({ host }: SimRequest): Promise<SimAnswer> {
+  const plan = fediverseHosts[host]
   return answerJson({
     version: '2.0',
     software: { name: plan?.persona.software, version: plan?.persona.version },

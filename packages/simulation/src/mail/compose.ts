@@ -49,26 +49,23 @@ export interface ComposedMail {
   readonly helo: string
 }
 
-export interface MailComposer {
-  readonly domains: ReadonlyMap<string, MailDomain>
-  now(): number
-}
+type MailDomains = ReadonlyMap<string, MailDomain>
 
 const composer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
 
 /** Writes an RFC 5322 message and signs it: nodemailer does both unless the fault needs more. */
-export async function composeMail(plan: MailPlan, { domains, now }: MailComposer): Promise<ComposedMail> {
+export async function composeMail(plan: MailPlan, domains: MailDomains): Promise<ComposedMail> {
   const fault: MailFault = plan.fault ? mailFaults[plan.fault] : {}
   const from = fault.from ?? plan.from ?? 'Alice <alice@alice.test>'
   const author = mailboxOf(from)
   const to = [plan.to].flat().map(address => (fault.unknownRecipient ? inventMailbox(address) : address))
   const messageId = stripBrackets(plan.messageId ?? `${randomUUID()}@${domainOf(author)}`)
   const isSigned = plan.sign !== false && !fault.unsigned
-  const signing = { fault, domain: findDomain(fault.signer ?? domainOf(author), domains), domains, now }
+  const domain = findDomain(fault.signer ?? domainOf(author), domains)
   const isPlain = isSigned && !fault.shape && !fault.lifetime && !fault.keyOf
-  const drafted = await draftMail({ ...plan, from, to, messageId }, now(), isPlain ? signing.domain : undefined)
+  const drafted = await draftMail({ ...plan, from, to, messageId }, isPlain ? domain : undefined)
   const shaped = fault.shape?.(drafted, { oversizedBytes: plan.oversizedBytes ?? 26 * 2 ** 20 }) ?? drafted
-  const signed = isSigned && !isPlain ? await signByHand(shaped, signing) : shaped
+  const signed = isSigned && !isPlain ? await signByHand(shaped, { fault, domain, domains }) : shaped
   const envelopeFrom = fault.envelopeFrom ?? plan.envelopeFrom ?? author
   return {
     octets: fault.alter?.(signed) ?? signed,
@@ -81,7 +78,6 @@ export async function composeMail(plan: MailPlan, { domains, now }: MailComposer
 
 async function draftMail(
   plan: MailPlan & { readonly from: string; readonly to: readonly string[]; readonly messageId: string },
-  at: number,
   signer: MailDomain | undefined,
 ): Promise<Buffer> {
   const { from, to, cc, subject = 'Hello', text, html, inReplyTo, references, attachments, headers } = plan
@@ -95,7 +91,7 @@ async function draftMail(
     from,
     to: [...to],
     subject,
-    date: plan.date ?? new Date(at),
+    date: plan.date ?? new Date(),
     messageId: `<${plan.messageId}>`,
     text: text ?? '',
     ...(cc && { cc: [...cc] }),
@@ -112,15 +108,14 @@ async function draftMail(
 interface Signing {
   readonly fault: MailFault
   readonly domain: MailDomain
-  readonly domains: ReadonlyMap<string, MailDomain>
-  now(): number
+  readonly domains: MailDomains
 }
 
-async function signByHand(octets: Buffer, { fault, domain, domains, now }: Signing): Promise<Buffer> {
+async function signByHand(octets: Buffer, { fault, domain, domains }: Signing): Promise<Buffer> {
   // The real key is published first: a forged signature must fail against it, not for want of it.
   const own = await domain.key()
   const { privatePem } = fault.keyOf ? await findDomain(fault.keyOf, domains).key() : own
-  const seconds = Math.floor(now() / 1000)
+  const seconds = Math.floor(Date.now() / 1000)
   const { from, to } = fault.lifetime ?? { from: 0, to: undefined }
   return signMail(octets, {
     domain: domain.name,
@@ -131,7 +126,7 @@ async function signByHand(octets: Buffer, { fault, domain, domains, now }: Signi
   })
 }
 
-function findDomain(name: string, domains: ReadonlyMap<string, MailDomain>): MailDomain {
+function findDomain(name: string, domains: MailDomains): MailDomain {
   const domain = domains.get(name)
   if (!domain) throw new Error(`No mail is sent from ${name} here; there are ${[...domains.keys()].join(', ')}`)
   return domain

@@ -1,8 +1,8 @@
 import { createTransport } from 'nodemailer'
 import type { SimDns } from '../dns/dns.ts'
-import type { GatewayLink } from '../gateway-link.ts'
+import type { GatewayLink, SimGateway } from '../gateway-link.ts'
 import { requireGateway } from '../gateway-link.ts'
-import type { LoopbackFetch, TextAnswer } from '../net/loopback-fetch.ts'
+import type { LoopbackAnswer, LoopbackFetch } from '../net/loopback-fetch.ts'
 import type { ComposedMail, MailPlan } from './compose.ts'
 import { composeMail, mailFaults, stripBrackets } from './compose.ts'
 import { openMailDomains } from './domain.ts'
@@ -24,7 +24,7 @@ export interface SimMail {
   /** To the gateway's SMTP (or LMTP) listener, or to the port given. */
   sendSmtp(mail: ComposedMail, endpoint?: { readonly port?: number; readonly lmtp?: boolean }): Promise<SmtpAnswer>
   /** To the gateway's `POST /email/inbound`. */
-  postIntake(mail: ComposedMail, endpoint?: { readonly secret?: string }): Promise<TextAnswer>
+  postIntake(mail: ComposedMail): Promise<LoopbackAnswer>
   /** Composes and hands over in one go; a mail that is to be `replayed` goes twice and the second answer counts. */
   deliver(plan: MailPlan & { readonly endpoint?: 'smtp' | 'lmtp' | 'intake' }): Promise<MailReceipt>
   /** Everything the sink took, in order. */
@@ -42,19 +42,15 @@ interface MailPlatform {
   readonly dns: SimDns
   readonly loopback: LoopbackFetch
   readonly link: GatewayLink
-  now(): number
 }
 
-export async function openSimMail({ dns, loopback, link, now }: MailPlatform): Promise<SimMail> {
-  const composer = { domains: openMailDomains(dns), now }
+export async function openSimMail({ dns, loopback, link }: MailPlatform): Promise<SimMail> {
+  const domains = openMailDomains(dns)
   const sink = await openMailSink()
   const { items } = sink.arrivals
-  const sendSmtp: SimMail['sendSmtp'] = (mail, { port = requireSmtpPort(link), lmtp } = {}) =>
+  const sendSmtp: SimMail['sendSmtp'] = (mail, { port = requireSmtpPort(link), lmtp = false } = {}) =>
     submitBySmtp(mail, { port, lmtp })
-  const postIntake: SimMail['postIntake'] = (mail, { secret } = {}) => {
-    const gateway = requireGateway(link)
-    return postToIntake(mail, { origin: gateway.origin, secret: secret ?? gateway.intakeSecret }, loopback)
-  }
+  const postIntake = (mail: ComposedMail) => postToIntake(mail, requireGateway(link), loopback)
   const endpoints = {
     smtp: (mail: ComposedMail) => sendSmtp(mail).then(readSmtp),
     lmtp: (mail: ComposedMail) => sendSmtp(mail, { lmtp: true }).then(readSmtp),
@@ -62,11 +58,11 @@ export async function openSimMail({ dns, loopback, link, now }: MailPlatform): P
   }
   return {
     submit: { host: '127.0.0.1', port: sink.port },
-    compose: plan => composeMail(plan, composer),
+    compose: plan => composeMail(plan, domains),
     sendSmtp,
     postIntake,
     async deliver({ endpoint = link.gateway?.smtpPort ? 'smtp' : 'intake', ...plan }) {
-      const mail = await composeMail(plan, composer)
+      const mail = await composeMail(plan, domains)
       if (plan.fault && mailFaults[plan.fault].twice) await endpoints[endpoint](mail)
       return { mail, ...(await endpoints[endpoint](mail)) }
     },
@@ -95,14 +91,11 @@ interface SmtpAnswer {
   readonly response: string
 }
 
-interface SmtpEndpoint {
-  readonly port: number
-  /** Speaks LMTP instead of SMTP. */
-  readonly lmtp?: boolean | undefined
-}
-
-/** Hands finished octets over by SMTP. @throws Error when there was no reply at all */
-async function submitBySmtp(mail: ComposedMail, { port, lmtp = false }: SmtpEndpoint): Promise<SmtpAnswer> {
+/** Hands finished octets over by SMTP or LMTP. @throws Error when there was no reply at all */
+async function submitBySmtp(
+  mail: ComposedMail,
+  { port, lmtp }: { readonly port: number; readonly lmtp: boolean },
+): Promise<SmtpAnswer> {
   const transport = createTransport({ host: '127.0.0.1', port, lmtp, secure: false, ignoreTLS: true, name: mail.helo })
   try {
     const envelope = { from: mail.envelope.from, to: [...mail.envelope.to] }
@@ -117,26 +110,19 @@ async function submitBySmtp(mail: ComposedMail, { port, lmtp = false }: SmtpEndp
   }
 }
 
-interface IntakeEndpoint {
-  /** `https://agents.test` */
-  readonly origin: string
-  readonly secret: string | undefined
-}
-
 /** Posts finished octets as a mail server in front of the gateway does. */
-async function postToIntake(
+function postToIntake(
   mail: ComposedMail,
-  { origin, secret }: IntakeEndpoint,
+  { origin, intakeSecret: secret }: SimGateway,
   loopback: LoopbackFetch,
-): Promise<TextAnswer> {
+): Promise<LoopbackAnswer> {
   const { envelope, ip, helo, octets } = mail
   const query = new URLSearchParams({ from: envelope.from, ip, helo })
   for (const recipient of envelope.to) query.append('to', recipient)
-  const { status, headers, body } = await loopback.request(`${origin}/email/inbound?${query}`, {
+  return loopback.request(`${origin}/email/inbound?${query}`, {
     method: 'POST',
     headers: { 'content-type': 'message/rfc822', ...(secret && { authorization: `Bearer ${secret}` }) },
     body: octets,
     timeoutMs: 30_000,
   })
-  return { status, headers, body: body.toString() }
 }

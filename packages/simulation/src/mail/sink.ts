@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import { SMTPServer } from 'smtp-server'
 import type { Arrivals } from '../arrivals.ts'
 import { createArrivals } from '../arrivals.ts'
-import { readAll } from '../net/loopback-fetch.ts'
 import type { MailEnvelopePlan } from './compose.ts'
 import { splitMail } from './dkim.ts'
 
@@ -52,7 +52,7 @@ export async function openMailSink(): Promise<MailSink> {
     onData(stream, session, callback) {
       const { mailFrom, rcptTo } = session.envelope
       const envelope = { from: mailFrom ? mailFrom.address : '', to: rcptTo.map(({ address }) => address) }
-      readAll(stream).then(octets => {
+      buffer(stream).then(octets => {
         const refusal = takeRefusal('data')
         if (!refusal) arrivals.add({ octets, envelope, ...readMail(octets) })
         callback(refusal)

@@ -21,30 +21,22 @@ export const disturbances = {
   slow: (delayMs: number): Disturbance => ({ delayMs }),
   down: { drop: true },
   gone: { answer: { status: 410 } },
-  notFound: { answer: { status: 404 } },
   busyOnce: { answer: { status: 503, headers: { 'retry-after': '1' } }, times: 1 },
   redirect: (location: string): Disturbance => ({ answer: { status: 302, headers: { location } } }),
 } as const satisfies Record<string, Disturbance | ((...args: never[]) => Disturbance)>
 
-interface Disturbances {
-  /** Returns the function that fixes it. */
-  disturb(host: string, disturbance: Disturbance): () => void
-  /** Answers in place of `next` where the host is disturbed. */
-  pass(request: SimRequest, next: () => Promise<SimAnswer | undefined>): Promise<SimAnswer | undefined>
-  /** Ends every delay. */
-  close(): void
-}
-
-export function createDisturbances(): Disturbances {
+export function createDisturbances() {
   const active = new Set<{ readonly host: string; readonly disturbance: Disturbance; left: number }>()
   const closing = new AbortController()
   return {
-    disturb(host, disturbance) {
+    /** Returns the function that fixes it. */
+    disturb(host: string, disturbance: Disturbance): () => void {
       const entry = { host, disturbance, left: disturbance.times ?? Number.POSITIVE_INFINITY }
       active.add(entry)
       return () => void active.delete(entry)
     },
-    async pass(request, next) {
+    /** Answers in place of `next` where the host is disturbed. */
+    async pass(request: SimRequest, next: () => Promise<SimAnswer | undefined>): Promise<SimAnswer | undefined> {
       const entry = [...active].find(({ host, disturbance }) => host === request.host && matches(request, disturbance))
       if (!entry) return next()
       entry.left -= 1
@@ -54,6 +46,7 @@ export function createDisturbances(): Disturbances {
       if (drop) return undefined
       return answer ?? next()
     },
+    /** Ends every delay. */
     close: () => closing.abort(),
   }
 }

@@ -1,23 +1,21 @@
 import type { IncomingMessage } from 'node:http'
 import { request as sendRequest } from 'node:http'
 import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 
 interface LoopbackRequest {
   readonly method?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly body?: Uint8Array | string | undefined
-  readonly signal?: AbortSignal | undefined
   /** Default 10 000. */
   readonly timeoutMs?: number | undefined
 }
 
-/** What the gateway answered, as text. */
-export type TextAnswer = Omit<LoopbackAnswer, 'body'> & { readonly body: string }
-
 export interface LoopbackAnswer {
   readonly status: number
   readonly headers: Headers
-  readonly body: Buffer
+  /** As text. */
+  readonly body: string
 }
 
 /** The world's way out: `https://host/…` goes as plain HTTP with its `Host` to 127.0.0.1 at the port of that host. */
@@ -31,25 +29,16 @@ export interface LoopbackFetch {
 export function createLoopbackFetch(ports: ReadonlyMap<string, number>): LoopbackFetch {
   return {
     async request(address, request = {}) {
-      const timeout = AbortSignal.timeout(request.timeoutMs ?? 10_000)
-      const signal = request.signal ? AbortSignal.any([request.signal, timeout]) : timeout
+      const signal = AbortSignal.timeout(request.timeoutMs ?? 10_000)
       const response = await exchange(ports, address, { ...request, signal })
-      return {
-        status: response.statusCode ?? 0,
-        headers: readHeaders(response),
-        body: await readAll(response),
-      }
+      return { status: response.statusCode ?? 0, headers: readHeaders(response), body: await text(response) }
     },
     async fetch(input, init) {
       const request = new Request(input, init)
       const body = request.body ? new Uint8Array(await request.arrayBuffer()) : undefined
-      const { method, headers, signal } = request
-      const response = await exchange(ports, request.url, {
-        method,
-        headers: Object.fromEntries(headers),
-        body,
-        signal,
-      })
+      const { method, signal } = request
+      const headers = Object.fromEntries(request.headers)
+      const response = await exchange(ports, request.url, { method, headers, body, signal })
       const status = response.statusCode ?? 0
       const hasBody = ![204, 205, 304].includes(status)
       const stream = hasBody ? (Readable.toWeb(response) as ReadableStream<Uint8Array>) : null
@@ -61,7 +50,7 @@ export function createLoopbackFetch(ports: ReadonlyMap<string, number>): Loopbac
 function exchange(
   ports: ReadonlyMap<string, number>,
   address: string,
-  { method = 'GET', headers = {}, body, signal }: LoopbackRequest,
+  { method = 'GET', headers = {}, body, signal }: LoopbackRequest & { readonly signal: AbortSignal },
 ): Promise<IncomingMessage> {
   const { protocol, host, pathname, search } = new URL(address)
   const port = protocol === 'https:' ? ports.get(host) : undefined
@@ -75,7 +64,7 @@ function exchange(
       path: pathname + search,
       headers: { ...headers, ...length, host },
       agent: false,
-      ...(signal && { signal }),
+      signal,
     })
     request.once('response', resolve)
     // Stays for good: a peer that answers early and closes breaks the pipe after its answer has been read.
@@ -85,16 +74,6 @@ function exchange(
 }
 
 function readHeaders(response: IncomingMessage): Headers {
-  const headers = new Headers()
-  for (const [name, values] of Object.entries(response.headersDistinct)) {
-    for (const value of values ?? []) headers.append(name, value)
-  }
-  return headers
-}
-
-/** Everything a stream has, as one buffer. */
-export async function readAll(stream: AsyncIterable<unknown>): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  for await (const chunk of stream) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks)
+  const fields = Object.entries(response.headersDistinct)
+  return new Headers(fields.flatMap(([name, values = []]) => values.map(value => [name, value] as [string, string])))
 }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { readAll } from './loopback-fetch.ts'
+import { buffer } from 'node:stream/consumers'
 
 /** A request read to its end. */
 export interface SimRequest {
@@ -60,7 +60,7 @@ async function readRequest(incoming: IncomingMessage): Promise<SimRequest> {
   const target = incoming.url ?? '/'
   const { pathname, searchParams } = new URL(target, 'https://sim.invalid')
   const { method = 'GET', headers } = incoming
-  return { method, host, target, path: pathname, query: searchParams, headers, body: await readAll(incoming) }
+  return { method, host, target, path: pathname, query: searchParams, headers, body: await buffer(incoming) }
 }
 
 export function answerJson(value: unknown, type = 'application/json', status = 200): SimAnswer {

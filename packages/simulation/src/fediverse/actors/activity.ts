@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { Fault } from '../../fault.ts'
-import type { TextAnswer } from '../../net/loopback-fetch.ts'
+import type { LoopbackAnswer } from '../../net/loopback-fetch.ts'
 import type { SimActor } from './actor.ts'
 import { publicAddressee } from './note.ts'
 
@@ -23,7 +23,7 @@ export interface ActivityDelivery {
 
 export type SentActivity = Readonly<Record<string, unknown>> & { readonly id: string; readonly type: string }
 
-export interface ActivityReceipt extends TextAnswer {
+export interface ActivityReceipt extends LoopbackAnswer {
   readonly activityId: string
   readonly activity: SentActivity
 }
@@ -35,8 +35,6 @@ interface ActivityPlan {
   readonly type: string
   readonly object: unknown
   readonly fields: Readonly<Record<string, unknown>>
-  /** Milliseconds. */
-  readonly now: number
 }
 
 type Audience = Readonly<Record<'to' | 'cc', readonly string[]>>
@@ -49,10 +47,10 @@ const audiences: Readonly<Record<string, (followers: string, recipient: string) 
 }
 
 /** An activity in Mastodon's form; each has an address of its own. Time and chance, so that none comes twice. */
-export function composeSimActivity({ author, recipient, type, object, fields, now }: ActivityPlan): SentActivity {
+export function composeSimActivity({ author, recipient, type, object, fields }: ActivityPlan): SentActivity {
   return {
     '@context': 'https://www.w3.org/ns/activitystreams',
-    id: `${author.id}#${type.toLowerCase()}s/${now}${randomInt(100_000, 1_000_000)}`,
+    id: `${author.id}#${type.toLowerCase()}s/${Date.now()}${randomInt(100_000, 1_000_000)}`,
     type,
     actor: author.id,
     ...audiences[type]?.(`${author.id}/followers`, recipient),

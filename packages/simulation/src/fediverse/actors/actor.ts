@@ -1,6 +1,7 @@
 import type { RsaKey } from '../../keys.ts'
 import { createLazyRsaKey } from '../../keys.ts'
-import type { HostPlan, Persona } from './persona.ts'
+import type { Persona } from './persona.ts'
+import { fediverseHosts } from './persona.ts'
 
 /** Somebody with an account in the simulated fediverse. */
 export interface SimActor {
@@ -14,8 +15,8 @@ export interface SimActor {
   key(): Promise<RsaKey>
 }
 
-export function createActors(hosts: Readonly<Record<string, HostPlan>>): ReadonlyMap<string, SimActor> {
-  const actors = Object.entries(hosts).flatMap(([host, { persona, users }]) =>
+export function createActors(): ReadonlyMap<string, SimActor> {
+  const actors = Object.entries(fediverseHosts).flatMap(([host, { persona, users }]) =>
     users.map(name => createActor(name, host, persona)),
   )
   return new Map(actors.map(actor => [actor.address, actor]))

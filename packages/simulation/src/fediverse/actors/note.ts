@@ -28,6 +28,7 @@ export interface NotePlan {
   readonly inReplyTo?: string | undefined
   readonly context?: string | undefined
   readonly conversation?: string | undefined
+  /** A content warning. */
   readonly summary?: string | undefined
   readonly attachment?: readonly object[] | undefined
 }

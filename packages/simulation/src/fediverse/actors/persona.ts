@@ -82,7 +82,7 @@ const rfc9421Like: Persona = {
   reads: ['rfc9421'],
 }
 
-export interface HostPlan {
+interface HostPlan {
   readonly persona: Persona
   readonly users: readonly string[]
   /** How the whole host misbehaves, always. */

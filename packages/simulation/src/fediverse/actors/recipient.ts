@@ -50,11 +50,11 @@ export function inventNeighbour(recipient: ResolvedRecipient): ResolvedRecipient
   const [name = '', domain = ''] = recipient.address.split('@')
   const rename = (url: string) => url.replace(new RegExp(`/${name}(?=/|$)`), '/no-such-agent')
   return {
+    ...recipient,
     id: rename(recipient.id),
     url: rename(recipient.url),
     address: `no-such-agent@${domain}`,
     inbox: rename(recipient.inbox),
-    sharedInbox: recipient.sharedInbox,
   }
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { createSigner, httpbis } from 'http-message-signatures'
 import type { SimActor } from '../actors/actor.ts'
@@ -94,11 +94,8 @@ async function signRfc9421(request: UnsignedRequest): Promise<Record<string, str
     },
     { method, url, headers: { ...request.headers } },
   )
-  return lowerNames(signed.headers)
-}
-
-function lowerNames(headers: Readonly<Record<string, string | string[]>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]))
+  const fields = Object.entries(signed.headers)
+  return Object.fromEntries(fields.map(([name, value]) => [name.toLowerCase(), String(value)]))
 }
 
 /** What `http-signature` 1.4.0 offers of draft-cavage-http-signatures; it ships no types. */
@@ -161,14 +158,10 @@ interface UnsignedRequest extends DraftRequest {
 
 /** `SHA-256=…`, the `Digest` of RFC 3230 as the fediverse writes it. */
 export function computeDigest(body: Uint8Array): string {
-  return `SHA-256=${sha256(body)}`
+  return `SHA-256=${hash('sha256', body, 'base64')}`
 }
 
 /** `sha-256=:…:`, the `Content-Digest` of RFC 9530. */
 export function computeContentDigest(body: Uint8Array): string {
-  return `sha-256=:${sha256(body)}:`
-}
-
-function sha256(body: Uint8Array): string {
-  return createHash('sha256').update(body).digest('base64')
+  return `sha-256=:${hash('sha256', body, 'base64')}:`
 }

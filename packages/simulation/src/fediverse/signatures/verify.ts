@@ -1,23 +1,19 @@
 import type { SignatureParameters } from 'http-message-signatures'
 import { createVerifier, httpbis } from 'http-message-signatures'
 import type { SimRequest } from '../../net/loopback-server.ts'
-import type { HostPlan, SignatureScheme } from '../actors/persona.ts'
+import type { SignatureScheme } from '../actors/persona.ts'
+import { fediverseHosts } from '../actors/persona.ts'
 import type { FetchActorDocument, FoundKey } from '../actors/recipient.ts'
 import { checkName, findKey } from '../actors/recipient.ts'
 import { computeContentDigest, computeDigest, coveredComponents, loadHttpSignature, rsaAlgorithm } from './sign.ts'
 
 /** The checks of each server, which remembers keys or not. */
-export function createChecks(
-  hosts: Readonly<Record<string, HostPlan>>,
-  now: () => number,
-  fetchDocument: FetchActorDocument,
-): ReadonlyMap<string, SignatureChecks> {
+export function createChecks(fetchDocument: FetchActorDocument): ReadonlyMap<string, SignatureChecks> {
   const find = (keyId: string) => findKey(keyId, fetchDocument)
   return new Map(
-    Object.entries(hosts).map(([host, { persona }]) => [
+    Object.entries(fediverseHosts).map(([host, { persona }]) => [
       host,
       {
-        now,
         reads: persona.reads,
         findKey: persona.keepsKeys ? keepFirst(find) : find,
         checkReader: async actor => (persona.asksForReadersName ? checkName(actor, fetchDocument) : undefined),
@@ -48,9 +44,7 @@ export async function verifySigner(request: SimRequest, checks: SignatureChecks)
 }
 
 function flattenHeaders({ headers }: SimRequest): FlatHeaders {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
-  )
+  return Object.fromEntries(Object.entries(headers).map(([name, value = '']) => [name, [value].flat().join(', ')]))
 }
 
 const requiredFields = {
@@ -59,7 +53,7 @@ const requiredFields = {
 } as const
 
 /** draft-cavage-http-signatures, checked by `http-signature`. */
-const verifyCavage: VerifySignature = async (request, fields, { now, findKey }) => {
+const verifyCavage: VerifySignature = async (request, fields, { findKey }) => {
   const method = request.method === 'POST' ? 'POST' : 'GET'
   // Peers call RSA with SHA-256 `hs2019` too; the library does not know the name.
   const signature = fields.signature?.replace('algorithm="hs2019"', 'algorithm="rsa-sha256"')
@@ -68,7 +62,7 @@ const verifyCavage: VerifySignature = async (request, fields, { now, findKey }) 
     { method: request.method, url: request.target, headers },
     { headers: requiredFields[method], clockSkew: Number.MAX_SAFE_INTEGER },
   )
-  checkAge(Date.parse(fields.date ?? ''), now())
+  checkAge(Date.parse(fields.date ?? ''))
   if (method === 'POST' && fields.digest !== computeDigest(request.body)) throw new Error('the digest does not match')
   const { owner, publicKeyPem } = await findKey(parsed.params.keyId)
   if (!loadHttpSignature().verifySignature(parsed, publicKeyPem)) throw new Error('the signature does not verify')
@@ -76,7 +70,7 @@ const verifyCavage: VerifySignature = async (request, fields, { now, findKey }) 
 }
 
 /** RFC 9421 in Mastodon's profile, checked by `http-message-signatures`. */
-const verifyRfc9421: VerifySignature = async (request, fields, { now, findKey }) => {
+const verifyRfc9421: VerifySignature = async (request, fields, { findKey }) => {
   const method = request.method === 'POST' ? 'POST' : 'GET'
   if (method === 'POST' && fields['content-digest'] !== computeContentDigest(request.body)) {
     throw new Error('the digest does not match')
@@ -86,26 +80,21 @@ const verifyRfc9421: VerifySignature = async (request, fields, { now, findKey })
     {
       requiredParams: ['created', 'keyid'],
       requiredFields: [...coveredComponents[method]],
-      // The world has a clock of its own.
+      // Its age is checked below, for both schemes.
       notAfter: Number.MAX_SAFE_INTEGER,
       async keyLookup({ keyid = '', created }: SignatureParameters) {
-        checkAge(created?.getTime() ?? Number.NaN, now())
+        checkAge(created?.getTime() ?? Number.NaN)
         const key = await findKey(keyid)
         found.push(key)
         return { id: keyid, algs: [rsaAlgorithm], verify: createVerifier(key.publicKeyPem, rsaAlgorithm) }
       },
     },
-    describeRequest(request, fields),
+    { method: request.method, url: `https://${request.host}${request.target}`, headers: { ...fields } },
   )
   const [key, ...more] = found
   if (more.length > 0) throw new Error('there is more than one signature')
   if (!key || !holds) throw new Error('the signature does not verify')
   return key.owner
-}
-
-function describeRequest({ method, host, target }: SimRequest, fields: FlatHeaders) {
-  const headers = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, value ?? '']))
-  return { method, url: `https://${host}${target}`, headers }
 }
 
 const schemes: Readonly<Record<SignatureScheme, VerifySignature>> = {
@@ -115,7 +104,6 @@ const schemes: Readonly<Record<SignatureScheme, VerifySignature>> = {
 
 /** What one server needs to know who signed a request. */
 export interface SignatureChecks {
-  readonly now: () => number
   readonly reads: readonly SignatureScheme[]
   /** @throws Error with the reason */
   findKey(keyId: string): Promise<FoundKey>
@@ -124,7 +112,7 @@ export interface SignatureChecks {
 }
 
 /** Header fields with one value each. */
-type FlatHeaders = Readonly<Partial<Record<string, string>>>
+type FlatHeaders = Readonly<Record<string, string>>
 
 /** @returns the actor whose key fits. @throws Error with the reason */
 type VerifySignature = (request: SimRequest, headers: FlatHeaders, checks: SignatureChecks) => Promise<string>
@@ -132,7 +120,7 @@ type VerifySignature = (request: SimRequest, headers: FlatHeaders, checks: Signa
 const dateWindowMs = 12 * 3_600_000
 
 /** The twelve hours that Mastodon gives a signature. @throws Error */
-function checkAge(at: number, now: number): void {
-  const age = Math.abs(now - at)
+function checkAge(at: number): void {
+  const age = Math.abs(Date.now() - at)
   if (!(age <= dateWindowMs)) throw new Error(`the date is ${age} ms away`)
 }

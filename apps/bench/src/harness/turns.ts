@@ -1,0 +1,26 @@
+interface TurnOptions {
+  /** Before what the waiting person is told. */
+  readonly title: string
+  readonly rounds: number
+  progress(text: string): void
+}
+
+/**
+ * Measures things by turns, every other round backwards: A B C, C B A, A B C, … so that other work on the machine, and what a round leaves
+ * behind, meets all of them alike. Round 0 only warms up. @returns what the other rounds gave, for each thing
+ */
+export async function measureByTurns<Item, Result>(
+  items: readonly Item[],
+  { title, rounds, progress }: TurnOptions,
+  measure: (item: Item, round: number) => Promise<Result>,
+): Promise<readonly (readonly Result[])[]> {
+  const measured = items.map(item => ({ item, results: [] as Result[] }))
+  for (let round = 0; round <= rounds; round++) {
+    progress(`${title}: ${round === 0 ? 'warming up' : `round ${round} of ${rounds}`}`)
+    for (const { item, results } of round % 2 === 0 ? measured : measured.toReversed()) {
+      const result = await measure(item, round)
+      if (round > 0) results.push(result)
+    }
+  }
+  return measured.map(({ results }) => results)
+}

@@ -1,0 +1,33 @@
+import type { Store } from '@postern/core'
+import { serveMeasured } from '../servers/child.ts'
+import type { GatewaySetup } from './open.ts'
+import { openBenchGateway } from './open.ts'
+
+interface SendingGateway<Order> {
+  readonly tree: GatewaySetup['tree']
+  /** Before the gateway begins to work. */
+  prepare?(store: Store): Promise<void>
+  /** Admits what makes agents send. @returns how many deliveries come of it */
+  admit(store: Store, order: Order): Promise<number>
+}
+
+/** Runs this process as a gateway that sends when it is ordered to; an order is done when all its deliveries are settled. */
+export function serveSending<Setup, Order>(describe: (setup: Setup) => SendingGateway<Order>): Promise<void> {
+  return serveMeasured<Setup>(async setup => {
+    const { tree, prepare, admit } = describe(setup)
+    const { gateway, close } = await openBenchGateway(tree)
+    await prepare?.(gateway.store)
+    await gateway.start()
+    const countSent = async () => (await gateway.store.count()).deliveries.sent
+    return {
+      port: 0,
+      handled: countSent,
+      async work(order) {
+        const before = await countSent()
+        const count = await admit(gateway.store, order as Order)
+        while ((await countSent()) < before + count) await new Promise(resolve => setTimeout(resolve, 10))
+      },
+      close,
+    }
+  })
+}

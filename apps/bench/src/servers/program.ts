@@ -1,0 +1,24 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+
+/** The port that a gateway says it listens on. @throws Error with its last words when it ends before it listens */
+export async function readPort(stdout: NodeJS.ReadableStream): Promise<number> {
+  let output = ''
+  // What comes after that is read and thrown away: a full pipe would hold the gateway up.
+  stdout.on('data', chunk => (output = output.length > 10_000 ? output : output + chunk))
+  while (true) {
+    const port = /listens on https?:\/\/[^\s"]*:(\d+)/.exec(output)?.[1]
+    if (port) return Number(port)
+    await Promise.race([once(stdout, 'data'), once(stdout, 'end').then(() => refuse(output))])
+  }
+}
+
+function refuse(output: string): never {
+  throw new Error(`the program ended without listening: ${output.slice(-400)}`)
+}
+
+/** Bytes that Linux tells of a process in `/proc`: `VmRSS`, `VmHWM`. @throws Error where there is no such file */
+export function readMemoryField(pid: number, name: string): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) * 1024
+}
