@@ -64,7 +64,7 @@ async function verifyEntry(
   let read: ReadEvidence | undefined
   try {
     if (entry instanceof EvidenceFault) throw entry
-    read = form.read(entry)
+    read = form.read(entry, claim)
     await checkEvidence(read, claim, deps)
     return { kind: form.kind, read }
   } catch (error) {

@@ -5,10 +5,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { attestationForm } from '../src/connector/attestation.ts'
 import { createEvidenceUses } from '../src/evidence/uses.ts'
 import { attestationCases } from './attestation-cases.ts'
-import { now } from './case.ts'
+import { audience, now } from './case.ts'
 
 const [good] = attestationCases
-const evidence = attestationForm.read(good?.evidence as Record<string, unknown>)
+const evidence = attestationForm.read(good?.evidence as Record<string, unknown>, { audience })
 
 let store: Awaited<ReturnType<typeof openSqliteStore>>
 beforeEach(async () => {

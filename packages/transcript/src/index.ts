@@ -47,11 +47,12 @@ export {
   auditTool,
   buildDecisionEnvelope,
   callUnderPolicy,
+  createPolicyMemory,
   observeTool,
 } from './envelope/runs/tool-policy.ts'
 export type { Session, SessionPrincipal, SessionStore } from './envelope/sessions/session.ts'
 export { checkSessionOwner } from './envelope/sessions/session.ts'
-export { createSessionStore } from './envelope/sessions/session-store.ts'
+export { claimRun, createSessionStore, screenExternalMessage } from './envelope/sessions/session-store.ts'
 export { codecs, exportThread, importThread } from './exchange/thread.ts'
 export type { JsonMap } from './json/difference.ts'
 export { copyJson, diffJson, hashContent, isJsonDifference, patchJson } from './json/difference.ts'
@@ -73,17 +74,19 @@ export { storeCodec } from './store-format/codec.ts'
 export {
   filterMessagesByRole,
   isMessageTurnComplete,
+  prepareJobHistory,
   readStoreNote,
 } from './store-format/filter-messages.ts'
 export type { StoreMessage, StoreMessageType } from './store-format/message.ts'
 export {
+  findMessageTypeInfo,
   isMessageType,
   messageTypeNames,
   messageTypes,
   parseStoreMessage,
 } from './store-format/message.ts'
 export type { AgentViewOptions, MessageStore, TeamViewOptions } from './store-format/message-store.ts'
-export { createStoreMemory } from './store-format/message-store.ts'
+export { createStoreMemory, seedAgentTypes } from './store-format/message-store.ts'
 export { createTranscriptMessageStore } from './store-format/transcript-message-store.ts'
 export { withTurnFrames } from './store-format/turn-frames.ts'
 export { swarmCodec } from './swarm/codec.ts'

@@ -137,6 +137,7 @@ const ends: Readonly<Record<PendingAction['status'], (action: PendingAction) => 
   accepted: readResult,
   rejected: ({ metadata }) => ({ error: { message: metadata.remembered ? refusedForGood : refusedCall } }),
   expired: () => ({ error: { message: 'Nobody allowed it in time.' } }),
+  deleted: () => ({ error: { message: refusedCall } }),
 }
 
 function readEnd(action: PendingAction | undefined): ToolOutcome {

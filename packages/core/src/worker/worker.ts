@@ -114,6 +114,8 @@ export interface WorkerOptions {
   /** Agents that have another number of turns at once. */
   readonly turnsOf?: ReadonlyMap<string, number> | undefined
   readonly deliverySlots: number
+  /** Deliveries of broadcasts at once; default: half of the others. */
+  readonly broadcastSlots?: number | undefined
   readonly deliveriesPerHost: number
   readonly leaseMs: number
 }
@@ -143,15 +145,12 @@ interface WorkerPools {
 }
 
 function createPools(deps: PoolDeps): WorkerPools {
-  const { deliverySlots } = deps.options
+  const { options } = deps
+  const { broadcastSlots = Math.ceil(options.deliverySlots / 2) } = options
   const runInOrder = createOneByOne()
   const delivering = (rank: DeliveryRank, slots: number) => createDeliveryPool(deps, { rank, slots, runInOrder })
   const turns = createTurnPool(deps)
-  // Broadcasts get half as many slots: answers go before them.
-  const deliveries = [
-    delivering('answer', deliverySlots),
-    delivering('broadcast', Math.ceil(deliverySlots / 2)),
-  ] as const
+  const deliveries = [delivering('answer', options.deliverySlots), delivering('broadcast', broadcastSlots)] as const
   const broadcasts = createBroadcastPool(deps)
   const leased = [turns, ...deliveries] as const
   return { leased, all: [...leased, broadcasts], byKind: { turns: [turns], deliveries, broadcasts: [broadcasts] } }

@@ -94,8 +94,8 @@ export interface ReadEvidence {
 export interface EvidenceForm {
   readonly kind: LeftOutEvidence['kind']
   readonly carrier: 'identity_evidence' | 'verifiable_credentials'
-  /** @throws EvidenceFault */
-  read(entry: Readonly<Record<string, unknown>>): ReadEvidence
+  /** `audience`: the addressed agent. @throws EvidenceFault */
+  read(entry: Readonly<Record<string, unknown>>, place: { readonly audience: string }): ReadEvidence
 }
 
 /** ms */

@@ -10,6 +10,7 @@ import { receiptType, requirementOfReceipt, verifyReceipt } from './receipt.ts'
 
 /** Who takes money for the gateway's agents. What the provider says of it is signed, and checked here. */
 export interface PaymentProvider {
+  readonly name: string
   /** Where a person pays; undefined where there is no such place. */
   checkoutUrl?(requirement: RequirementRecord, returnUrl: string): string | undefined
   /** Which requirement a receipt is for, before anything of it is proven; undefined when it is none. */
@@ -37,6 +38,7 @@ export async function openReceiptProvider(
   const { issuer, checkout_url } = config
   const rules = { issuer, audience: origin, findKey: await readKeys(config, baseDir), now }
   return {
+    name: issuer,
     requirementOf: requirementOfReceipt,
     verifyReceipt: (receipt, requirement) => verifyReceipt(receipt, requirement, rules),
     checkoutUrl({ id, policy }, returnUrl) {
@@ -100,6 +102,7 @@ export async function openTestProvider({ store, platform, origin }: TestProvider
   const issuer = `${origin}/payments/test`
   const rules = { issuer, audience: origin, findKey: async () => publicKey, now: () => platform.now() }
   return {
+    name: 'test',
     requirementOf: requirementOfReceipt,
     verifyReceipt: (receipt, requirement) => verifyReceipt(receipt, requirement, rules),
     payNow({ id, policy: { amount, currency } }) {

@@ -36,7 +36,9 @@ export interface OperatorPort {
   }): Promise<string>
 }
 
-export type RescueStrategy = 'flush' | 'recomplete' | 'custom'
+const rescueStrategies = ['flush', 'recomplete', 'custom'] as const
+
+export type RescueStrategy = (typeof rescueStrategies)[number]
 
 export interface AgentSpec {
   readonly agentName: string
@@ -106,6 +108,7 @@ export const swarmTexts = {
   ] as readonly string[],
   operatorTimeout: 'Nobody is there to answer right now. Please try again later.',
   restart: 'Something went wrong. Start again from what the user said last.',
+  repeat: 'Please repeat what you would like.',
 }
 
 export type SwarmTexts = Readonly<typeof swarmTexts>

@@ -95,6 +95,7 @@ function completeDrafts(drafts: readonly [TranscriptDraft, ...TranscriptDraft[]]
     scope: scopeOfKind(draft.kind, draft.role),
     at: context.at,
     ...(context.agent_key !== undefined && { agent_key: context.agent_key }),
+    ...(context.run_id !== undefined && { run_id: context.run_id }),
     ...(drafts.length > 1 && { group_id }),
     // Of a member without a value the context's counts.
     ...presentMembers(draft),

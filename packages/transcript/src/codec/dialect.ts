@@ -63,6 +63,7 @@ export interface ReadContext {
   newId(): string
   /** The agent of the messages, if the dialect names none. */
   readonly agent_key?: string | undefined
+  readonly run_id?: string | undefined
   /** Entries shortly before in the thread. A result without an id looks for its call there. */
   readonly before?: readonly EntryBody[] | undefined
   /** An entry of this thread and this owner by its `entry_id`. Only such entries make an origin marker valid. */

@@ -104,8 +104,9 @@ describe('normalizeEnvelope()', () => {
     expect(['boom', null, false].map(typeOf)).toEqual(['error', 'text', 'error'])
   })
 
-  it('E-13: an envelope without version counts as version 1, with a finding', () => {
+  it('E-13: an envelope without version is a plain row in strict mode, else version 1 with a finding', () => {
     const row = { schema: form.schema, type: 'tool_call', payload: { tool_name: 't' } }
+    expect(normalizeEnvelope(row, { isStrict: true })).toMatchObject({ type: 'text', payload: {} })
     const found: string[] = []
     const envelope = normalizeEnvelope(row, { report: code => found.push(code) })
     expect(envelope).toMatchObject({ version: 1, type: 'tool_call', payload: { tool_name: 't' } })

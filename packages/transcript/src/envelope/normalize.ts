@@ -9,6 +9,8 @@ import {
 } from './envelope.ts'
 
 interface NormalizeEnvelopeOptions {
+  /** As the class of agents-api reads: an object without `version` is a plain row even when it names its schema. Default false. */
+  readonly isStrict?: boolean | undefined
   readonly report?: ((code: 'version_missing' | 'schema_unknown', message: string) => void) | undefined
 }
 
@@ -29,7 +31,7 @@ const toolTypes: ReadonlySet<EnvelopeType> = new Set(['tool_result', 'input_requ
  */
 export function normalizeEnvelope(value: unknown, options: NormalizeEnvelopeOptions = {}): AgentMessageEnvelope {
   const row = readRow(value)
-  const form = isEnvelopeForm(row) ? readEnvelopeForm(row, options) : readPlainRow(row)
+  const form = isEnvelopeForm(row, options) ? readEnvelopeForm(row, options) : readPlainRow(row)
   const role = present(row.role) ?? (toolTypes.has(form.type) ? 'tool' : 'assistant')
   if (typeof role !== 'string' || role === '') throw refuseEnvelope('role must be a non-empty string')
   const content = present(row.content) ?? ''
@@ -47,6 +49,14 @@ export function normalizeEnvelope(value: unknown, options: NormalizeEnvelopeOpti
     metadata: readOpenMap(row.metadata),
     ...Object.fromEntries(kept.map(name => [name, row[name]])),
   }
+}
+
+/** @throws Rejection as `normalizeEnvelope`, naming the place */
+export function normalizeEnvelopes(
+  values: readonly unknown[],
+  options: NormalizeEnvelopeOptions = {},
+): readonly AgentMessageEnvelope[] {
+  return values.map(value => normalizeEnvelope(value, options))
 }
 
 function refuseEnvelope(reason: string): Rejection {
@@ -73,10 +83,10 @@ function copyRow(value: object): Json {
   }
 }
 
-function isEnvelopeForm(row: JsonMap): boolean {
+function isEnvelopeForm(row: JsonMap, { isStrict = false }: NormalizeEnvelopeOptions): boolean {
   if (present(row.type) === undefined) return false
   const hasSchema = present(row.schema) !== undefined
-  if (present(row.version) === undefined) return hasSchema && isEnvelopeType(row.type)
+  if (present(row.version) === undefined) return !isStrict && hasSchema && isEnvelopeType(row.type)
   return hasSchema || Object.hasOwn(row, 'payload') || Object.hasOwn(row, 'data')
 }
 

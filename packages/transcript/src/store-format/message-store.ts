@@ -34,6 +34,16 @@ export interface MessageStore {
   add(location: string, messages: readonly unknown[], agent_key?: string): Promise<readonly StoreMessage[]>
 }
 
+/** The six types of the published example of an agent's view. */
+export const seedAgentTypes: readonly StoreMessageType[] = [
+  'task',
+  'action',
+  'observation',
+  'error',
+  'final',
+  'delegation',
+]
+
 interface StoreMemoryOptions {
   readonly store: MessageStore
   readonly location: string
@@ -42,10 +52,19 @@ interface StoreMemoryOptions {
   readonly subordinates?: readonly string[] | undefined
 }
 
+interface HistoryOptions {
+  /** View after view, like the framework, or merged by time. Default `blocks`. */
+  readonly order?: 'blocks' | 'timeline' | undefined
+  /** For each of the views. */
+  readonly view?: ViewOptions | undefined
+}
+
 /** What one agent remembers of one location. Unlike the original, it stores what it gets. */
 interface StoreMemory {
-  /** Conversation, own work, subordinates' work (for a manager), broadcasts: view after view, like the framework, or merged by time. */
-  listHistory(options?: { readonly order?: 'blocks' | 'timeline' }): Promise<readonly StoreMessage[]>
+  readonly location: string
+  readonly agent_key: string
+  /** Conversation, own work, subordinates' work (for a manager), broadcasts. */
+  listHistory(options?: HistoryOptions): Promise<readonly StoreMessage[]>
   /** Stores a message under this agent. @throws Rejection malformed */
   add(message: unknown): Promise<StoreMessage>
   /** Stores a broadcast for every agent of the location. A value that is no message becomes a `global_observation`. */
@@ -65,12 +84,14 @@ export function createStoreMemory({ store, location, agent_key, subordinates = [
   }
 
   return {
-    async listHistory({ order = 'blocks' } = {}) {
+    location,
+    agent_key,
+    async listHistory({ order = 'blocks', view = {} } = {}) {
       const blocks = await Promise.all([
-        store.listConversation(location),
-        store.listAgent(location, agent_key),
-        ...(subordinates.length > 0 ? [store.listTeam(location, subordinates)] : []),
-        store.listGlobal(location),
+        store.listConversation(location, view),
+        store.listAgent(location, agent_key, view),
+        ...(subordinates.length > 0 ? [store.listTeam(location, subordinates, view)] : []),
+        store.listGlobal(location, view),
       ])
       return order === 'blocks' ? blocks.flat() : sortByTime(blocks.flat())
     },

@@ -178,3 +178,8 @@ export const messageTypeNames = Object.keys(messageTypes) as readonly StoreMessa
 export function isMessageType(value: unknown): value is StoreMessageType {
   return typeof value === 'string' && Object.hasOwn(messageTypes, value)
 }
+
+/** What the catalogue says of a type; `undefined` for one there is not. */
+export function findMessageTypeInfo(type: string): MessageTypeInfo | undefined {
+  return isMessageType(type) ? messageTypes[type] : undefined
+}

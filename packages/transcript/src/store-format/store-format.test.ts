@@ -2,18 +2,19 @@ import { ConfigError, type Json } from '@postern/core'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { messagesOf } from '../../test/arbitraries.ts'
-import type { StoreMessageType } from '../index.ts'
 import {
   createMemoryTranscript,
   createStoreBuilders,
   createStoreMemory,
   createTranscriptMessageStore,
   filterMessagesByRole,
+  findMessageTypeInfo,
   isMessageTurnComplete,
-  isMessageType,
   messageTypeNames,
   messageTypes,
   parseStoreMessage,
+  prepareJobHistory,
+  seedAgentTypes,
 } from '../index.ts'
 
 function openStore() {
@@ -29,10 +30,13 @@ function openStore() {
   return { platform, transcript, store, pass: (ms: number) => (time += ms) }
 }
 
-const sampleOf = (type: StoreMessageType): Record<string, Json> =>
+const sampleOf = (type: string): Record<string, Json> =>
   Object.fromEntries([
     ['type', type],
-    ...messageTypes[type].required_fields.map(name => [name, name === 'args' ? { a: 1 } : `some ${name}`]),
+    ...(findMessageTypeInfo(type)?.required_fields ?? []).map(name => [
+      name,
+      name === 'args' ? { a: 1 } : `some ${name}`,
+    ]),
   ])
 const contents = (messages: readonly { readonly [name: string]: unknown }[]) => messages.map(({ content }) => content)
 
@@ -155,9 +159,7 @@ describe('the four views', () => {
     const types = (await store.listAgent('job', 'worker-1')).map(({ type }) => type)
     const spoken = ['user_message', 'assistant_message', 'synthesis', 'global_observation']
     expect(types).toEqual(messageTypeNames.filter(type => !spoken.includes(type)))
-    const seed = await store.listAgent('job', 'worker-1', {
-      types: ['task', 'action', 'observation', 'error', 'final', 'delegation'],
-    })
+    const seed = await store.listAgent('job', 'worker-1', { types: seedAgentTypes })
     const six = ['task', 'action', 'observation', 'error', 'final', 'delegation']
     expect(seed.map(({ type }) => type).toSorted()).toEqual(six.toSorted())
   })
@@ -462,9 +464,9 @@ describe('builders and catalogue', () => {
     expect(build.createTaskEntry('t', { extra })).toEqual({ type: 'task', content: 't', step: 2, timestamp: 9 })
   })
 
-  it('S-29: a type that the catalogue does not have is none', () => {
-    expect(isMessageType('nope')).toBe(false)
-    expect(isMessageType('toString')).toBe(false)
+  it('S-29: of a type there is not, nothing is known', () => {
+    expect(findMessageTypeInfo('nope')).toBeUndefined()
+    expect(findMessageTypeInfo('toString')).toBeUndefined()
   })
 
   it('S-30: the catalogue has sixteen types, each with a builder there is', () => {
@@ -477,5 +479,26 @@ describe('builders and catalogue', () => {
     }
     expect(JSON.parse(JSON.stringify(messageTypes))).toEqual(messageTypes)
     expect(messageTypes.action.required_arguments).toEqual(['tool_name', 'tool_args'])
+  })
+
+  it('the record of a job gives its words and actions, and skips the rest', () => {
+    const job = {
+      conversation: [
+        { role: 'user', content: 'a' },
+        { role: 'system', content: 'b' },
+        'junk',
+        { role: 'assistant', content: 'c' },
+      ],
+      traces: [
+        { type: 'task', content: 'd' },
+        { type: 'final', content: 'e' },
+        { type: 'action', tool: 'f' },
+      ],
+    }
+    expect(prepareJobHistory(job)).toEqual([
+      { type: 'user_message', content: 'a' },
+      { type: 'assistant_message', content: 'c' },
+      { type: 'task', content: 'd' },
+    ])
   })
 })

@@ -2,7 +2,8 @@ import { type EntryBody, textOfContent } from '../entry/entry.ts'
 import type { EntryKind } from '../entry/kind.ts'
 
 /** An agent's part in a team. It selects what the agent sees, and is no role of a message. */
-type TeamRole = 'orchestrator' | 'manager' | 'worker' | 'all'
+const teamRoles = ['orchestrator', 'manager', 'worker', 'all'] as const
+type TeamRole = (typeof teamRoles)[number]
 
 export interface RoleFilter {
   readonly role: TeamRole

@@ -9,13 +9,14 @@ import { splitMessages } from '../entry/place-entries.ts'
 import type { RoleFilter } from './role-filter.ts'
 import { filterByRole } from './role-filter.ts'
 
-/** Whose entries an agent may see: all; the views of a message store; or the shared and own ones of a swarm. */
+/** Whose entries an agent may see: all; the views of a message store (its own work, its team's work); or the shared and own ones of a swarm. */
 type ViewScope =
   | { readonly kind: 'all' }
   | {
       readonly kind: 'store'
       readonly scopes: readonly TranscriptScope[]
       readonly agent_key?: string | undefined
+      readonly team?: readonly string[] | undefined
     }
   | { readonly kind: 'swarm'; readonly agent_key: string }
 
@@ -56,10 +57,10 @@ function cutAtMarker(entries: readonly TranscriptEntry[]): readonly TranscriptEn
 function selectScope(entries: readonly TranscriptEntry[], scope: ViewScope): readonly TranscriptEntry[] {
   if (scope.kind === 'all') return entries
   if (scope.kind === 'swarm') return selectSwarm(entries, scope.agent_key)
-  const { scopes, agent_key } = scope
-  return entries.filter(
-    entry => scopes.includes(entry.scope) && (entry.scope !== 'agent' || entry.agent_key === agent_key),
-  )
+  const team = new Set([scope.agent_key, ...(scope.team ?? [])])
+  return entries.filter(entry => {
+    return scope.scopes.includes(entry.scope) && (entry.scope !== 'agent' || team.has(entry.agent_key))
+  })
 }
 
 /** Users, developers and plain text of any assistant are shared; calls, results and system rows are their agent's. */

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { jsonMapSchema, jsonSchema } from '../../json/schema.ts'
 import type { RecordKey, RecordStore, RecordTies } from '../../store/record-store.ts'
 
-const actionStatuses = ['pending', 'accepted', 'rejected', 'expired'] as const
+const actionStatuses = ['pending', 'accepted', 'rejected', 'expired', 'deleted'] as const
 const actionDecisions = ['accepted', 'rejected'] as const
 
 /** A tool's action that needs approval. Every status but `pending` is final. */
@@ -13,7 +13,9 @@ export const pendingActionSchema = z.object({
   summary: z.string(),
   preview: jsonSchema,
   apply_input: jsonMapSchema,
+  workspace: z.string().optional(),
   agent: z.string().optional(),
+  creator: z.string().optional(),
   status: z.enum(actionStatuses),
   created_at: z.string(),
   expires_at: z.string().optional(),
@@ -26,10 +28,11 @@ export const pendingActionSchema = z.object({
 })
 
 export type PendingAction = z.infer<typeof pendingActionSchema>
+type ActionStatus = (typeof actionStatuses)[number]
 type ActionDecision = (typeof actionDecisions)[number]
 
 type NewAction = Pick<PendingAction, 'kind' | 'summary' | 'apply_input'> &
-  Partial<Pick<PendingAction, 'action_id' | 'preview' | 'agent' | 'expires_at' | 'metadata'>>
+  Partial<Pick<PendingAction, 'action_id' | 'preview' | 'workspace' | 'agent' | 'creator' | 'expires_at' | 'metadata'>>
 
 interface Resolution {
   readonly decision: ActionDecision
@@ -47,6 +50,10 @@ export interface PendingActions {
   create(owner: string, action: NewAction, ties?: RecordTies): Promise<PendingAction>
   /** An action after its time is `expired`. */
   get(owner: string, id: string): Promise<PendingAction | undefined>
+  /** Newest first. */
+  list(owner: string, status?: ActionStatus): Promise<readonly PendingAction[]>
+  /** How many there are of each status. */
+  summarize(owner: string): Promise<Readonly<Record<ActionStatus, number>>>
   /**
    * One of two deciders at once decides, and the tool runs at most once, even after a crash.
    * @throws Rejection forbidden when there is no such action, the resolver may not, or it is decided already (`replayed`)
@@ -54,6 +61,10 @@ export interface PendingActions {
   resolve(owner: string, id: string, resolution: Resolution): Promise<PendingAction>
   /** Expires an action at once: `undefined` when it is no longer pending. */
   lapse(owner: string, id: string): Promise<PendingAction | undefined>
+  /** Expires all overdue actions and returns their ids. */
+  expire(owner: string): Promise<readonly string[]>
+  /** Removes a pending action from the lists; its row stays for the audit. False when there is none. */
+  remove(owner: string, id: string, resolver: string): Promise<boolean>
 }
 
 const recordKind = 'pending-action'
@@ -68,8 +79,29 @@ export function createPendingActions(records: RecordStore, platform: ActionDeps[
   return {
     create: (owner, action, ties) => createAction(owner, action, deps, ties),
     get: (owner, id) => getAction(owner, id, deps),
+    async list(owner, status) {
+      const actions = await listActions(owner, deps)
+      return actions.filter(action => (status === undefined ? action.status !== 'deleted' : action.status === status))
+    },
+    async summarize(owner) {
+      const counts = { pending: 0, accepted: 0, rejected: 0, expired: 0, deleted: 0 }
+      for (const { status } of await listActions(owner, deps)) counts[status] += 1
+      return counts
+    },
     resolve: (owner, id, resolution) => resolveAction(owner, id, resolution, deps),
     lapse: (owner, id) => settle(owner, id, { status: 'expired' }, deps),
+    async expire(owner) {
+      const over = (await records.list(recordKind, owner))
+        .map(({ value }) => pendingActionSchema.parse(value))
+        .filter(action => isOver(action, deps))
+      const ended = await Promise.all(
+        over.map(({ action_id }) => settle(owner, action_id, { status: 'expired' }, deps)),
+      )
+      return ended.filter(action => action !== undefined).map(({ action_id }) => action_id)
+    },
+    async remove(owner, id, resolver) {
+      return (await settle(owner, id, { status: 'deleted', resolver }, deps)) !== undefined
+    },
   }
 }
 
@@ -98,6 +130,12 @@ async function getAction(owner: string, id: string, deps: ActionDeps): Promise<P
   const found = await load(owner, id, deps)
   if (!found || !isOver(found.action, deps)) return found?.action
   return (await settle(owner, id, { status: 'expired' }, deps)) ?? (await load(owner, id, deps))?.action
+}
+
+async function listActions(owner: string, deps: ActionDeps): Promise<readonly PendingAction[]> {
+  const found = await deps.records.list(recordKind, owner)
+  const actions = await Promise.all(found.map(({ key }) => getAction(owner, key, deps)))
+  return actions.filter(action => action !== undefined)
 }
 
 async function resolveAction(

@@ -3,7 +3,7 @@ import { Rejection } from '@postern/core'
 import type { JsonMap } from '../../json/difference.ts'
 import { copyJson, isJsonMap } from '../../json/difference.ts'
 import type { AgentMessageEnvelope } from '../envelope.ts'
-import { normalizeEnvelope } from '../normalize.ts'
+import { normalizeEnvelope, normalizeEnvelopes } from '../normalize.ts'
 import type { ExecutedTool } from './tool-policy.ts'
 import { auditTool, observeTool } from './tool-policy.ts'
 
@@ -31,7 +31,7 @@ export async function runConversation(
   request: Omit<ConversationRequest, 'messages'> & { readonly messages: readonly unknown[] },
   { foreign, builtIn }: { readonly foreign?: ForeignRunner | undefined; readonly builtIn: BuiltInRunner },
 ): Promise<ConversationResult> {
-  const normalized = { ...request, messages: request.messages.map(message => normalizeEnvelope(message)) }
+  const normalized = { ...request, messages: normalizeEnvelopes(request.messages) }
   const result = (await foreign?.(normalized)) ?? null
   if (result === null) return normalizeConversationResult(await builtIn(normalized))
   return takeForeignResult(normalized.messages, result)

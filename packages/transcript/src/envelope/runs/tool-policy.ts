@@ -1,17 +1,44 @@
 import type { Json } from '@postern/core'
 import type { JsonMap } from '../../json/difference.ts'
 import { hashContent, isJsonMap } from '../../json/difference.ts'
+import type { RecordStore } from '../../store/record-store.ts'
 import { buildApprovalEnvelope, buildToolResultEnvelope } from '../build.ts'
 import type { AgentMessageEnvelope } from '../envelope.ts'
 import type { PendingAction, PendingActions } from './pending-action.ts'
 
 /** A tool runs at once, after an approval, or never. */
-type ToolPolicy = 'direct' | 'preview' | 'forbidden'
+const toolPolicies = ['direct', 'preview', 'forbidden'] as const
+type ToolPolicy = (typeof toolPolicies)[number]
 
-export interface WantedCall {
+interface ToolScope {
   readonly owner: string
+  readonly workspace?: string | undefined
   readonly agent: string
   readonly tool_name: string
+}
+
+interface PolicyMemory {
+  /** The remembered policy for this owner, workspace, agent and tool; else `otherwise`. */
+  find(scope: ToolScope, otherwise: ToolPolicy): Promise<ToolPolicy>
+  remember(scope: ToolScope, policy: ToolPolicy): Promise<void>
+}
+
+export function createPolicyMemory(records: RecordStore): PolicyMemory {
+  const placeOf = ({ owner, workspace = '', agent, tool_name }: ToolScope) => {
+    return { kind: 'tool-policy', owner, key: JSON.stringify([workspace, agent, tool_name]) }
+  }
+  return {
+    async find(scope, otherwise) {
+      const value = (await records.get(placeOf(scope)))?.value
+      return toolPolicies.find(policy => policy === value) ?? otherwise
+    },
+    async remember(scope, policy) {
+      await records.put(placeOf(scope), policy)
+    },
+  }
+}
+
+export interface WantedCall extends ToolScope {
   readonly tool_call_id: string
   readonly parameters: { readonly [name: string]: Json }
   readonly turn: number
@@ -36,7 +63,18 @@ export async function callUnderPolicy(
 ): Promise<PolicyOutcome> {
   if (policy === 'forbidden') return { envelope: buildRefusal(call, 'the tool is forbidden'), isWaiting: false }
   if (policy === 'direct') return { envelope: await runDirectly(call, deps), isWaiting: false }
-  const { owner, agent, tool_name, parameters, summary, preview = null, expires_at, tool_call_id, turn } = call
+  const {
+    owner,
+    workspace,
+    agent,
+    tool_name,
+    parameters,
+    summary,
+    preview = null,
+    expires_at,
+    tool_call_id,
+    turn,
+  } = call
   const action = await deps.actions.create(owner, {
     kind: tool_name,
     summary,
@@ -44,6 +82,7 @@ export async function callUnderPolicy(
     apply_input: { ...parameters },
     agent,
     metadata: { tool_call_id, turn },
+    ...(workspace !== undefined && { workspace }),
     ...(expires_at !== undefined && { expires_at }),
   })
   return { envelope: buildApprovalEnvelope(summary, action, { tool_call_id }), isWaiting: true }

@@ -4,12 +4,15 @@ import {
   auditTool,
   buildDecisionEnvelope,
   callUnderPolicy,
+  claimRun,
   createMemoryRecords,
   createMemoryTranscript,
   createPendingActions,
+  createPolicyMemory,
   createSessionStore,
   observeTool,
   type SessionPrincipal,
+  screenExternalMessage,
   type WantedCall,
 } from '../../index.ts'
 
@@ -76,7 +79,7 @@ describe('createSessionStore()', () => {
         { role: 'assistant', content: 'b' },
       ],
     })
-    const thread = await transcript.findThread(ann.owner, { transport: 'envelope', key: id })
+    const thread = await sessions.findThread(ann, id)
     if (!thread) throw new Error('no thread')
     const before = await transcript.read(thread)
     await sessions.update(ann, id, { messages: [...(first?.messages ?? []), { role: 'user', content: 'c' }] })
@@ -214,12 +217,7 @@ describe('tools under policy', () => {
         mayResolve: () => true,
         apply: action => run(action.apply_input),
       })
-    /** Of an action that waits. */
-    async function ask(wanted: WantedCall): Promise<string> {
-      const { envelope } = await callUnderPolicy(wanted, 'preview', { actions, run })
-      return String(envelope.payload.action_id)
-    }
-    return { ...room, actions, run, ran, ask, decide }
+    return { ...room, actions, run, ran, decide }
   }
 
   it('E-38: under preview the store keeps a pending action, and an approval stands in the place of the result', async () => {
@@ -227,7 +225,7 @@ describe('tools under policy', () => {
     const { envelope, isWaiting } = await callUnderPolicy(call, 'preview', { actions, run })
     expect(isWaiting).toBe(true)
     expect(ran).toEqual([])
-    const action = await actions.get(ann.owner, String(envelope.payload.action_id))
+    const [action] = await actions.list(ann.owner, 'pending')
     expect(envelope).toMatchObject({ type: 'approval_required', role: 'tool', content: 'Refund 5', payload: action })
     expect(action).toMatchObject({ kind: 'refund', apply_input: { amount: 5 }, status: 'pending' })
   })
@@ -245,8 +243,9 @@ describe('tools under policy', () => {
   })
 
   it('E-39: one of two accepts at once decides, and the tool runs once', async () => {
-    const { actions, ask, ran, decide } = openActions()
-    const id = await ask(call)
+    const { actions, run, ran, decide } = openActions()
+    await callUnderPolicy(call, 'preview', { actions, run })
+    const id = (await actions.list(ann.owner))[0]?.action_id ?? ''
     const outcomes = await Promise.allSettled([decide(id, 'accepted'), decide(id, 'accepted'), decide(id, 'rejected')])
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
     await expect(decide(id, 'accepted')).rejects.toThrow(
@@ -265,23 +264,26 @@ describe('tools under policy', () => {
   })
 
   it('E-39: a rejected and an expired action never run', async () => {
-    const { actions, ask, ran, decide, pass } = openActions()
-    const long = await ask(call)
-    const short = await ask({ ...call, expires_at: '2026-03-13T10:00:05.000Z' })
-    const rejected = await decide(long, 'rejected')
+    const { actions, run, ran, decide, pass } = openActions()
+    await callUnderPolicy(call, 'preview', { actions, run })
+    await callUnderPolicy({ ...call, expires_at: '2026-03-13T10:00:05.000Z' }, 'preview', { actions, run })
+    const [short, long] = await actions.list(ann.owner)
+    const rejected = await decide(long?.action_id ?? '', 'rejected')
     expect(rejected).toMatchObject({ status: 'rejected', resolver: 'operator:eve' })
     expect(buildDecisionEnvelope(rejected).payload).toMatchObject({ success: false, error: 'the action was rejected' })
     pass(5000)
-    await expect(decide(short, 'accepted')).rejects.toThrow('it is decided already')
-    const expired = await actions.get(ann.owner, short)
+    await expect(decide(short?.action_id ?? '', 'accepted')).rejects.toThrow('it is decided already')
+    const expired = await actions.get(ann.owner, short?.action_id ?? '')
     expect(expired).toMatchObject({ status: 'expired', resolved_at: '2026-03-13T10:00:05.000Z' })
     expect(expired?.resolver).toBeUndefined()
     expect(ran).toEqual([])
+    expect(await actions.summarize(ann.owner)).toEqual({ pending: 0, accepted: 0, rejected: 1, expired: 1, deleted: 0 })
   })
 
   it('E-39: another owner, or one who may not, decides nothing', async () => {
-    const { actions, ask, ran, decide } = openActions()
-    const id = await ask(call)
+    const { actions, run, ran, decide } = openActions()
+    await callUnderPolicy(call, 'preview', { actions, run })
+    const id = (await actions.list(ann.owner))[0]?.action_id ?? ''
     const refused = new Rejection('forbidden', 'Cannot resolve action: no such action for this resolver')
     await expect(decide(id, 'accepted', bob.owner)).rejects.toThrow(refused)
     const mayNot = { decision: 'accepted', resolver: 'x', mayResolve: () => false, apply: async () => null } as const
@@ -290,8 +292,9 @@ describe('tools under policy', () => {
   })
 
   it('E-39: a tool that fails after its approval leaves the action accepted, with the failure and without details', async () => {
-    const { actions, ask } = openActions()
-    const id = await ask(call)
+    const { actions, run } = openActions()
+    await callUnderPolicy(call, 'preview', { actions, run })
+    const id = (await actions.list(ann.owner))[0]?.action_id ?? ''
     const apply = () => Promise.reject(new Error('card 1234 declined'))
     const failed = await actions.resolve(ann.owner, id, {
       decision: 'accepted',
@@ -304,6 +307,32 @@ describe('tools under policy', () => {
       payload: { success: false, error: 'the tool failed' },
       metadata: { action_id: id, action_status: 'accepted' },
     })
+  })
+
+  it('E-39: expire ends old actions once; a removed action leaves the lists and stays for the audit', async () => {
+    const { actions, run, pass } = openActions()
+    await callUnderPolicy({ ...call, expires_at: '2026-03-13T10:00:05.000Z' }, 'preview', { actions, run })
+    await callUnderPolicy(call, 'preview', { actions, run })
+    const [open, short] = await actions.list(ann.owner)
+    pass(5000)
+    expect(await actions.expire(ann.owner)).toEqual([short?.action_id])
+    expect(await actions.expire(ann.owner)).toEqual([])
+    expect(await actions.remove(ann.owner, open?.action_id ?? '', 'operator:eve')).toBe(true)
+    expect(await actions.remove(ann.owner, open?.action_id ?? '', 'operator:eve')).toBe(false)
+    expect((await actions.list(ann.owner)).map(({ status }) => status)).toEqual(['expired'])
+    expect(await actions.get(ann.owner, open?.action_id ?? '')).toMatchObject({
+      status: 'deleted',
+      resolver: 'operator:eve',
+    })
+  })
+
+  it('a remembered decision holds for its workspace, user, agent and tool alone', async () => {
+    const { records } = openRoom()
+    const memory = createPolicyMemory(records)
+    await memory.remember(call, 'direct')
+    expect(await memory.find(call, 'preview')).toBe('direct')
+    expect(await memory.find({ ...call, workspace: 'w' }, 'preview')).toBe('preview')
+    expect(await memory.find({ ...call, owner: bob.owner }, 'preview')).toBe('preview')
   })
 
   it('E-44: the record for observers names and counts arguments and shows no value', () => {
@@ -323,5 +352,35 @@ describe('tools under policy', () => {
     const audit = auditTool(executed)
     expect(audit.parameters_sha256).toMatch(/^[0-9a-f]{64}$/)
     expect(JSON.stringify([audit, observeTool(executed)])).not.toContain('secret')
+  })
+})
+
+describe('repeated messages', () => {
+  it('E-43: a run_id runs once for its owner', async () => {
+    const { records, platform } = openRoom()
+    const run = { owner: ann.owner, run_id: 'r1' }
+    await claimRun(records, platform, run)
+    await expect(claimRun(records, platform, run)).rejects.toThrow(
+      new Rejection('replayed', 'Cannot run: this run_id was used already'),
+    )
+    await claimRun(records, platform, { ...run, owner: bob.owner })
+  })
+
+  it('E-41 and E-42: the store ignores its own messages, and takes an id once while it remembers it', async () => {
+    const { records, platform, pass } = openRoom()
+    const message = {
+      owner: ann.owner,
+      ttlMs: 1000,
+      connector_id: 'c',
+      external_provider: 'chat',
+      external_message_id: 'm1',
+      from_self: false,
+      text: 'hi',
+    }
+    const screen = (change: object = {}) => screenExternalMessage(records, platform, { ...message, ...change })
+    expect(await screen({ from_self: true })).toBe('silent_skip')
+    expect(await Promise.all([screen(), screen()])).toEqual(['take', 'duplicate'])
+    pass(1000)
+    expect(await screen()).toBe('take')
   })
 })

@@ -1,7 +1,9 @@
+import type { Platform } from '@postern/core'
 import { isoTime, Rejection } from '@postern/core'
 import type { CodecFinding } from '../../codec/dialect.ts'
 import { presentMembers } from '../../json/difference.ts'
 import { formatUuidOf } from '../../json/uuid.ts'
+import type { RecordStore } from '../../store/record-store.ts'
 import { reconcileEnvelopes } from '../codec.ts'
 import { createSession, findPendingSession, openSession } from './open-session.ts'
 import type { Session, SessionFilter, SessionPrincipal, SessionRow, SessionStore } from './session.ts'
@@ -44,6 +46,7 @@ export function createSessionStore(deps: SessionDeps): SessionStore {
       const thread = await findSessionThread(principal, id, deps)
       return thread !== undefined && (await transcript.releaseLock(thread, token))
     },
+    findThread: (principal, id) => findSessionThread(principal, id, deps),
   }
 }
 
@@ -100,4 +103,44 @@ async function takeRows(
     if (taken.length === offset + limit) break
   }
   return taken.slice(offset)
+}
+
+/** Takes a run's id for this owner permanently, so that a repeated post does not run twice. @throws Rejection replayed */
+export async function claimRun(
+  records: RecordStore,
+  platform: Pick<Platform, 'now'>,
+  run: { owner: string; run_id: string },
+): Promise<void> {
+  const place = { kind: 'run', owner: run.owner, key: run.run_id }
+  const isFirst = await records.insert(place, isoTime(platform.now()))
+  if (!isFirst) throw new Rejection('replayed', 'Cannot run: this run_id was used already')
+}
+
+/** What a channel knows of a message from outside. */
+interface ExternalMessage {
+  readonly connector_id: string
+  readonly external_provider: string
+  readonly external_message_id: string
+  readonly from_self: boolean
+  readonly text: string
+}
+
+/** Ignores own echoes and empty events. It takes a message once while its id is remembered. */
+export async function screenExternalMessage(
+  records: RecordStore,
+  platform: Pick<Platform, 'now'>,
+  message: ExternalMessage & { readonly owner: string; readonly ttlMs: number },
+): Promise<'take' | 'silent_skip' | 'duplicate'> {
+  const { owner, connector_id, external_provider, external_message_id, ttlMs } = message
+  if (message.from_self || message.text.trim() === '') return 'silent_skip'
+  const place = {
+    kind: 'external-message',
+    owner,
+    key: JSON.stringify([connector_id, external_provider, external_message_id]),
+  }
+  const now = platform.now()
+  if (await records.insert(place, now)) return 'take'
+  const seen = await records.get(place)
+  const isForgotten = typeof seen?.value === 'number' && seen.value + ttlMs <= now
+  return seen && isForgotten && (await records.swap(place, seen.version, now)) ? 'take' : 'duplicate'
 }

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { CodecFinding } from '../../codec/dialect.ts'
 import { parseEntryTime } from '../../entry/entry.ts'
 import { jsonMapSchema } from '../../json/schema.ts'
-import type { ThreadLock } from '../../store/transcript-store.ts'
+import type { ThreadKey, ThreadLock } from '../../store/transcript-store.ts'
 import type { AgentMessageEnvelope } from '../envelope.ts'
 
 const sessionOwnerTypes = ['user', 'audience', 'runtime', 'token', 'system'] as const
@@ -153,4 +153,6 @@ export interface SessionStore {
   /** `undefined` while another writer holds the lock. Default 300 s. */
   acquireLock(principal: SessionPrincipal, id: string, ttlSeconds?: number): Promise<ThreadLock | undefined>
   releaseLock(principal: SessionPrincipal, id: string, token: string): Promise<boolean>
+  /** The thread behind a session. */
+  findThread(principal: SessionPrincipal, id: string): Promise<ThreadKey | undefined>
 }
