@@ -2,6 +2,7 @@ import { pairWithEarlier } from '../earlier/rivals.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
 import type { SendingServer } from '../harness/senders.ts'
 import { raceSenders } from '../harness/senders.ts'
+import { startFlags } from '../ours/open.ts'
 
 const inboxes = 1_000
 const maxRounds = 3
@@ -12,7 +13,7 @@ const peers: readonly SendingServer[] = [
     name: 'Postern',
     note: 'a post of an agent to all who follow it: from its turn to the last delivery settled in the store; the document with its own proof',
     entry: new URL('./ours.ts', import.meta.url),
-    nodeFlags: ['--max-semi-space-size=8'],
+    nodeFlags: startFlags,
   },
   {
     name: 'Fedify 2.3.6',

@@ -2,6 +2,7 @@ import { pairWithEarlier } from '../earlier/rivals.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
 import type { SendingServer } from '../harness/senders.ts'
 import { raceSenders } from '../harness/senders.ts'
+import { startFlags } from '../ours/open.ts'
 
 const nodemailer = new URL('./nodemailer.ts', import.meta.url)
 
@@ -11,7 +12,7 @@ const peers: readonly SendingServer[] = [
     name: 'Postern',
     note: "stored mail answered: from the agent's turn to the delivery settled in the store; text and HTML, signed twice, an envelope sender of its own",
     entry: new URL('./ours.ts', import.meta.url),
-    nodeFlags: ['--max-semi-space-size=8'],
+    nodeFlags: startFlags,
   },
   {
     name: 'nodemailer + mailauth',

@@ -2,43 +2,57 @@ import { setTimeout as rest } from 'node:timers/promises'
 import { isTaken, openTraffic } from '../activitypub/traffic.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
 import { saturateServer } from '../http/load.ts'
-import { describeBenchGateway } from '../ours/open.ts'
-import type { ServerProcess } from '../servers/process.ts'
-import { startServer } from '../servers/process.ts'
+import type { LaunchedGateway } from '../mixed/launched-gateway.ts'
+import { launchGateway } from '../mixed/launched-gateway.ts'
+import { findAgentModule, gatewayHost, unreachableLimits } from '../ours/open.ts'
 
 const title = 'Memory'
 const connections = 24
 /** Requests in memory at a time. */
 const portion = 1_000
+/** People who write for the first time are looked up, and a gateway looks up no more of them than about 100 a second. */
+const [people, newInASecond] = [200, 50]
 const counts = { usual: [1_000, 10_000, 100_000], quick: [1_000, 10_000] } as const
 const aim = { atMost: 1.2 } as const
 /** Until what a burst leaves behind is gone. */
 const restMs = 1_000
 
 /** Resident memory of a fresh gateway as messages go through it: what is kept per message would show. */
-export async function probeMemory({ quick, cores, progress }: ProbeOptions): Promise<readonly Figure[]> {
-  using traffic = await openTraffic({ agent: 'silent', senders: 200, keys: 'ed25519' })
-  const ours = describeBenchGateway({ network: { loopback: traffic.fediverse.loopback } })
-  await using gateway = await startServer({ ...ours, core: cores?.server })
+export async function probeMemory({ quick, progress }: ProbeOptions): Promise<readonly Figure[]> {
+  using traffic = await openTraffic({ agent: 'silent', senders: people, keys: 'ed25519' })
+  await using gateway = await launchGateway({
+    origin: `https://${gatewayHost}`,
+    dev: true,
+    listen: { port: 0 },
+    agents: { silent: { use: findAgentModule('silent') } },
+    limits: unreachableLimits,
+    network: { loopback: traffic.fediverse.loopback },
+  })
+  const send = async (count: number) => {
+    const requests = await traffic.prepare(count)
+    await saturateServer({ port: gateway.port, connections, requests, isAccepted: isTaken })
+    return count
+  }
   const sizes: number[] = []
   const marks = quick ? counts.quick : counts.usual
   let sent = 0
+  while (sent < people) {
+    sent += await send(newInASecond)
+    await rest(1_000)
+  }
   for (const mark of marks) {
     progress(`memory: up to ${mark} messages`)
-    for (; sent < mark; sent += portion) {
-      const requests = await traffic.prepare(portion)
-      await saturateServer({ port: gateway.port, connections, requests, isAccepted: isTaken })
-    }
+    while (sent < mark) sent += await send(Math.min(portion, mark - sent))
     sizes.push(await readResident(gateway, sent))
   }
   return marks.map((mark, index) => toFigure(mark, sizes[index] ?? Number.NaN, sizes[0] ?? Number.NaN))
 }
 
 /** Once all of them went the whole way. */
-async function readResident(gateway: ServerProcess, expected: number): Promise<number> {
-  while ((await gateway.sample()).handled < expected) await rest(50)
+async function readResident({ countHandled, readResident }: LaunchedGateway, expected: number): Promise<number> {
+  while ((await countHandled()) < expected) await rest(50)
   await rest(restMs)
-  return (await gateway.sample()).rss
+  return readResident().now
 }
 
 function toFigure(count: number, bytes: number, first: number): Figure {

@@ -9,6 +9,8 @@ import { readMemoryField, readPort } from '../servers/program.ts'
 const program = fileURLToPath(new URL('../../../gateway/bin/postern.mjs', import.meta.url))
 const report = new URL('./memory-report.mjs', import.meta.url).href
 
+const operatorToken = 'bench-operator-token'
+
 /** What a process and its threads hold, bytes. */
 export interface MemoryReport {
   readonly heapUsed: number
@@ -31,6 +33,8 @@ export interface LaunchedGateway extends AsyncDisposable {
   readonly port: number
   readResident(): Resident
   readMemory(): Promise<MemoryReport>
+  /** Messages that are not under way any more. */
+  countHandled(): Promise<number>
 }
 
 /** @throws Error with its last words when it ends before it listens */
@@ -39,12 +43,21 @@ export async function launchGateway(tree: object): Promise<LaunchedGateway> {
   const config = join(directory, 'postern.config.json')
   writeFileSync(config, JSON.stringify({ ...tree, data: directory }))
   const told = join(directory, 'memory.json')
-  const args = ['--max-semi-space-size=8', '--import', report, program, 'start', '--config', config]
+  const args = [
+    '--max-semi-space-size=8',
+    '--min-semi-space-size=4',
+    '--import',
+    report,
+    program,
+    'start',
+    '--config',
+    config,
+  ]
   const child = spawn(process.execPath, args, {
     env: {
       ...process.env,
       NODE_ENV: 'production',
-      POSTERN_OPERATOR_TOKEN: 'bench-operator-token',
+      POSTERN_OPERATOR_TOKEN: operatorToken,
       BENCH_MEMORY_REPORT: told,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -58,6 +71,13 @@ export async function launchGateway(tree: object): Promise<LaunchedGateway> {
       rmSync(told, { force: true })
       child.kill('SIGUSR2')
       return readTold(told)
+    },
+    async countHandled() {
+      const headers = { authorization: `Bearer ${operatorToken}` }
+      const answer = await fetch(`http://127.0.0.1:${port}/operator/api/status`, { headers })
+      const { messages } = (await answer.json()) as { readonly messages: Readonly<Record<string, number>> }
+      const { answered = 0, failed = 0, ignored = 0 } = messages
+      return answered + failed + ignored
     },
     async [Symbol.asyncDispose]() {
       child.kill()

@@ -65,7 +65,7 @@ export interface GatewaySetup {
 const entry = new URL('./gateway.ts', import.meta.url)
 
 /** As the first line of the program's launcher has them. */
-const startFlags = ['--max-semi-space-size=8']
+export const startFlags = ['--max-semi-space-size=8', '--min-semi-space-size=4']
 
 export function isOurs(contender: Contender): boolean {
   return contender.entry.href === entry.href

@@ -63,7 +63,7 @@ export async function startServer({
 }
 
 async function stopServer(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return
+  if (child.exitCode !== null || child.signalCode !== null) return
   const exited = once(child, 'exit')
   child.send({ kind: 'stop' })
   await exited

@@ -4,7 +4,7 @@ import { measureByTurns } from '../harness/turns.ts'
 import { openConnection } from '../http/load.ts'
 import { formatIntake } from '../mail/case.ts'
 import { agents } from '../orders/stall.ts'
-import { gatewayHost } from '../ours/open.ts'
+import { gatewayHost, startFlags } from '../ours/open.ts'
 import type { ServerProcess } from '../servers/process.ts'
 import { startServer } from '../servers/process.ts'
 
@@ -20,8 +20,7 @@ export async function probeStall({ rounds, progress }: ProbeOptions): Promise<re
   const simulation = await openSimulation()
   ends.defer(simulation.close)
   const setup = { dns: simulation.network.dns }
-  const nodeFlags = ['--max-semi-space-size=8']
-  const server = ends.use(await startServer({ entry, setup, core: undefined, nodeFlags }))
+  const server = ends.use(await startServer({ entry, setup, core: undefined, nodeFlags: startFlags }))
   const stalls = await measureByTurns(hostileInputs, { title: 'stall', rounds, progress }, (input, round) =>
     measureStall(server, input, `${process.pid}-${round}-${hostileInputs.indexOf(input)}`),
   )
