@@ -1,12 +1,9 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempDisposableSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { readMemoryField, readPort } from '../servers/program.ts'
+import { buildProgram, readMemoryField, readPort, runProgram } from '../servers/program.ts'
 
-const program = fileURLToPath(new URL('../../../gateway/bin/postern.mjs', import.meta.url))
 const report = new URL('./memory-report.mjs', import.meta.url).href
 
 const operatorToken = 'bench-operator-token'
@@ -28,7 +25,7 @@ export interface Resident {
   readonly peak: number
 }
 
-/** `postern start` as an operator runs it: the launcher, the flags of its first line, SQLite on disk. */
+/** `postern start` of the npm package, as an operator runs it, with SQLite on disk. */
 export interface LaunchedGateway extends AsyncDisposable {
   readonly port: number
   readResident(): Resident
@@ -40,28 +37,14 @@ export interface LaunchedGateway extends AsyncDisposable {
 /** @throws Error with its last words when it ends before it listens */
 export async function launchGateway(tree: object): Promise<LaunchedGateway> {
   const { path: directory, remove } = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
-  const config = join(directory, 'postern.config.json')
-  writeFileSync(config, JSON.stringify({ ...tree, data: directory }))
+  writeFileSync(join(directory, 'postern.config.json'), JSON.stringify({ ...tree, data: directory }))
   const told = join(directory, 'memory.json')
-  const args = [
-    '--max-semi-space-size=8',
-    '--min-semi-space-size=4',
-    '--import',
-    report,
-    program,
-    'start',
-    '--config',
-    config,
-  ]
-  const child = spawn(process.execPath, args, {
-    env: {
-      ...process.env,
-      NODE_ENV: 'production',
-      POSTERN_OPERATOR_TOKEN: operatorToken,
-      BENCH_MEMORY_REPORT: told,
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const environment = {
+    NODE_OPTIONS: `--import ${report}`,
+    POSTERN_OPERATOR_TOKEN: operatorToken,
+    BENCH_MEMORY_REPORT: told,
+  }
+  const child = runProgram(buildProgram(), ['start'], { cwd: directory, environment })
   const { pid = 0, stdout } = child
   const port = await readPort(stdout)
   return {

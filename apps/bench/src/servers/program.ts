@@ -1,5 +1,31 @@
+import type { ChildProcessByStdio } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const root = fileURLToPath(new URL('../../../..', import.meta.url))
+
+/** Builds the npm package: the program that users have. @returns where it is then */
+export function buildProgram(): URL {
+  execFileSync(process.execPath, [join(root, 'tools/package/main.ts')], { stdio: 'ignore' })
+  return installedProgram
+}
+
+export const installedProgram = pathToFileURL(join(root, 'build/package/bin/postern.mjs'))
+
+/** Runs a program as a person and a service do: by its own first line, with this Node. */
+export function runProgram(
+  entry: URL,
+  args: readonly string[],
+  { cwd, environment }: { readonly cwd: string; readonly environment: Readonly<Record<string, string>> },
+): ChildProcessByStdio<null, Readable, null> {
+  const path = [dirname(process.execPath), process.env.PATH].join(delimiter)
+  const env = { ...process.env, PATH: path, NODE_ENV: 'production', ...environment }
+  return spawn(fileURLToPath(entry), args, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
+}
 
 /** The port that a gateway says it listens on. @throws Error with its last words when it ends before it listens */
 export async function readPort(stdout: NodeJS.ReadableStream): Promise<number> {

@@ -1,15 +1,13 @@
-import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempDisposableSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { join } from 'node:path'
 import { pairWithEarlier } from '../earlier/rivals.ts'
 import type { EarlierTree } from '../harness/earlier-tree.ts'
 import type { Contender } from '../harness/rounds.ts'
 import { gatewayHost } from '../ours/open.ts'
 import { startServer } from '../servers/process.ts'
-import { readMemoryField, readPort } from '../servers/program.ts'
+import { buildProgram, installedProgram, readMemoryField, readPort, runProgram } from '../servers/program.ts'
 
 /** Something that can be started until it listens. */
 interface Starter {
@@ -20,9 +18,6 @@ interface Starter {
   start(): Promise<Launched>
 }
 
-const root = fileURLToPath(new URL('../../../..', import.meta.url))
-/** What `npm run package` writes: the program that users have. */
-const installed = pathToFileURL(join(root, 'build/package/bin/postern.mjs'))
 const postern = new URL('../../../gateway/bin/postern.mjs', import.meta.url)
 /** Compiled code kept between starts, for everybody alike. */
 const compileCache = join(tmpdir(), 'postern-bench-compile-cache')
@@ -38,13 +33,13 @@ const packaged: readonly ProgramStarter[] = [
   {
     name: 'postern start',
     note: 'the npm package: the whole gateway with all channels, an agent, its store',
-    entry: installed,
+    entry: installedProgram,
     command: 'start',
   },
   {
     name: 'postern dev',
     note: 'the same with the simulation: a fediverse server, DNS, a mail domain, a token issuer',
-    entry: installed,
+    entry: installedProgram,
     command: 'dev',
   },
 ]
@@ -93,23 +88,19 @@ const configs = { start: productionConfig, dev: devConfig }
 
 /** Ours first; beside peers, or beside an earlier commit alone, which has no package that is built. */
 export function listStarters(earlier: EarlierTree | undefined): readonly Starter[] {
-  if (!earlier) execFileSync(process.execPath, [join(root, 'tools/package/main.ts')], { stdio: 'ignore' })
+  if (!earlier) buildProgram()
   const ours = earlier ? pairWithEarlier(programs, earlier) : [...packaged, ...programs]
   const own = ours.map(program => ({ ...program, start: () => startPostern(program) }))
   return earlier ? own : [...own, ...peers.map(peer => ({ ...peer, start: () => startPeer(peer) }))]
 }
 
-/** As a person and a service do, by the program's own first line; waits until it says that it listens, and ends it. */
+/** Waits until it says that it listens, and ends it. */
 async function startPostern({ entry, command }: ProgramStarter): Promise<Launched> {
   using workingDir = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
   writeFileSync(join(workingDir.path, 'postern.config.json'), JSON.stringify(configs[command]))
   const begun = performance.now()
-  const path = [dirname(process.execPath), process.env.PATH].join(delimiter)
-  const child = spawn(fileURLToPath(entry), [command], {
-    cwd: workingDir.path,
-    env: { ...process.env, PATH: path, NODE_COMPILE_CACHE: compileCache, NODE_ENV: 'production' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const environment = { NODE_COMPILE_CACHE: compileCache }
+  const child = runProgram(entry, [command], { cwd: workingDir.path, environment })
   const exited = once(child, 'exit')
   try {
     await readPort(child.stdout)
