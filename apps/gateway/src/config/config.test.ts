@@ -219,6 +219,13 @@ describe('overlayEnvironment()', () => {
     expect(file.listen.port).toBe(1)
   })
 
+  test('leaves a list where members belong, so that the schema refuses it', () => {
+    const tree = overlayEnvironment({ ...smallest, listen: ['80'] }, { POSTERN_LISTEN_PORT: '9000' })
+    expect(() => parseConfig(tree)).toThrow(
+      expect.objectContaining({ errors: [expect.objectContaining({ key: 'listen' })] }),
+    )
+  })
+
   test('reads a list of texts at its commas', () => {
     const tree = overlayEnvironment({ roles: ['ingress'] }, { POSTERN_ROLES: 'worker, ingress' })
     expect(tree).toEqual({ roles: ['worker', 'ingress'] })

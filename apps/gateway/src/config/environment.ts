@@ -39,14 +39,14 @@ export function overlayEnvironment(
   )
   if (relevant.length === 0) return file
   const variables = listVariables()
-  let tree = file
+  let tree: unknown = file
   for (const [name, text] of relevant) {
     const variable = variables.get(name)
     if (!variable && named.has(name)) continue
     if (!variable) throw new ConfigError(name, 'is not a known variable', 'Unset it, or correct its spelling.')
     tree = writeAt(tree, variable.path, readValue(name, text ?? '', variable.type))
   }
-  return tree
+  return tree as Tree
 }
 
 /** Read elsewhere: where the file is, and where a gateway is that commands ask without a file. */
@@ -65,8 +65,9 @@ export function readAt(tree: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((node, key) => (node as Tree | undefined)?.[key], tree)
 }
 
-/** The same tree with `value` at a path. What stands on the way and has no members makes room. */
-export function writeAt(tree: unknown, [head = '', ...rest]: readonly string[], value: unknown): Tree {
+/** The same tree with `value` at a path. A single value on the way makes room; a list stays, for the schema to refuse. */
+export function writeAt(tree: unknown, [head = '', ...rest]: readonly string[], value: unknown): unknown {
+  if (Array.isArray(tree)) return tree
   const members = isJsonObject(tree) ? tree : {}
   return { ...members, [head]: rest.length === 0 ? value : writeAt(members[head], rest, value) }
 }

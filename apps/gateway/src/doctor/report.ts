@@ -35,6 +35,7 @@ export const doctorReportSchema = z
   .object({
     checked_at: z.string().describe('ISO 8601 UTC.'),
     ms: z.number(),
+    // `stopped`: it was opened beside its data. `unopened`: not even that.
     gateway: z.enum(['running', 'stopped', 'unopened']),
     counts: z.object(Object.fromEntries(verdicts.map(verdict => [verdict, z.number()])) as Counts),
     findings: z.array(findingSchema).readonly(),

@@ -1,4 +1,4 @@
-import { ReadableStream, TextEncoderStream } from 'node:stream/web'
+import { ReadableStream } from 'node:stream/web'
 import type { Channel, OperatorStore, Platform } from '@postern/core'
 import { findChannel, Rejection } from '@postern/core'
 import type { GatewayStore } from '@postern/store'
@@ -162,7 +162,7 @@ export function createTranscriptRoutes(options: TranscriptRouteOptions): readonl
 function streamMessages(context: Context, format: string, pages: AsyncIterable<readonly object[]>): Response {
   const isLines = context.req.header('accept')?.includes(linesType) === true
   const text = isLines ? writeLines(pages) : writeJson(format, pages)
-  const body = ReadableStream.from(text).pipeThrough(new TextEncoderStream())
+  const body = ReadableStream.from(encodeText(text))
   return new Response(body as BodyInit, { headers: { 'content-type': isLines ? linesType : 'application/json' } })
 }
 
@@ -179,6 +179,12 @@ async function* writeJson(format: string, pages: AsyncIterable<readonly object[]
     isFirst = false
   }
   yield ']}'
+}
+
+/** A `TextEncoderStream` would read ahead: also for a HEAD, of which nobody reads anything. */
+async function* encodeText(text: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder()
+  for await (const piece of text) if (piece !== '') yield encoder.encode(piece)
 }
 
 /** Whose the threads are that an operator opens over conversations of the store. */
