@@ -17,12 +17,13 @@ export interface HtmlReader {
 const [maxName, maxAttributes, maxValue] = [64, 64, 8192]
 const foreignRoots: ReadonlySet<string> = new Set(['svg', 'math'])
 
-/** Reads HTML in one pass, with the rules of browsers (HTML §13.2.5): what has no end takes the rest of the document. */
+/**
+ * Reads HTML in one pass, with the rules of browsers (HTML §13.2.5): what has no end takes the rest of the document. CDATA is
+ * text in `svg` and `math` only; elsewhere it is a comment, which nobody sees.
+ */
 export function tokenizeHtml(html: string, reader: HtmlReader): void {
-  let name = ''
+  let [name, key, value] = ['', '', '']
   let attributes = new Map<string, string>()
-  let key = ''
-  let value = ''
   let words: string[] = []
 
   function flushText(): void {
@@ -68,7 +69,9 @@ export function tokenizeHtml(html: string, reader: HtmlReader): void {
         stopIfOver()
       },
       isInForeignContext: () => reader.isForeign(),
-      oncdata: (start, end, offset) => void words.push(html.slice(start, end - offset)),
+      oncdata(start, end, offset) {
+        if (reader.isForeign()) words.push(html.slice(start, end - offset))
+      },
       oncomment() {},
       ondeclaration() {},
       onprocessinginstruction() {},
