@@ -9,7 +9,7 @@ const listNames = (names: string): ReadonlySet<string> => new Set(names.split(' 
 const allowed = listNames('p br a span strong b em i u del s code pre blockquote ul ol li h1 h2 h3 h4 h5 h6')
 /** Their content is no text for people: it is dropped up to their end tag. */
 const skipped = listNames(
-  'script style template noscript iframe object svg math head title textarea select audio video canvas',
+  'script style template noscript noembed noframes iframe object svg math head title textarea select audio video canvas',
 )
 /** Of each kind; each tag looks through those that are open. */
 const maxOpen = 64
