@@ -18,7 +18,14 @@ test.each([
   ['ends without a beginning go', 'a</p></b>', 'a'],
   ['text is text', '1 < 2 &lt;b&gt; "q"', '1 &lt; 2 &lt;b&gt; &quot;q&quot;'],
   ['characters are themselves, however they are written', '&hearts; &amp;amp; &#x41;', '♥ &amp;amp; A'],
-  ['comments go', 'a<!-- x -->b', 'ab'],
+  ['comments go', 'a<!-- x --><![CDATA[<b>x]]>b', 'ab'],
+  ['frames go with their text', 'a<noframes><script>x</script></noframes><noembed>x</noembed>b', 'ab'],
 ])('sanitizeHtml(): %s', (_, html, clean) => {
   expect(sanitizeHtml(html)).toBe(clean)
+})
+
+test('sanitizeHtml() takes time by the length of HTML, however deep silent elements nest', () => {
+  const began = process.cpuUsage()
+  expect(sanitizeHtml(`${'<object>'.repeat(60_000)}${'</p>'.repeat(60_000)}a`)).toBe('')
+  expect(process.cpuUsage(began).user).toBeLessThan(1_000_000)
 })

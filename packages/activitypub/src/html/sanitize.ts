@@ -9,8 +9,9 @@ const listNames = (names: string): ReadonlySet<string> => new Set(names.split(' 
 const allowed = listNames('p br a span strong b em i u del s code pre blockquote ul ol li h1 h2 h3 h4 h5 h6')
 /** Their content is no text for people: it is dropped up to their end tag. */
 const skipped = listNames(
-  'script style template noscript iframe object svg math head title textarea select audio video canvas',
+  'script style template noscript noembed noframes iframe object svg math head title textarea select audio video canvas',
 )
+/** Of each kind; each tag looks through those that are open. */
 const maxOpen = 64
 
 /** HTML with known elements only, closed in order, without attributes but the http(s) address of a link. */
@@ -28,7 +29,7 @@ export function sanitizeHtml(html: string): string {
       if (skipping.length === 0) out.push(escapeHtml(text))
     },
     open(name, attributes) {
-      if (skipped.has(name)) skipping.push(name)
+      if (skipped.has(name) && skipping.length < maxOpen) skipping.push(name)
       if (skipping.length > 0 || !allowed.has(name)) return
       if (name === 'br') out.push('<br>')
       else if (open.length < maxOpen) {
@@ -37,8 +38,10 @@ export function sanitizeHtml(html: string): string {
       }
     },
     close(name) {
-      if (skipping.length > 0) skipping.length = skipping.includes(name) ? skipping.lastIndexOf(name) : skipping.length
-      else if (open.includes(name)) closeDownTo(open.lastIndexOf(name))
+      const at = (skipping.length > 0 ? skipping : open).lastIndexOf(name)
+      if (at < 0) return
+      if (skipping.length > 0) skipping.length = at
+      else closeDownTo(at)
     },
     isForeign: () => skipping.includes('svg') || skipping.includes('math'),
   })

@@ -27,14 +27,14 @@ export function countText(text: string, max = Number.POSITIVE_INFINITY): number 
 
 /**
  * The length of HTML as a reader sees it, as if the same text were typed. Ends of lines and paragraphs, and list marks,
- * count too.
+ * count too. Stops reading when it is beyond `max`.
  */
 export function countVisible(html: string, max = Number.POSITIVE_INFINITY): number {
   let count = 0
-  for (const { text, marks, breaks } of listVisibleLines(html)) {
+  readVisibleLines(html, ({ text, marks, breaks }) => {
     count += (count > 0 ? breaks : 0) + marks * markLength + countText(text, max - count)
-    if (count > max) return count
-  }
+    return count <= max
+  })
   return count
 }
 
@@ -65,16 +65,16 @@ const breaks: ReadonlyMap<string, number> = new Map([
   ...'p ul ol blockquote pre h1 h2 h3 h4 h5 h6'.split(' ').map(name => [name, 2] as const),
 ])
 
-/** The lines of HTML that holds known elements only; those without text are passed over. */
-function listVisibleLines(html: string): readonly VisibleLine[] {
-  const lines: VisibleLine[] = []
+/** The lines of HTML that holds known elements only, until `take` wants no more; those without text are passed over. */
+function readVisibleLines(html: string, take: (line: VisibleLine) => boolean): void {
   const pieces: string[] = []
   const since = { breaks: 0, marks: 0 }
   let verbatim = 0
+  let isOver = false
 
   function endLine(isVerbatim: boolean): void {
     const text = readLine(pieces.splice(0), isVerbatim)
-    if (text) lines.push(takeLine(text, since))
+    if (text) isOver = !take(takeLine(text, since))
   }
   function passTag(name: string, isStart: boolean): void {
     if (!breaks.has(name)) return
@@ -88,9 +88,9 @@ function listVisibleLines(html: string): readonly VisibleLine[] {
     open: name => passTag(name, true),
     close: name => passTag(name, false),
     isForeign: () => false,
+    isOver: () => isOver,
   })
-  endLine(false)
-  return lines
+  if (!isOver) endLine(false)
 }
 
 interface Since {

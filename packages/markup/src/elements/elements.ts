@@ -10,17 +10,20 @@ export interface HtmlReader {
   close(name: string): void
   /** True inside of `svg` and `math`, where other rules hold for the content of elements. */
   isForeign(): boolean
+  /** True as soon as the rest of the document is not wanted; asked after each tag. */
+  isOver?(): boolean
 }
 
-const [maxAttributes, maxValue] = [64, 8192]
+const [maxName, maxAttributes, maxValue] = [64, 64, 8192]
 const foreignRoots: ReadonlySet<string> = new Set(['svg', 'math'])
 
-/** Reads HTML in one pass, with the rules of browsers (HTML §13.2.5): what has no end takes the rest of the document. */
+/**
+ * Reads HTML in one pass, with the rules of browsers (HTML §13.2.5): what has no end takes the rest of the document. CDATA is
+ * text in `svg` and `math` only; elsewhere it is a comment, which nobody sees.
+ */
 export function tokenizeHtml(html: string, reader: HtmlReader): void {
-  let name = ''
+  let [name, key, value] = ['', '', '']
   let attributes = new Map<string, string>()
-  let key = ''
-  let value = ''
   let words: string[] = []
 
   function flushText(): void {
@@ -31,6 +34,10 @@ export function tokenizeHtml(html: string, reader: HtmlReader): void {
     flushText()
     if (isSelfClosing && (foreignRoots.has(name) || reader.isForeign())) return
     reader.open(name, attributes)
+    stopIfOver()
+  }
+  function stopIfOver(): void {
+    if (reader.isOver?.()) tokenizer.pause()
   }
   function extendValue(piece: string): void {
     if (value.length < maxValue) value += piece.slice(0, maxValue)
@@ -42,11 +49,11 @@ export function tokenizeHtml(html: string, reader: HtmlReader): void {
       ontext: (start, end) => void words.push(html.slice(start, end)),
       ontextentity: code => void words.push(String.fromCodePoint(code)),
       onopentagname(start, end) {
-        name = html.slice(start, Math.min(end, start + 64)).toLowerCase()
+        name = readName(html, start, end)
         attributes = new Map()
       },
       onattribname(start, end) {
-        key = html.slice(start, Math.min(end, start + 64)).toLowerCase()
+        key = readName(html, start, end)
         value = ''
       },
       onattribdata: (start, end) => extendValue(html.slice(start, Math.min(end, start + maxValue))),
@@ -58,15 +65,13 @@ export function tokenizeHtml(html: string, reader: HtmlReader): void {
       onselfclosingtag: () => openTag(true),
       onclosetag(start, end) {
         flushText()
-        reader.close(
-          html
-            .slice(start, Math.min(end, start + 64))
-            .trim()
-            .toLowerCase(),
-        )
+        reader.close(readName(html, start, end).trim())
+        stopIfOver()
       },
       isInForeignContext: () => reader.isForeign(),
-      oncdata: (start, end, offset) => void words.push(html.slice(start, end - offset)),
+      oncdata(start, end, offset) {
+        if (reader.isForeign()) words.push(html.slice(start, end - offset))
+      },
       oncomment() {},
       ondeclaration() {},
       onprocessinginstruction() {},
@@ -75,6 +80,11 @@ export function tokenizeHtml(html: string, reader: HtmlReader): void {
   )
   tokenizer.write(html)
   tokenizer.end()
+}
+
+/** The name of an element or attribute; of a longer one the beginning. */
+function readName(html: string, start: number, end: number): string {
+  return html.slice(start, Math.min(end, start + maxName)).toLowerCase()
 }
 
 /** The maximum of elements that continue after one end tag, and the depth in which it finds its formatting element. */

@@ -178,6 +178,7 @@ describe('a style sheet hides', () => {
     ['with the later of two rules', '<style>.s{display:block} .s{display:none}</style>', 'class="s"'],
     ['against the element’s own style', '<style>.s{display:none!important}</style>', 'class="s" style="display:block"'],
     ['without an end', '<style>.s{display:none</style>', 'class="s"'],
+    ['in a picture, as CDATA', '<svg><style><![CDATA[.s{display:none}]]></style></svg>', 'class="s"'],
     ['in a comment of old', '<style><!-- .s{display:none} --></style>', 'class="s"'],
   ])('%s', (_, sheet, attribute) => {
     const html = `${sheet}${between(attribute)}<style>.late{display:none}</style>`

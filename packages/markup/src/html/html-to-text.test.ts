@@ -57,6 +57,7 @@ test.each([
   '<script>secret</script>',
   '<style>secret</style>',
   '<!-- secret -->',
+  '<![CDATA[secret]]>',
   '<template>secret</template>',
   '<svg><text>secret</text></svg>',
   '<select><option>secret</select>',
