@@ -50,6 +50,7 @@ describe('readIcon()', () => {
       'the file "page.svg" is no picture. Use PNG, JPEG, GIF or WebP.',
     ],
     ['page.png', '<!doctype html>', 'the file "page.png" is no picture. Use PNG, JPEG, GIF or WebP.'],
+    ['page.webp', '<script>WEBP', 'the file "page.webp" is no picture. Use PNG, JPEG, GIF or WebP.'],
     [
       'large.png',
       Buffer.concat([png, Buffer.alloc(1024 * 1024)]),

@@ -101,8 +101,8 @@ const opening = '<think>'
 const closing = '</think>'
 
 /**
- * The part of a model's text that is meant for the user. Leaves out white space before the first word, and reasoning that a server left in the text (`<think>` at its beginning), however it is
- * split.
+ * The part of a model's text that is meant for the user. Leaves out white space before the first word, and reasoning that a server left in
+ * the text (`<think>` at its beginning), however it is split.
  */
 function createSpeech() {
   let stage: 'before' | 'thinking' | 'speaking' = 'before'

@@ -198,7 +198,7 @@ function soon(): Promise<void> {
 /** Runs `work` when nothing that was begun before it runs under this key. */
 type RunOneByOne = <Result>(key: string, work: () => Promise<Result>) => Promise<Result>
 
-/** What has one key runs one at a time, in the order in which it came; what has another does not wait for it. */
+/** What has one key runs one at a time, in the order in which it came, also after a failure; what has another does not wait for it. */
 export function createOneByOne(): RunOneByOne {
   const last = new Map<string, Promise<unknown>>()
   return async function runOneByOne(key, work) {

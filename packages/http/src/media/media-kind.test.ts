@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findServedType } from './media-kind.ts'
+import { detectMedia, findServedType } from './media-kind.ts'
 
 const saved = { type: 'application/octet-stream', isShown: false }
 
@@ -17,4 +17,20 @@ test.each([
   [undefined, saved],
 ])('the server serves a stored file with the name %j by the whole of its type', (mime, served) => {
   expect(findServedType(mime)).toEqual(served)
+})
+
+test.each([
+  ['RIFF....WEBPVP8 ', 'image/webp'],
+  ['<script>WEBP', 'text/plain'],
+  ['RIFF....WAVEfmt ', 'audio/wav'],
+  ['....ftypavif', 'image/avif'],
+  ['....ftypmp42', 'video/mp4'],
+  ['GIF87a', 'image/gif'],
+  ['GIF88a', 'text/plain'],
+  ['\x89PNG\r\n\x1a\n', 'image/png'],
+  ['\xff\xfb\x90', 'audio/mpeg'],
+  ['ID3\x04', 'audio/mpeg'],
+  ['', 'application/octet-stream'],
+])('the beginning %j is one of %s', (beginning, mime) => {
+  expect(detectMedia(Buffer.from(beginning, 'latin1'))).toBe(mime)
 })

@@ -1,28 +1,26 @@
 import { parseMediaType } from '@postern/http'
 
-/** Beginnings of files, by what they are; `at` is where the bytes stand. */
-const signatures: readonly (readonly [mime: string, at: number, bytes: string])[] = [
-  ['image/jpeg', 0, 'ffd8ff'],
-  ['image/png', 0, '89504e470d0a1a0a'],
-  ['image/gif', 0, '474946383761'],
-  ['image/gif', 0, '474946383961'],
-  ['image/webp', 8, '57454250'],
-  ['image/avif', 4, '6674797061766966'],
-  ['application/pdf', 0, '255044462d'],
-  ['audio/wav', 8, '57415645'],
-  ['audio/flac', 0, '664c6143'],
-  ['audio/ogg', 0, '4f676753'],
-  ['audio/mpeg', 0, '494433'],
-  ['audio/mpeg', 0, 'fffb'],
-  ['video/webm', 0, '1a45dfa3'],
-  ['video/mp4', 4, '66747970'],
-  ['application/zip', 0, '504b0304'],
+/** Beginnings of files as hexadecimal digits, by what they are. */
+const signatures: readonly (readonly [mime: string, start: RegExp])[] = [
+  ['image/jpeg', /^ffd8ff/],
+  ['image/png', /^89504e470d0a1a0a/],
+  ['image/gif', /^47494638(?:37|39)61/],
+  ['image/webp', /^52494646.{8}57454250/],
+  ['image/avif', /^.{8}6674797061766966/],
+  ['application/pdf', /^255044462d/],
+  ['audio/wav', /^.{16}57415645/],
+  ['audio/flac', /^664c6143/],
+  ['audio/ogg', /^4f676753/],
+  ['audio/mpeg', /^(?:494433|fffb)/],
+  ['video/webm', /^1a45dfa3/],
+  ['video/mp4', /^.{8}66747970/],
+  ['application/zip', /^504b0304/],
 ]
 
 /** What bytes are, by their beginning; text when they are UTF-8 without control characters. */
 export function detectMedia(bytes: Uint8Array): string {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 32)).toString('hex')
-  const found = signatures.find(([, at, signature]) => head.startsWith(signature, at * 2))
+  const found = signatures.find(([, start]) => start.test(head))
   return found?.[0] ?? (isText(bytes) ? 'text/plain' : 'application/octet-stream')
 }
 

@@ -256,6 +256,16 @@ describe('commits without options', () => {
   })
 })
 
+describe('a forced message with a Blob', () => {
+  it('belongs to the agent that is active at the call, not to the one that is active later', async () => {
+    const { client } = await openClient()
+    const committed = client.commits.commitUserMessageForce('look', 'user', { images: [new Blob(['x'])] })
+    await client.navigation.changeToAgent('b')
+    expect(await committed).toBe(true)
+    expect((await client.history.listRaw()).map(({ agentName }) => agentName)).toEqual(['a'])
+  })
+})
+
 describe('the history bus', () => {
   it('pop takes the last row with its calls and reports it; without a row it returns null', async () => {
     const { client, events, bus } = await openClient()

@@ -136,13 +136,15 @@ async function commitUserMessage(
   deps: SwarmCommitDeps,
   { payload, images: given = [], ...options }: UserCommitOptions = {},
 ): Promise<boolean> {
+  // What is forced is of the agent that is active now, not when a Blob has been read.
+  const { agentName = deps.isForced ? deps.activeAgent() : undefined } = options
   // Without a Blob nothing waits, so rows keep the order of their commits.
   const images = hasOnlyText(given) ? given : await encodeSwarmImages(given)
   // Only the user's own message has the payload of the call.
   const context =
     mode === 'user' && payload !== undefined ? { payload: payload as NonNullable<SwarmMessage['payload']> } : {}
   const row = { role: 'user', content, mode, ...context, ...(images.length > 0 && { images }) } as const
-  return commit({ ...options, type: 'commit-user-message', row, input: { message: content } }, deps)
+  return commit({ ...options, agentName, type: 'commit-user-message', row, input: { message: content } }, deps)
 }
 
 async function commitToolRequest(

@@ -127,8 +127,9 @@ export function bindLog(log: Log, bound: LogFields): Log {
 }
 
 /**
- * The time an agent has, as one signal that is let go of when the turn is over. Runs out after `deadlineMs` or when one of `stops` aborts. `AbortSignal.any` with `AbortSignal.timeout` would do the same, but it
- * holds the turn and its answer until the deadline, however early the agent is done.
+ * The time an agent has, as one signal that is let go of when the turn is over. Runs out after `deadlineMs` or when one of `stops` aborts.
+ * `AbortSignal.any` with `AbortSignal.timeout` would do the same, but it holds the turn and its answer until the deadline, however early the
+ * agent is done.
  */
 export function startTurnClock(deadlineMs: number, stops: readonly AbortSignal[]) {
   const controller = new AbortController()
