@@ -150,6 +150,21 @@ test('admit() refuses an id that is too long for an index, and accepts the messa
   await store.close()
 })
 
+test.each([Number.NaN, undefined])(
+  'a reading that the server refuses, for its limit is %s, fails alone',
+  async limit => {
+    const { store } = await openPostgresTestStore()
+    const filter = { owner: 'ada', limit: limit as number }
+    const ends = await Promise.allSettled([
+      store.findTask(adasTask),
+      store.listTasks(filter),
+      store.transcript.isLocked({ owner: 'ada', thread_id: 'none' }),
+    ])
+    expect(ends).toMatchObject([{ value: undefined }, { reason: { name: 'StatementFailed' } }, { value: false }])
+    await store.close()
+  },
+)
+
 test('large bytes go in and come out', async () => {
   const { store } = await openPostgresTestStore()
   const bytes = randomBytes(12 * 1024 * 1024)

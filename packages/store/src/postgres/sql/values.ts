@@ -18,7 +18,8 @@ export function writeValue(value: SqlValue): string | Buffer | null {
   if (typeof value === 'string') return escapeText(value)
   if (typeof value === 'number') return String(toWhole(value))
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
-  throw new TypeError(`a statement cannot be given ${typeof value}`)
+  // As the server refuses one (data_exception): nothing was sent, and its connection is there.
+  throw Object.assign(new TypeError(`a statement cannot be given ${typeof value}`), { code: '22000' })
 }
 
 /** Where a limit is infinite, or a time has a fraction. */

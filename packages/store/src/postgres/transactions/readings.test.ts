@@ -1,5 +1,6 @@
 import { Unavailable } from '@postern/core'
 import { expect, test } from 'vitest'
+import { mostAtOnce } from '../../engine/database.ts'
 import { createLockstep } from '../../together/lockstep.ts'
 import { loseLine } from '../connection/failure.ts'
 import type { StepResult } from '../connection/pipelined-run.ts'
@@ -7,7 +8,7 @@ import { nameStatement } from '../connection/statement-session.ts'
 import type { StatementPlace } from '../place.ts'
 import { createReadings } from './readings.ts'
 
-/** A server that answers each question with itself, and connections of which `failures` break as they are asked. */
+/** A server that answers each question but `refused` with itself, and connections of which `failures` break as they are asked. */
 function openServer(failures = 0) {
   const lockstep = createLockstep<StatementPlace>(Date.now)
   const sent: string[] = []
@@ -17,6 +18,7 @@ function openServer(failures = 0) {
     await new Promise(setImmediate)
     left -= 1
     if (left >= 0) throw loseLine('it broke')
+    if (steps.some(({ statement }) => statement.text === 'refused')) throw { code: '22P02', message: 'it is no number' }
     return steps.map(({ statement }): StepResult => ({ rows: [{ said: statement.text }], changes: 0, tag: '' }))
   }
   const pool = { hold: async () => ({ run, release() {} }) }
@@ -87,6 +89,34 @@ test('a reading that fails tells only whoever asked', async () => {
     { reason: { message: 'no row a' } },
     { value: 'b' },
   ])
+})
+
+test('a reading whose statement the server refuses takes no other with it', async () => {
+  const { read, ask, sent } = openServer()
+  const all = ['a', 'refused', 'b'].map(text => read(() => ask(text), 'find'))
+  await expect(Promise.allSettled(all)).resolves.toMatchObject([
+    { value: 'a' },
+    { reason: { message: 'it is no number' } },
+    { value: 'b' },
+  ])
+  expect(sent).toEqual(['a refused b', 'a', 'refused', 'b'])
+})
+
+test('a reading that has its answers does not wait for those that ask again beside it', async () => {
+  const { read, ask } = openServer()
+  const told: string[] = []
+  const steps = () => ['a', 'b', 'c'].map(ask).join(' ')
+  const all = [read(steps), read(() => ask('d'), 'find')]
+  await Promise.all(all.map(async each => told.push(await each)))
+  expect(told).toEqual(['d', 'a b c'])
+})
+
+test('readings that are too many for one connection share two at once', async () => {
+  const { read, ask, sent } = openServer()
+  const all = Array.from({ length: mostAtOnce + 1 }, (_, at) => read(() => ask(`a ${at}`), 'find'))
+  await all[0]
+  expect(sent.map(questions => questions.split(' ').length)).toEqual([mostAtOnce, 1])
+  await Promise.all(all)
 })
 
 test('readings whose connection breaks run once more, and hear of it when it breaks again', async () => {

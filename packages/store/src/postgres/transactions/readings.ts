@@ -1,3 +1,4 @@
+import { Unavailable } from '@postern/core'
 import { mostAtOnce } from '../../engine/database.ts'
 import type { BegunOperation } from '../../together/lockstep.ts'
 import { createLosses } from '../connection/losses.ts'
@@ -24,10 +25,16 @@ interface Reading {
   reject(error: unknown): void
 }
 
-/** Readings that have begun, and ask together. */
+interface Member {
+  readonly reading: Reading
+  readonly operation: BegunOperation<unknown>
+}
+
+/** Readings that have begun, and ask together. `most`: so many at most. */
 interface Group {
   readonly session: StatementSession
-  readonly members: { readonly reading: Reading; readonly operation: BegunOperation<unknown> }[]
+  readonly members: Member[]
+  readonly most: number
 }
 
 /** At a time, on connections that no transaction needs which writes. More of them share less. */
@@ -38,8 +45,7 @@ export function createReadings(pool: Pick<LinePool, 'hold'>, { lockstep }: Pick<
   let running = 0
   let isScheduled = false
 
-  function begin(work: Reading['work']) {
-    const group = openGroup()
+  function begin(work: Reading['work'], group = openGroup()) {
     return { group, operation: lockstep.begin(work, { session: group.session, nextNumber: refuseNumber }) }
   }
 
@@ -60,17 +66,17 @@ export function createReadings(pool: Pick<LinePool, 'hold'>, { lockstep }: Pick<
         running -= 1
         schedule()
       })
+      schedule()
     })
   }
 
-  async function run({ members, session }: Group): Promise<void> {
-    const operations = members.map(({ operation }) => operation)
-    const failure = await lockstep.runEach(operations, session.flush).catch((error: unknown) => error)
-    session.endUnchanged()
-    for (const { reading, operation } of members) {
-      const end = operation.end()
-      if (end) reading.resolve(end)
-      else if (!operation.hasActed() && mayBeginAgain(reading, failure)) join(begin(reading.work), reading)
+  async function run(group: Group): Promise<void> {
+    const { left, failure } = await askAll(group, lockstep)
+    const isRefused = left.length > 1 && isOfOne(failure)
+    for (const { reading, operation } of left) {
+      if (operation.hasActed()) reading.reject(failure)
+      else if (isRefused) join(begin(reading.work, openGroup(1)), reading)
+      else if (mayBeginAgain(reading, failure)) join(begin(reading.work), reading)
       else reading.reject(failure)
     }
   }
@@ -96,10 +102,10 @@ function createGroups(pool: Pick<LinePool, 'hold'>) {
   /** Kinds that ask again once they have an answer: these need a transaction, so that they see one moment. */
   const ofSteps = new Set<string | undefined>([undefined])
 
-  function openNew(): Group {
+  function openNew(most: number): Group {
     const members: Group['members'] = []
     const isInSteps = () => members.some(({ reading }) => ofSteps.has(reading.kind))
-    const group = { members, session: openStatementSession(pool, () => (isInSteps() ? 'reading' : 'look')) }
+    const group = { members, most, session: openStatementSession(pool, () => (isInSteps() ? 'reading' : 'look')) }
     waiting.push(group)
     return group
   }
@@ -111,13 +117,44 @@ function createGroups(pool: Pick<LinePool, 'hold'>) {
       return true
     },
     isWaiting: () => waiting.length > 0,
-    /** The one that may be joined. */
-    openGroup(): Group {
+    /** The one that may be joined. `most`: of a new one. */
+    openGroup(most?: number): Group {
       const last = waiting.at(-1)
-      return last && last.members.length < mostAtOnce ? last : openNew()
+      return last && most === undefined && last.members.length < last.most ? last : openNew(most ?? mostAtOnce)
     },
     takeGroup: () => waiting.shift(),
   }
+}
+
+/** Who has all answers is told at once, and does not wait for those that ask again. @returns those without an end, and why */
+async function askAll(
+  { members, session }: Group,
+  { runEach }: Pick<DatabaseParts['lockstep'], 'runEach'>,
+): Promise<{ readonly left: readonly Member[]; readonly failure: unknown }> {
+  let left: readonly Member[] = members
+  const tellEnds = () => {
+    left = left.filter(member => !tellEnd(member))
+  }
+  const answer = () => {
+    tellEnds()
+    return session.flush()
+  }
+  const operations = members.map(({ operation }) => operation)
+  const failure = await runEach(operations, answer).catch((error: unknown) => error)
+  session.endUnchanged()
+  tellEnds()
+  return { left, failure }
+}
+
+function tellEnd({ reading, operation }: Member): boolean {
+  const end = operation.end()
+  if (end) reading.resolve(end)
+  return end !== undefined
+}
+
+/** What the server refuses is a statement of one of them, which does not take the others with it. */
+function isOfOne(failure: unknown): boolean {
+  return failure !== asksAgain && !(failure instanceof Unavailable)
 }
 
 function refuseNumber(): never {
