@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 const megabyte = 2 ** 20
 
 /** Resident memory at which saving begins and ends, bytes. Between the two it stays as it is. */
-const marks = { begin: 205 * megabyte, end: 175 * megabyte }
+const marks = { begin: 190 * megabyte, end: 165 * megabyte }
 
 /** How often the process looks at its memory, ms. A look costs some microseconds. */
 const everyMs = 250
