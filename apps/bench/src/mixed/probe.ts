@@ -1,8 +1,8 @@
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
 import { quantile } from '../harness/measure.ts'
 import { openConnection } from '../http/load.ts'
-import type { LaunchedGateway, MemoryReport } from './launched-gateway.ts'
-import { launchGateway, rest } from './launched-gateway.ts'
+import type { LaunchedGateway, MemoryReport } from '../ours/launched-gateway.ts'
+import { launchGateway, rest } from '../ours/launched-gateway.ts'
 import type { Mix } from './mix.ts'
 import { openMix } from './mix.ts'
 

@@ -17,7 +17,7 @@ export function buildProgram(): URL {
 export const installedProgram = pathToFileURL(join(root, 'build/package/bin/postern.mjs'))
 
 /** Runs a program as a person and a service do: by its own first line, with this Node. */
-export function runProgram(
+export function spawnProgram(
   entry: URL,
   args: readonly string[],
   { cwd, environment }: { readonly cwd: string; readonly environment: Readonly<Record<string, string>> },

@@ -7,7 +7,7 @@ import type { EarlierTree } from '../harness/earlier-tree.ts'
 import type { Contender } from '../harness/rounds.ts'
 import { gatewayHost } from '../ours/open.ts'
 import { startServer } from '../servers/process.ts'
-import { buildProgram, installedProgram, readMemoryField, readPort, runProgram } from '../servers/program.ts'
+import { buildProgram, installedProgram, readMemoryField, readPort, spawnProgram } from '../servers/program.ts'
 
 /** Something that can be started until it listens. */
 interface Starter {
@@ -100,7 +100,7 @@ async function startPostern({ entry, command }: ProgramStarter): Promise<Launche
   writeFileSync(join(workingDir.path, 'postern.config.json'), JSON.stringify(configs[command]))
   const begun = performance.now()
   const environment = { NODE_COMPILE_CACHE: compileCache }
-  const child = runProgram(entry, [command], { cwd: workingDir.path, environment })
+  const child = spawnProgram(entry, [command], { cwd: workingDir.path, environment })
   const exited = once(child, 'exit')
   try {
     await readPort(child.stdout)

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { mkdtempDisposableSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { buildProgram, readMemoryField, readPort, runProgram } from '../servers/program.ts'
+import { buildProgram, readMemoryField, readPort, spawnProgram } from '../servers/program.ts'
 
 const report = new URL('./memory-report.mjs', import.meta.url).href
 
@@ -44,7 +44,7 @@ export async function launchGateway(tree: object): Promise<LaunchedGateway> {
     POSTERN_OPERATOR_TOKEN: operatorToken,
     BENCH_MEMORY_REPORT: told,
   }
-  const child = runProgram(buildProgram(), ['start'], { cwd: directory, environment })
+  const child = spawnProgram(buildProgram(), ['start'], { cwd: directory, environment })
   const { pid = 0, stdout } = child
   const port = await readPort(stdout)
   return {
