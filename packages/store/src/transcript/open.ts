@@ -92,13 +92,13 @@ export function createSqliteTranscript(
     bindStore: (key, conversation, reader) =>
       write(
         () => {
-          const [thread, connectionWorker] = readTogether(db, [
+          const [thread, storeThread] = readTogether(db, [
             () => threads.require(key),
             () => (typeof conversation === 'number' ? conversation : bindings.findStoreThread(conversation)),
           ])
-          if (connectionWorker !== undefined)
-            writes.bind(key, thread, connectionWorker, reader && JSON.stringify(reader.toSorted()))
-          return connectionWorker !== undefined
+          if (storeThread !== undefined)
+            writes.bind(key, thread, storeThread, reader && JSON.stringify(reader.toSorted()))
+          return storeThread !== undefined
         },
         { touches: () => [touchedTranscript(key)] },
       ),
@@ -231,7 +231,7 @@ interface ThreadWrites {
   takeNews(batch: Batch, key: ThreadKey): TranscriptThread | undefined
   append(key: ThreadKey, entries: readonly EntryBody[], how: WriteHow): readonly TranscriptEntry[]
   replace(key: ThreadKey, entries: readonly EntryBody[], how: WriteHow): readonly TranscriptEntry[]
-  bind(key: ThreadKey, thread: TranscriptThread, connectionWorker: number, reader: string | undefined): void
+  bind(key: ThreadKey, thread: TranscriptThread, storeThread: number, reader: string | undefined): void
   forget(key: ThreadKey, how: WriteHow): void
   /** @returns how many threads there were */
   forgetOwner(owner: string): number
@@ -300,12 +300,12 @@ function createThreadWrites({ db, threads, table, bindings, usage }: WriteDeps):
       return asked
     },
     // For other eyes than before it is told anew, from the beginning.
-    bind(key, thread, connectionWorker, reader) {
-      if (bindings.bind(thread.id, connectionWorker, reader)) return
+    bind(key, thread, storeThread, reader) {
+      if (bindings.bind(thread.id, storeThread, reader)) return
       table.clear(thread.id)
       bindings.remove(thread.id)
       settle(key.owner, thread, empty)
-      bindings.bind(thread.id, connectionWorker, reader)
+      bindings.bind(thread.id, storeThread, reader)
     },
     forget(key, { request, now }) {
       if (threads.find(key)) drop(key.owner, threads.requireWriter(key, request, now))

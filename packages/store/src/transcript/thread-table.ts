@@ -200,7 +200,7 @@ const mostNews = 200
 export interface StoreBindings {
   findStoreThread(name: StoreThreadName): number | undefined
   /** `reader`: only the words of these principals, a JSON list, and the answers to them. False: it is bound for other ones. */
-  bind(thread: number, connectionWorker: number, reader?: string): boolean
+  bind(thread: number, storeThread: number, reader?: string): boolean
   /** Numbers of the conversations that are part of it. */
   listBound(thread: number): readonly number[]
   hasNews(thread: number): boolean
@@ -240,9 +240,9 @@ export function createStoreBindings(db: Sql, said: StoreEntries): StoreBindings 
 
   return {
     findStoreThread: ({ agent, via, scope, key }) => findStoreThread.get(key, agent, via, scope)?.thread_id,
-    bind(thread, connectionWorker, reader) {
-      if (bind.run(thread, connectionWorker, reader ?? null).changes > 0) return true
-      return (findReader.get(thread, connectionWorker)?.reader ?? undefined) === reader
+    bind(thread, storeThread, reader) {
+      if (bind.run(thread, storeThread, reader ?? null).changes > 0) return true
+      return (findReader.get(thread, storeThread)?.reader ?? undefined) === reader
     },
     listBound: thread => list.all(thread).map(({ store_thread }) => store_thread),
     hasNews: thread => list.all(thread).some(bound => said.listNew(bound, 1).length > 0),

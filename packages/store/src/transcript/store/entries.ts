@@ -43,7 +43,7 @@ export interface StoreEntries {
    */
   listNew(bound: StoreBound, most: number): readonly SaidPlace[]
   /** From which place on something may still be said. */
-  findOpenPlace(connectionWorker: number): number
+  findOpenPlace(storeThread: number): number
 }
 
 /** The latency of an answer counts from the message it answers. */
@@ -99,9 +99,9 @@ export function createStoreEntries(
           : listOwn.all(store_thread, from, thread, most, reader)
       return mergePlaces(said, listGatewayReplies(bound, most)).slice(0, most)
     },
-    findOpenPlace(connectionWorker) {
-      const open = findFirstOpen.get(connectionWorker)?.message ?? Number.MAX_SAFE_INTEGER
-      return findPlaceBefore.get(connectionWorker, open)?.position ?? 0
+    findOpenPlace(storeThread) {
+      const open = findFirstOpen.get(storeThread)?.message ?? Number.MAX_SAFE_INTEGER
+      return findPlaceBefore.get(storeThread, open)?.position ?? 0
     },
   }
 }

@@ -16,7 +16,7 @@ interface StoreNotes {
   /** Undefined for what is no note, or is gone. */
   read(seq: number, thread_id: string): readonly EntryBody[] | undefined
   /** In a conversation, from a place on: the first of those that the thread does not have yet. */
-  listNew(connectionWorker: number, place: number, thread: number, most: number): readonly SaidPlace[]
+  listNew(storeThread: number, place: number, thread: number, most: number): readonly SaidPlace[]
 }
 
 export function createStoreNotes(db: Sql): StoreNotes {
@@ -34,7 +34,7 @@ export function createStoreNotes(db: Sql): StoreNotes {
       const row = find.get(seq)
       return row && [writeNoteEntry(row, thread_id)]
     },
-    listNew: (connectionWorker, place, thread, most) => listNew.all(connectionWorker, place, thread, most),
+    listNew: (storeThread, place, thread, most) => listNew.all(storeThread, place, thread, most),
   }
 }
 
