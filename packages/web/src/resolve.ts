@@ -8,7 +8,7 @@ import type { WebAttachments } from './attachments/attachment-store.ts'
 import type { WebDeps } from './endpoint.ts'
 import { maxRead, RunRepeated } from './endpoint.ts'
 import type { PartPlace, ReadContent } from './input/file-parts.ts'
-import { joinContent, nothing, readFilePart } from './input/file-parts.ts'
+import { nothing, readFilePart } from './input/file-parts.ts'
 import type { Conversation, ConversationName } from './threads/own-threads.ts'
 import { joinConversation } from './threads/own-threads.ts'
 import type { WebOwner } from './verify.ts'
@@ -324,6 +324,14 @@ export async function readContentParts(
     read.push(isText ? { ...nothing, parts: writeText(part.text) } : await readFilePart(part, place, attachments))
   }
   return joinContent(read)
+}
+
+export function joinContent(read: readonly ReadContent[]): ReadContent {
+  return {
+    parts: read.flatMap(({ parts }) => parts),
+    blobs: read.flatMap(({ blobs }) => blobs),
+    warnings: read.flatMap(({ warnings }) => warnings),
+  }
 }
 
 /** How many files are said: read again in every copy, a large one would fill the memory. */

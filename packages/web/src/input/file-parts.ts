@@ -18,14 +18,6 @@ export interface PartPlace {
 
 export const nothing: ReadContent = { parts: [], blobs: [], warnings: [] }
 
-export function joinContent(read: readonly ReadContent[]): ReadContent {
-  return {
-    parts: read.flatMap(({ parts }) => parts),
-    blobs: read.flatMap(({ blobs }) => blobs),
-    warnings: read.flatMap(({ warnings }) => warnings),
-  }
-}
-
 /** A file of the user as its bytes, every other address as a link. @throws Rejection too_large, unsupported */
 export async function readFilePart(
   part: Exclude<ContentPart, { type: 'text' }>,

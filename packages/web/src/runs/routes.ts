@@ -12,12 +12,20 @@ import { acceptsStream, answerFaults, createOpenRuns, RunRepeated, readAddressed
 import type { ChatState } from '../events/run-events.ts'
 import { addLinks, isAsked, showHistory } from '../history/show-history.ts'
 import type { ReadContent } from '../input/file-parts.ts'
-import { joinContent, nothing } from '../input/file-parts.ts'
+import { nothing } from '../input/file-parts.ts'
 import type { ProvenRun, SaidRun } from '../normalize.ts'
 import { normalizeRun, recordRun } from '../normalize.ts'
 import { listOpenInterrupts } from '../requirements/interrupts.ts'
 import type { AskedRun, RunNews } from '../resolve.ts'
-import { countFiles, isEarlierClient, openWebThread, readContentParts, readRunInput, resolveRun } from '../resolve.ts'
+import {
+  countFiles,
+  isEarlierClient,
+  joinContent,
+  openWebThread,
+  readContentParts,
+  readRunInput,
+  resolveRun,
+} from '../resolve.ts'
 import type { Conversation } from '../threads/own-threads.ts'
 import { proofOf } from '../verify.ts'
 import { decideInterrupts, nothingDecided } from './resume.ts'
