@@ -112,6 +112,19 @@ test('by the keyboard alone one reads down the list, opens a message and comes b
   await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
 })
 
+test('Enter opens the row that is marked, however soon it comes behind the key that marked it', async () => {
+  await opened.show('flow')
+  await rows().nth(1).waitFor()
+  await page.locator('#main').focus()
+  const focused = await page.evaluate(() => {
+    const press = (key: string) =>
+      (document.activeElement ?? document).dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }))
+    press('j')
+    return document.activeElement?.closest('.rows li') !== null
+  })
+  expect(focused).toBe(true)
+})
+
 test('nothing moves under somebody who is about to click: new rows wait above', async () => {
   const target = rowOf('from a mailbox')
   await target.hover()

@@ -43,6 +43,8 @@ export function Flow({ status }) {
     if (!next) return
     selected.value = next.key
     controls.current?.show(rows.indexOf(next))
+    // At once where it is on the screen, so that Enter opens the row that is marked; behind the next frame where it has yet to come.
+    controls.current?.focus(next.key)
     requestAnimationFrame(() => controls.current?.focus(next.key))
   }
   useKeys({
