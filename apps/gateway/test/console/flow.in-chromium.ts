@@ -112,7 +112,7 @@ test('by the keyboard alone one reads down the list, opens a message and comes b
   await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
 })
 
-test('Enter opens the row that is marked, however soon it comes behind the key that marked it', async () => {
+test('the focus goes with the mark at once, so that Enter opens the row that bears it', async () => {
   await opened.show('flow')
   await rows().nth(1).waitFor()
   await page.locator('#main').focus()
