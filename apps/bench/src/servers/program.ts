@@ -8,9 +8,12 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url))
 
-/** Builds the npm package: the program that users have. @returns where it is then */
+let isBuilt = false
+
+/** Builds the npm package, once: the program that users have. @returns where it is then */
 export function buildProgram(): URL {
-  execFileSync(process.execPath, [join(root, 'tools/package/main.ts')], { stdio: 'ignore' })
+  if (!isBuilt) execFileSync(process.execPath, [join(root, 'tools/package/main.ts')], { stdio: 'ignore' })
+  isBuilt = true
   return installedProgram
 }
 

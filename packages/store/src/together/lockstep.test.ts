@@ -84,7 +84,7 @@ test('asynchronous operations begin at once, ask together, and come each to its 
   const begun = [async () => 'done', async () => ask('a'), async () => ask('b'), failing].map(operation =>
     lockstep.begin(operation, exchange.place),
   )
-  expect(begun.map(({ end }) => end())).toEqual([Promise.resolve('done'), undefined, undefined, undefined])
+  expect(begun.map(({ end }) => end() !== undefined)).toEqual([true, false, false, false])
   await lockstep.runEach(begun, exchange.answer)
   expect(await Promise.allSettled(begun.map(({ end }) => end()))).toMatchObject([
     { value: 'done' },

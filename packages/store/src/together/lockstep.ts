@@ -87,6 +87,10 @@ export function createLockstep<Place>(clock: () => number): Lockstep<Place> {
     return state.current
   }
 
+  function takeStep<S>(id: number, make: () => S): S {
+    return state.current ? takeStepOf(state.current, id, make) : make()
+  }
+
   function beginAll<T>(operations: readonly LockstepOperation<T>[], place: Place): readonly Trial<Place, T>[] {
     const run: Run<Place> = { place, holders: new Map() }
     const [begunAt, isAlone] = [clock(), operations.length === 1]
@@ -99,9 +103,9 @@ export function createLockstep<Place>(clock: () => number): Lockstep<Place> {
     place: () => requireCurrent().run.place,
     hasCompany: () => state.current?.isAlone === false,
     now: () => state.current?.begunAt ?? clock(),
-    takeStep: (id, make) => (state.current ? takeStepOf(state.current, id, make) : make()),
+    takeStep,
     suspend: () => breakOff(requireCurrent()),
-    act: make => (state.current ? takeStepOf(state.current, idOfAct, make) : make()),
+    act: make => takeStep(idOfAct, make),
     together: readings => readAll(requireCurrent(), state, readings),
     reserve(name) {
       const current = requireCurrent()
@@ -127,14 +131,19 @@ export function createLockstep<Place>(clock: () => number): Lockstep<Place> {
       const run: Run<Place> = { place, holders: new Map() }
       return beginOperation(beginTrial({ operation }, { run, begunAt: clock(), isAlone: false }), state)
     },
-    async runEach(operations, answer) {
-      for (let open = operations; ; ) {
-        open = open.filter(operation => !operation.end())
-        if (open.length === 0) return
-        if (!(await answer())) throw new Error('an operation waits for nothing')
-        for (const operation of open) operation.runOn()
-      }
-    },
+    runEach: runBegun,
+  }
+}
+
+async function runBegun(
+  operations: readonly BegunOperation<unknown>[],
+  answer: Exchange<unknown>['answer'],
+): Promise<void> {
+  for (let open = operations; ; ) {
+    open = open.filter(operation => !operation.end())
+    if (open.length === 0) return
+    if (!(await answer())) throw new Error('an operation waits for nothing')
+    for (const operation of open) operation.runOn()
   }
 }
 

@@ -1,6 +1,6 @@
 import { isLineLost } from './store-errors.ts'
 
-/** Connections that broke under one transaction. */
+/** Connections that broke under one transaction, or one reading. */
 interface Losses {
   /** Whether `error` is such a break that has left nothing, and another connection may be there. `isEnding`: it had asked for the commit. */
   mayTryAgain(error: unknown, isEnding?: boolean): boolean
