@@ -34,7 +34,7 @@ import type { StoreTranscript } from './transcript/open.ts'
 import { createSqliteTranscript } from './transcript/open.ts'
 import type { OwnedRecordStore } from './transcript/records/store.ts'
 import { createRecordStore } from './transcript/records/store.ts'
-import { createTurnOffer } from './turns/queue.ts'
+import { createTurnOffer } from './turns/turn-offer.ts'
 import { createWorkStore } from './work/store.ts'
 
 /** The store, and the conversations as dialects read and write them, in one place. */
@@ -74,7 +74,7 @@ export function assembleStore(parts: StoreDeps): GatewayStore {
   const db = sqlOf(parts.db)
   const { openWriter, files, notices, now, log, bytes, isAlone, onDurable, scrub = () => {}, rewrite, release } = parts
   const firstMessages = createFirstMessages()
-  const turnOffer = createTurnOffer({ isAlone })
+  const turnOffer = createTurnOffer({ db, now, isAlone })
   const writer = openWriter(createHooks({ firstMessages, turnOffer, onDurable }))
   const { write, writeLightly, writeLast } = writer
   const channels = readChannelFacts(parts.channels)
@@ -126,7 +126,7 @@ function createHooks({ firstMessages, turnOffer, onDurable }: HookDeps): WriterH
   return {
     // Committed, a message has its number for good, and a turn its lease.
     onCommitted: batch => firstMessages.keep(batch.firstMessages),
-    onUndone: batch => turnOffer.undo(batch),
+    onUndone: turnOffer.undo,
     // A notice may be about a turn that begins: whoever runs it has to hear of it.
     onDurable: batch => onDurable(turnOffer.tellNew(batch)),
   }

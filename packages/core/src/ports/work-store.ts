@@ -44,18 +44,26 @@ export interface ResultStore {
   ): Promise<void>
 }
 
+/** What a slot is kept for: a turn, or what becomes one. */
+export type SlotTicket = Pick<Turn, 'agent'>
+
 /** Who works, in the process of the store. It is asked within transactions, so that its slots are counted when turns are leased. */
 export interface TurnTaker extends Pick<LeaseRequest, 'holder' | 'leaseMs'> {
   /** Whether a turn of this agent may begin now. False, too, where it would overtake turns that wait for a slot. */
   hasRoom(agent: string): boolean
-  /** Turns are leased now: how many it may have, for it has begun others since it asked. */
-  lookForAll(): Required<Pick<LeaseRequest, 'limit' | 'shares'>>
-  /** Keeps a slot for a turn that is leased. */
-  hold(turn: Turn): void
-  /** The lease was undone. */
-  letGo(turn: Turn): void
-  /** A turn that came with its lease is durable. */
-  begin(turn: Turn): void
+  /** How many more turns of this agent may run at once, here and elsewhere, if none ran elsewhere. */
+  countFree(agent: string): number
+  /**
+   * Turns are leased now: how many it may have, for it has begun others since it asked. `isBeside`: messages are admitted meanwhile, and `endLook` tells
+   * when it is over.
+   */
+  lookForAll(isBeside: boolean): Required<Pick<LeaseRequest, 'limit' | 'shares'>>
+  /** `full`: agents that have as many turns at once as they may, here and elsewhere. */
+  endLook(end: { readonly found: number; readonly full: readonly string[] }): void
+  hold(ticket: SlotTicket): void
+  letGo(ticket: SlotTicket): void
+  /** A turn that came with its lease is durable; a slot was kept for `ticket`. */
+  begin(turn: Turn, ticket: SlotTicket): void
 }
 
 /**
@@ -68,7 +76,7 @@ export interface WorkStore extends ResultStore {
   leaseTurns(request: LeaseRequest): Promise<readonly Turn[]>
   /**
    * From now on a message that begins a thread brings its lease along where `taker` has a free slot: its turn begins as soon as it is durable, and
-   * nobody has to look for it. Absent where others lease from the same store.
+   * nobody has to look for it. Absent where others lease from the same store whose turns nobody counts.
    */
   offerTurns?(taker: TurnTaker): void
   /** One transaction, as `commit`, but the turn continues: its final answer replaces this one. @throws LeaseLost */

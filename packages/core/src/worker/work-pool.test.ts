@@ -247,6 +247,57 @@ describe('createWorkPool()', () => {
       expect(lease).not.toHaveBeenCalled()
     })
 
+    test('beside a look, work begins in slots that the look cannot fill', () => {
+      const groupOf = (piece: number) => (piece < 10 ? 'a' : 'b')
+      const { lane } = openLane([], { slots: 20, groupOf, groupSlots: () => 18 })
+      expect(lane.lookForAll(true).limit).toBe(20)
+      expect(lane.hasRoom('a')).toBe(false)
+      lane.endLook({ found: 0, full: [] })
+      // The next one has fewer: this one has found nothing.
+      expect(lane.lookForAll(true).limit).toBe(16)
+      for (const piece of [1, 2, 11, 12]) {
+        expect(lane.hasRoom(groupOf(piece))).toBe(true)
+        lane.hold(piece)
+        if (piece === 2) expect(lane.hasRoom('a')).toBe(false)
+      }
+      expect(lane.hasRoom('b')).toBe(false)
+    })
+
+    test('a look that finds as much as it may is followed by a larger one at once', async () => {
+      const lease = vi.fn(async () => [])
+      const { lane } = openLane([], { slots: 100, lease })
+      const look = (found: number) => {
+        const { limit } = lane.lookForAll(true)
+        lane.endLook({ found, full: [] })
+        return limit
+      }
+      expect([look(0), look(16), look(20), look(0), look(0)]).toEqual([100, 16, 32, 40, 16])
+      expect(lane.hasRoom('a')).toBe(true)
+      await settle()
+      expect(lease).toHaveBeenCalledTimes(1)
+      look(16)
+      expect(lane.hasRoom('a')).toBe(false)
+    })
+
+    test('where slots have run out, the next look has all', () => {
+      const { lane } = openLane([], { slots: 20 })
+      lane.lookForAll(true)
+      lane.endLook({ found: 0, full: [] })
+      for (let piece = 0; piece < 20; piece += 1) lane.hold(piece)
+      for (let piece = 0; piece < 18; piece += 1) lane.letGo(piece)
+      expect(lane.lookForAll(true).limit).toBe(18)
+    })
+
+    test('nothing of a group begins that is full elsewhere, until the next look', () => {
+      const { lane } = openShared()
+      lane.lookForAll(true)
+      lane.endLook({ found: 0, full: ['a'] })
+      expect([lane.hasRoom('a'), lane.hasRoom('b')]).toEqual([false, true])
+      lane.lookForAll(true)
+      lane.endLook({ found: 0, full: [] })
+      expect(lane.hasRoom('a')).toBe(true)
+    })
+
     test('a slot without its work is free again, and a closed pool has none', () => {
       let isClosed = false
       const { lane } = openLane([], { slots: 1, isClosed: () => isClosed })

@@ -1,7 +1,8 @@
-export interface WorkPoolOptions<Work> {
+/** `Held`: what is known of work for which a slot is kept. */
+export interface WorkPoolOptions<Work extends Held, Held = Work> {
   /** How much runs at once. */
   readonly slots: number
-  groupOf(work: Work): string | undefined
+  groupOf(work: Held): string | undefined
   /** How much of a group runs at once; default: any number. */
   groupSlots?(group: string): number
   /**
@@ -25,31 +26,49 @@ interface Room {
   readonly taken: ReadonlyMap<string, number>
 }
 
-/** What a store asks that leases work before anybody has asked it. */
-interface PoolSlots<Work> {
-  /** Whether work of this group may begin now: it finds a free slot and overtakes nothing that waits for one. */
-  hasRoom(group: string): boolean
-  /** All that is ready is leased now, as far as there are slots. */
-  lookForAll(): Room
-  /** Keeps a slot for leased work until it begins. */
-  hold(work: Work): void
-  letGo(work: Work): void
+/** What has come of a look. */
+interface LookEnd {
+  /** How much was leased. */
+  readonly found: number
+  /** Groups of which no more may run now, here and elsewhere. */
+  readonly full: readonly string[]
 }
 
-export interface WorkPool<Work> extends PoolSlots<Work> {
+/** What a store asks that leases work before anybody has asked it. */
+interface PoolSlots<Held> {
+  /** Whether work of this group may begin now: it finds a free slot and overtakes nothing that waits for one. */
+  hasRoom(group: string): boolean
+  /**
+   * All that is ready is leased now, as far as there are slots. `isBeside`: other work is leased meanwhile. Then the look has a part of the free slots,
+   * which are its own until `endLook`.
+   */
+  lookForAll(isBeside?: boolean): Room
+  /** Keeps a slot for leased work until it begins. */
+  hold(work: Held): void
+  letGo(work: Held): void
+}
+
+export interface WorkPool<Work extends Held, Held = Work> extends PoolSlots<Held> {
+  /** Ends what `lookForAll` has begun. Slots have to be kept for all that was leased. */
+  endLook(end: LookEnd): void
+  /** Slots of a group that are free. */
+  countFree(group: string): number
   /** Look for work soon; cheap to call often. */
   wake(): void
   readonly running: ReadonlyMap<Work, Promise<void>>
-  begin(work: Work): void
+  /** `held`: what a slot was kept for; default: the work itself. */
+  begin(work: Work, held?: Held): void
   /** Resolves when nothing runs and no lease in progress can start work. For a closed pool. */
   drain(): Promise<void>
 }
 
 /** Keeps `slots` pieces of work running for as long as there are any, and no more than `groupSlots` of one group. */
-export function createWorkPool<Work>(options: WorkPoolOptions<Work>): WorkPool<Work> {
+export function createWorkPool<Work extends Held, Held = Work>(
+  options: WorkPoolOptions<Work, Held>,
+): WorkPool<Work, Held> {
   const running = new Map<Work, Promise<void>>()
-  const held = new Set<Work>()
-  const { countRoom, isBehind, noteIfFull, noteFailedLook, ...slots } = createSlots(running, held, options)
+  const held = new Set<Held>()
+  const { countRoom, isBehind, noteIfFull, noteFailedLook, noteLook, ...slots } = createSlots(running, held, options)
   let isScheduled = false
   let filling: Promise<void> | undefined
   let isWokenAgain = false
@@ -69,8 +88,12 @@ export function createWorkPool<Work>(options: WorkPoolOptions<Work>): WorkPool<W
     filling = undefined
   }
 
-  function begin(work: Work): void {
-    const isCounted = held.delete(work)
+  function endLook(end: LookEnd): void {
+    if (noteLook(end)) wake()
+  }
+
+  function begin(work: Work, place: Held = work): void {
+    const isCounted = held.delete(place)
     const finished = options
       .run(work)
       .catch(options.onError)
@@ -99,44 +122,51 @@ export function createWorkPool<Work>(options: WorkPoolOptions<Work>): WorkPool<W
     }
   }
 
-  return { ...slots, wake, running, begin, drain }
+  return { ...slots, endLook, wake, running, begin, drain }
 }
 
-interface Slots<Work> extends PoolSlots<Work> {
+interface Slots<Held> extends PoolSlots<Held>, Pick<WorkPool<unknown>, 'countFree'> {
   countRoom(): Room
   /** Whether work of this group may be ready and wait for a slot. */
   isBehind(group: string | undefined): boolean
   /** After work has filled a slot. */
   noteIfFull(group: string | undefined): void
   /** @returns what it has found */
-  noteFailedLook(error: unknown): readonly Work[]
+  noteFailedLook(error: unknown): readonly never[]
+  /** @returns whether there may be more */
+  noteLook(end: LookEnd): boolean
 }
 
 /**
  * Counts the slots that work fills, running or held, and notes which groups may have more work than slots. A pool that nobody tells when its
  * work is leased (`lookForAll`) is behind with all groups.
  */
-function createSlots<Work>(
+function createSlots<Work extends Held, Held>(
   running: ReadonlyMap<Work, unknown>,
-  held: Set<Work>,
-  options: WorkPoolOptions<Work>,
-): Slots<Work> {
+  held: Set<Held>,
+  options: WorkPoolOptions<Work, Held>,
+): Slots<Held> {
   const { groupOf, groupSlots = () => Number.POSITIVE_INFINITY, onError } = options
   const behind = new Set<string>()
+  const look = createLookSize()
   let areAllBehind = true
 
   const countRoom = () => countSlots(running, held, options)
-  const isFull = (group: string, { taken }: Room) => (taken.get(group) ?? 0) >= groupSlots(group)
+  const countFreeOf = (group: string, { taken }: Room) => groupSlots(group) - (taken.get(group) ?? 0)
   const isBehind = (group: string | undefined) => areAllBehind || (group !== undefined && behind.has(group))
 
   function noteIfFull(group: string | undefined): void {
     const room = countRoom()
-    if (room.limit <= 0) areAllBehind = true
-    if (group !== undefined && isFull(group, room)) behind.add(group)
+    const free = Math.min(room.limit, group === undefined ? room.limit : countFreeOf(group, room))
+    if (free <= 0) look.widen()
+    // A look that goes on may find as many, and all of one group.
+    if (room.limit <= look.size()) areAllBehind = true
+    if (group !== undefined && free <= look.size()) behind.add(group)
   }
 
   return {
     countRoom,
+    countFree: group => countFreeOf(group, countRoom()),
     isBehind,
     noteIfFull,
     noteFailedLook(error) {
@@ -148,11 +178,17 @@ function createSlots<Work>(
       noteIfFull(group)
       return !isBehind(group)
     },
-    lookForAll() {
+    lookForAll(isBeside = false) {
       const room = countRoom()
       areAllBehind = room.limit <= 0
-      for (const group of behind) if (!isFull(group, room)) behind.delete(group)
-      return room
+      for (const group of behind) if (countFreeOf(group, room) > 0) behind.delete(group)
+      return isBeside ? { ...room, limit: look.begin(room.limit) } : room
+    },
+    noteLook({ found, full }) {
+      const isAll = look.end(found)
+      if (!isAll) areAllBehind = true
+      for (const group of full) behind.add(group)
+      return !isAll
     },
     hold(work) {
       held.add(work)
@@ -162,20 +198,47 @@ function createSlots<Work>(
   }
 }
 
-function countSlots<Work>(
+/** Slots of a look at least: few, so that it leaves room beside it, and enough for it to find most there is. */
+const smallestLook = 16
+
+/** Looks that leave room for what begins meanwhile: twice as large as what the last one found. Where slots have run out, the next one has all. */
+function createLookSize() {
+  let next = Number.POSITIVE_INFINITY
+  let size = 0
+  return {
+    /** Of the look that goes on; 0: there is none. */
+    size: () => size,
+    widen(): void {
+      next = Number.POSITIVE_INFINITY
+    },
+    /** One that was broken off has ended. */
+    begin(limit: number): number {
+      size = Math.max(0, Math.min(limit, next))
+      return size
+    },
+    /** @returns whether it has found all there is */
+    end(found: number): boolean {
+      const isAll = size === 0 || found < size
+      next = Math.max(smallestLook, 2 * found)
+      size = 0
+      return isAll
+    },
+  }
+}
+
+function countSlots<Work extends Held, Held>(
   running: ReadonlyMap<Work, unknown>,
-  held: ReadonlySet<Work>,
-  { slots, groupOf, isWaiting = () => false, isClosed }: WorkPoolOptions<Work>,
+  held: ReadonlySet<Held>,
+  { slots, groupOf, isWaiting = () => false, isClosed }: WorkPoolOptions<Work, Held>,
 ): Room {
   const taken = new Map<string, number>()
   let busy = 0
-  const add = (work: Work) => {
-    if (isWaiting(work)) return
+  const add = (work: Held) => {
     busy += 1
     const group = groupOf(work)
     if (group !== undefined) taken.set(group, (taken.get(group) ?? 0) + 1)
   }
-  for (const work of running.keys()) add(work)
+  for (const work of running.keys()) if (!isWaiting(work)) add(work)
   for (const work of held) add(work)
   return { limit: isClosed() ? 0 : slots - busy, taken }
 }

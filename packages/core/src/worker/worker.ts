@@ -7,7 +7,7 @@ import { workKinds } from '../ports/notice-store.ts'
 import type { Platform } from '../ports/platform/platform.ts'
 import type { Broadcast, Delivery, DeliveryRank, LeaseRequest, Turn } from '../ports/records/work.ts'
 import type { Store } from '../ports/store.ts'
-import type { ResultStore } from '../ports/work-store.ts'
+import type { ResultStore, SlotTicket } from '../ports/work-store.ts'
 import { workTurn } from '../turn/turn.ts'
 import type { HeldDeps } from './held-results.ts'
 import { HeldWrites } from './held-results.ts'
@@ -138,7 +138,7 @@ type AnyPool = Pick<WorkPool<unknown>, 'wake' | 'drain'>
 /** The pools of a worker. */
 interface WorkerPools {
   /** Turns, deliveries of answers, deliveries of broadcasts. */
-  readonly leased: readonly [WorkPool<Turn>, WorkPool<Delivery>, WorkPool<Delivery>]
+  readonly leased: readonly [WorkPool<Turn, SlotTicket>, WorkPool<Delivery>, WorkPool<Delivery>]
   /** With those of broadcasts, which need no renewal. */
   readonly all: readonly AnyPool[]
   readonly byKind: Readonly<Record<WorkKind, readonly AnyPool[]>>
@@ -156,7 +156,7 @@ function createPools(deps: PoolDeps): WorkerPools {
   return { leased, all: [...leased, broadcasts], byKind: { turns: [turns], deliveries, broadcasts: [broadcasts] } }
 }
 
-function createTurnPool(deps: PoolDeps): WorkPool<Turn> {
+function createTurnPool(deps: PoolDeps): WorkPool<Turn, SlotTicket> {
   const { turnContext, results, options, abandoned } = deps
   const { store } = turnContext
   const { turnSlots, turnsPerAgent, turnsOf } = options
@@ -172,7 +172,7 @@ function createTurnPool(deps: PoolDeps): WorkPool<Turn> {
   const waitingContext = { ...turnContext, results, waiting }
   const turnShares = { most: turnsPerAgent, mostOf: turnsOf }
   const mostOf = (agent: string) => turnsOf?.get(agent) ?? turnsPerAgent
-  const turns: WorkPool<Turn> = createWorkPool<Turn>({
+  const turns: WorkPool<Turn, SlotTicket> = createWorkPool<Turn, SlotTicket>({
     ...shared(deps),
     slots: turnSlots,
     isWaiting: turn => paused.has(turn),
@@ -182,12 +182,14 @@ function createTurnPool(deps: PoolDeps): WorkPool<Turn> {
       lease(deps, request => store.leaseTurns({ ...request, shares: { ...turnShares, taken } }), limit),
     run: turn => workTurn(turn, waitingContext, abandoned),
   })
-  const lookForAll = () => {
-    const { limit, taken } = turns.lookForAll()
-    return { limit, shares: { ...turnShares, taken } }
-  }
-  const { hasRoom, hold, letGo, begin } = turns
-  store.offerTurns?.({ holder: options.holder, leaseMs: options.leaseMs, hasRoom, lookForAll, hold, letGo, begin })
+  const { holder, leaseMs } = options
+  store.offerTurns?.({
+    ...{ holder, leaseMs, ...turns },
+    lookForAll(isBeside) {
+      const { limit, taken } = turns.lookForAll(isBeside)
+      return { limit, shares: { ...turnShares, taken } }
+    },
+  })
   return turns
 }
 

@@ -158,7 +158,7 @@ export function createDeliveryLeases(
         writeLast(() => {
           const at = now()
           unsureOf[rank].giveBack(at)
-          const due = takeShares(
+          const { taken: due } = takeShares(
             { limit, shares },
             {
               find: (full, rest) => findDue[rank].all(at, formatJson(full), rest),

@@ -7,6 +7,7 @@ import type {
   Log,
   MessageState,
   NoticeStore,
+  SlotTicket,
   StopFlag,
   Turn,
   WorkKind,
@@ -187,10 +188,14 @@ export interface Batch {
    * what was admitted before it.
    */
   readonly firstMessages: Map<number, FirstMessage | undefined>
-  /** Turns that were leased: slots are kept for them. */
+  /** What slots are kept for until the transaction is over. */
+  readonly slots: SlotTicket[]
+  /** Turns that were found and leased: whoever has asked for them keeps their slots. */
   readonly leasedTurns: Turn[]
-  /** Those of them that came with their lease: they begin once it is durable. */
-  readonly newTurns: Turn[]
+  /** Turns that came with their lease, each with what its slot was kept for: they begin once it is durable. */
+  readonly newTurns: (readonly [Turn, SlotTicket])[]
+  /** Whether a turn may come with its lease. */
+  readonly leasesNew: boolean
   /** Digests whose files nothing refers to once it is durable. */
   readonly droppedFiles: string[]
   /** Whether other operations run beside this one, here or at other gateways: what it has read may not be so any more when it writes. */
@@ -202,6 +207,8 @@ export interface Batch {
   reserve(name: string): void
   /** The operation needs to run alone after all. To be called before it changes anything. */
   standAlone(): void
+  /** Decides what depends on more than rows: it stays so if the operation is run again from its start. */
+  once<T>(decide: () => T): T
   /**
    * What has to be so when the transaction ends, whatever other gateways have written meanwhile: checks by a name, each behind a lock of its name.
    * An engine where nobody else writes does not look.
@@ -210,33 +217,31 @@ export interface Batch {
 }
 
 /** What an operation says of itself to those that run beside it; where none does, it matters to nobody. */
-type Company = Pick<Batch, 'hasCompany' | 'reserve' | 'standAlone'>
+type Company = Pick<Batch, 'hasCompany' | 'leasesNew' | 'reserve' | 'standAlone' | 'once'>
 
-const nobody: Company = { hasCompany: false, reserve() {}, standAlone() {} }
+const nobody: Company = { hasCompany: false, leasesNew: true, reserve() {}, standAlone() {}, once: decide => decide() }
 
-export function createBatch(
-  { hasCompany, reserve, standAlone }: Company = nobody,
-  firstMessages: Batch['firstMessages'] = new Map(),
-): Batch {
-  const rows = { totals: new Map(), taskTotals: new Map(), droppedFiles: [], checks: new Map() }
+/** What all operations of a transaction have together. */
+type Shared = Pick<Batch, 'firstMessages' | 'slots' | 'leasedTurns'>
+
+export function createBatch(company = nobody, shared: Shared = openShared()): Batch {
+  const { firstMessages, slots, leasedTurns } = shared
   return {
-    ...rows,
-    firstMessages,
-    notices: [],
-    readyWork: new Set(),
-    changes: new Map(),
-    leasedTurns: [],
-    newTurns: [],
-    hasCompany,
-    reserve,
-    standAlone,
+    ...{ totals: new Map(), taskTotals: new Map(), droppedFiles: [], checks: new Map() },
+    ...{ notices: [], readyWork: new Set(), changes: new Map(), newTurns: [] },
+    ...{ firstMessages, slots, leasedTurns },
+    ...company,
   }
+}
+
+function openShared(): Shared {
+  return { firstMessages: new Map(), slots: [], leasedTurns: [] }
 }
 
 /** Adds what an operation leaves behind to what its transaction does. */
 export function mergeBatch(
   batch: Batch,
-  { totals, taskTotals, notices, readyWork, changes, droppedFiles, checks }: Batch,
+  { totals, taskTotals, notices, readyWork, changes, droppedFiles, checks, newTurns }: Batch,
 ): void {
   for (const [name, check] of checks) batch.checks.set(name, check)
   for (const [name, by] of totals) addToTotal(batch, name, by)
@@ -245,6 +250,7 @@ export function mergeBatch(
   for (const [kind, numbers] of changes) for (const number of numbers) noteChange(batch, kind, number)
   batch.notices.push(...notices)
   batch.droppedFiles.push(...droppedFiles)
+  batch.newTurns.push(...newTurns)
 }
 
 /** An operator sees another record of this kind and number from now on. */

@@ -1,15 +1,16 @@
 import type { Sql } from './database.ts'
 
-interface Lease {
+export interface UnsureLease {
   readonly number: number
   readonly token: number
   readonly holder: string
 }
 
 /** Leases whose transaction broke off with the connection: it may have been written, and then nobody knows that the work is theirs. */
-interface UnsureLeases {
+export interface UnsureLeases {
   /** Runs what leases work, and keeps in mind what it notes, if it fails. */
-  watch<T>(lease: (note: (taken: Lease) => void) => Promise<T>): Promise<T>
+  watch<T>(lease: (note: (taken: UnsureLease) => void) => Promise<T>): Promise<T>
+  add(leases: readonly UnsureLease[]): void
   /** Within a later transaction: makes that work due at once. Otherwise it waits until its lease is over. */
   giveBack(now: number): void
 }
@@ -21,20 +22,26 @@ export function createUnsureLeases(
   const giveBack = db.prepare(
     `UPDATE ${table} SET due_at = ?1 WHERE ${number} = ?2 AND lease_token = ?3 AND lease_owner = ?4 AND due_at > ?1`,
   )
-  let unsure: readonly Lease[] = []
+  let unsure: readonly UnsureLease[] = []
+
+  function add(leases: readonly UnsureLease[]): void {
+    unsure = [...unsure, ...leases]
+  }
+
   return {
     async watch(lease) {
       const before = unsure
-      const taken = new Map<number, Lease>()
+      const taken = new Map<number, UnsureLease>()
       try {
         const result = await lease(each => taken.set(each.number, each))
         if (before.length > 0) unsure = unsure.filter(each => !before.includes(each))
         return result
       } catch (error) {
-        unsure = [...unsure, ...taken.values()]
+        add([...taken.values()])
         throw error
       }
     },
+    add,
     giveBack(now) {
       for (const each of unsure) giveBack.run(now, each.number, each.token, each.holder)
     },

@@ -36,7 +36,8 @@ export interface Writer {
 /** What others do when a transaction ends. */
 export interface WriterHooks {
   onCommitted?(batch: Batch): void
-  onUndone?(batch: Batch): void
+  /** `isUnsure`: it may have been written after all. */
+  onUndone?(batch: Batch, isUnsure: boolean): void
   /** What was committed is on disk. */
   onDurable(batch: Batch): void
 }
@@ -251,7 +252,7 @@ function createTransaction(
       return { results, batch }
     } catch (error) {
       rollback()
-      onUndone?.(batch)
+      onUndone?.(batch, false)
       throw error
     }
   }

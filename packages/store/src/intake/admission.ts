@@ -1,4 +1,4 @@
-import type { Admitted, Decision, Intake, IntakeStore, RelationStore, TaskKey } from '@postern/core'
+import type { Admitted, Decision, Intake, IntakeStore, RelationStore, SlotTicket, TaskKey } from '@postern/core'
 import type { BlobTable } from '../blobs/table.ts'
 import { digestBlob } from '../blobs/table.ts'
 import type { EntryTable, StoredEntryScope } from '../conversations/entries.ts'
@@ -18,7 +18,8 @@ import type { RequirementTable } from '../requirements/table.ts'
 import type { TaskTable } from '../tasks/table.ts'
 import type { WatchTable } from '../tasks/watches.ts'
 import { touchedThread } from '../together/touched.ts'
-import type { QueuedTurn, TurnOffer } from '../turns/queue.ts'
+import type { QueuedTurn } from '../turns/queue.ts'
+import type { TurnOffer } from '../turns/turn-offer.ts'
 import type { EditTable, EffectDeps, OpenWords } from './effects.ts'
 import { createEffects } from './effects.ts'
 import type { BudgetTable, Found, QuotaTable } from './look-up.ts'
@@ -143,18 +144,18 @@ function createNewAdmission(
   }
 
   function planTurn(batch: Batch, draft: MessageDraft, at: PlanMoment): PlannedTurn | IntakeRefusal {
-    const isLeased = tables.turnOffer.takes(draft, at.found.thread)
-    const task = continueTask(batch, draft.intake, { ...at, isLeased }, tables)
-    return typeof task === 'string' ? task : { task, isLeased }
+    const slot = tables.turnOffer.takeSlot(batch, draft, at.found.thread)
+    const task = continueTask(batch, draft.intake, { ...at, isLeased: slot !== undefined }, tables)
+    return typeof task === 'string' ? task : { task, slot }
   }
 
-  function queueTurn(batch: Batch, draft: MessageDraft, { message, place, task, isLeased, now }: NewTurn): void {
+  function queueTurn(batch: Batch, draft: MessageDraft, { message, place, task, slot, now }: NewTurn): void {
     const { agent } = draft.intake
-    const lease = isLeased ? tables.turnOffer.lease(now) : undefined
+    const lease = slot && tables.turnOffer.lease(now)
     const { thread } = place
     tables.turns.queue(batch, { message, agent, thread, task, now, lease, ...standingOf(draft) })
     const noted = { message, ...place, isOfTask: task !== undefined }
-    if (lease) tables.turnOffer.begin(batch, draft, noted)
+    if (lease) tables.turnOffer.begin(batch, slot, { draft, noted })
     else noteFirst(batch, draft, noted)
   }
 
@@ -202,7 +203,7 @@ function takePlace(
 function continueTask(
   batch: Batch,
   { task, agent, thread }: Intake,
-  { found, now, isLeased }: PlanMoment & Pick<PlannedTurn, 'isLeased'>,
+  { found, now, isLeased }: PlanMoment & { readonly isLeased: boolean },
   { tasks, watches }: Pick<AdmissionDeps, 'tasks' | 'watches'>,
 ): number | IntakeRefusal | undefined {
   if (thread.joined && found.thread === undefined) return 'gone'
@@ -293,11 +294,11 @@ interface PlanMoment {
 
 interface PlannedTurn {
   readonly task: number | undefined
-  /** It begins at once. */
-  readonly isLeased: boolean
+  /** Kept for it: it begins at once. */
+  readonly slot: SlotTicket | undefined
 }
 
-const noTurn: PlannedTurn = { task: undefined, isLeased: false }
+const noTurn: PlannedTurn = { task: undefined, slot: undefined }
 
 interface NewTurn extends PlannedTurn {
   readonly message: number

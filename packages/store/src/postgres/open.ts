@@ -57,7 +57,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     release,
   })
   await opened
-  const { refuse, noteLookup, listen, close } = store
+  const { refuse, noteLookup, listen, offerTurns, close } = store
   let closed: Promise<void> | undefined
 
   const own: Partial<GatewayStore> = {
@@ -69,6 +69,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       if (!calls.hasEnded()) noteLookup(lookup)
     },
     listen,
+    ...(offerTurns && { offerTurns }),
     notify(topic, payload) {
       notices.notify(topic, payload)
       if (!calls.hasEnded()) tellOthers({ topic, payload })

@@ -1,23 +1,23 @@
-import type { LeaseRequest, MessageState, Turn, WorkStore } from '@postern/core'
+import type { MessageState, Turn, WorkStore } from '@postern/core'
 import type { Batch, Sql } from '../engine/database.ts'
 import {
   formatJson,
   moveTotal,
   moveTotals,
   noteChange,
-  prepareCheck,
   readTogether,
   refuseLostLease,
   rowLocksOf,
 } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
-import { createUnsureLeases } from '../engine/unsure-leases.ts'
 import type { FirstMessages, ReadMessage } from '../messages/table.ts'
 import { touchedThread } from '../together/touched.ts'
 import type { Gatherable } from './gathering.ts'
 import { createGathering } from './gathering.ts'
-import type { TurnOffer } from './queue.ts'
 import { appendAttempt, formatAttempt, takeShares, toTurn } from './queue.ts'
+import { createHeldCounter } from './shares.ts'
+import type { TurnOffer } from './turn-offer.ts'
+import { toLease } from './turn-offer.ts'
 
 interface DueTurn extends Gatherable {
   readonly agent: string
@@ -36,7 +36,7 @@ export interface TurnLeaseDeps {
   readonly tasks: { setWorking(task: number, now: number): void }
   readonly readMessage: ReadMessage
   readonly firstMessages: Pick<FirstMessages, 'find'>
-  readonly turnOffer: Pick<TurnOffer, 'limitRequest' | 'hold'>
+  readonly turnOffer: Pick<TurnOffer, 'limitRequest' | 'hold' | 'unsure'>
 }
 
 /** Turns are taken up here, in the order they fell due, and given back. */
@@ -50,21 +50,20 @@ export function createTurnLeases(
     'UPDATE turns SET due_at = ? WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
   const countElsewhere = createHeldCounter(db)
-  const checkShares = createShareCheck({ db, now })
   const claimTurn = createTurnClaim(db, tables)
   const listDue = createDueLister(db, now)
-  const unsure = createUnsureLeases(db, { table: 'turns', number: 'message' })
+  const { unsure } = tables.turnOffer
 
   return {
     leaseTurns: request =>
       unsure.watch(note =>
         writeLast(batch => {
           const { holder, leaseMs } = request
-          const { limit, shares } = tables.turnOffer.limitRequest(request)
+          const { limit, shares } = tables.turnOffer.limitRequest(batch, request)
           if (limit <= 0) return []
           unsure.giveBack(now())
           const claimed: ClaimedTurn[] = []
-          takeShares(
+          const { full } = takeShares(
             { limit, shares },
             {
               find: listDue,
@@ -73,14 +72,13 @@ export function createTurnLeases(
               claim(row) {
                 const taken = claimTurn(batch, row, { holder, until: now() + leaseMs, now: now() })
                 claimed.push(taken)
-                note({ number: taken.due.message, token: taken.due.lease_token + 1, holder })
+                note(toLease({ message: taken.due.message, token: taken.due.lease_token + 1 }, holder))
               },
               groupOf: ({ agent }) => agent,
             },
           )
-          checkShares(batch, claimed, { holder, shares })
           const readings = claimed.map(taken => () => readClaimed(tables, batch, taken))
-          return tables.turnOffer.hold(batch, holder, readTogether(db, readings))
+          return tables.turnOffer.hold(batch, request, { turns: readTogether(db, readings), full })
         }),
       ),
     noteWaiting: createWaitNoting(db, writeLightly),
@@ -162,36 +160,6 @@ function createTurnClaim(db: Sql, { tasks }: Pick<TurnLeaseDeps, 'tasks'>) {
     if (due.task_id !== null) tasks.setWorking(due.task_id, now)
     return { due: { ...due, message }, merged }
   }
-}
-
-type ShareCheck = (
-  batch: Batch,
-  claimed: readonly ClaimedTurn[],
-  request: Pick<LeaseRequest, 'holder' | 'shares'>,
-) => void
-
-/** Others may lease turns of the same agents now: with theirs, there may not be more at the end than an agent has at once. */
-function createShareCheck({ db, now }: Pick<StoreContext, 'db' | 'now'>): ShareCheck {
-  const check = prepareCheck(db, `SELECT count(*) <= ?3 AS is_so ${heldElsewhere} AND agent = ?4`)
-  return (batch, claimed, { holder, shares }) => {
-    if (!shares || !batch.hasCompany) return
-    for (const [agent, turns] of Map.groupBy(claimed, ({ due }) => due.agent)) {
-      const most = shares.mostOf?.get(agent) ?? shares.most
-      const left = most - (shares.taken.get(agent) ?? 0) - turns.length
-      if (Number.isFinite(left)) batch.checks.set(`turns of ${agent}`, () => check(holder, now(), left, agent))
-    }
-  }
-}
-
-const heldElsewhere = `FROM turns INDEXED BY turns_leased
-  WHERE lease_owner IS NOT NULL AND lease_owner <> ?1 AND due_at > ?2 AND is_waiting = 0`
-
-/** How many turns of each agent others hold, but for those that wait for another agent. */
-function createHeldCounter(db: Sql): (holder: string, now: number) => ReadonlyMap<string, number> {
-  const count = db.prepare<{ agent: string; held: number }>(
-    `SELECT agent, count(*) AS held ${heldElsewhere} GROUP BY agent`,
-  )
-  return (holder, now) => new Map(count.all(holder, now).map(({ agent, held }) => [agent, held]))
 }
 
 function createRelease(db: Sql, write: StoreContext['write']): WorkStore['release'] {

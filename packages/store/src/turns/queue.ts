@@ -1,9 +1,8 @@
-import type { LeaseRequest, Turn, TurnAttempt, TurnTaker, WorkStore } from '@postern/core'
+import type { LeaseRequest, Turn, TurnAttempt } from '@postern/core'
 import { mergeMessages } from '@postern/core'
-import type { Batch, Ownership, Sql } from '../engine/database.ts'
+import type { Batch, Sql } from '../engine/database.ts'
 import { addToTotal, formatJson, noteChange, parseJson } from '../engine/database.ts'
-import type { MessageDraft, NotedMessage, QueuePosition, ReadMessage, StoredMessage } from '../messages/table.ts'
-import { isSmall, toStoredFirst } from '../messages/table.ts'
+import type { QueuePosition, ReadMessage, StoredMessage } from '../messages/table.ts'
 
 interface NewTurn {
   readonly message: number
@@ -128,11 +127,6 @@ export function toTurn({ readMessage }: TurnReaderDeps, due: TakenTurn, { merged
   }
 }
 
-/** The turn of a message that has begun its thread, leased as it is inserted. */
-function toFirstTurn({ number, ...stored }: StoredMessage): Turn {
-  return { message: number, token: 1, attempt: 1, crashes: 0, ...stored, isFirst: true }
-}
-
 interface TurnRow extends TakenTurn {
   readonly merged_into: number | null
 }
@@ -169,69 +163,6 @@ export function readAttempts(trace: string | null): readonly TurnAttempt[] {
   return lines.filter(line => line !== '').map(line => parseJson<TurnAttempt>(line))
 }
 
-/** Turns for the worker of this process: those of new messages need no lease of their own. */
-export interface TurnOffer extends Pick<WorkStore, 'offerTurns'> {
-  /** Whether the turn of a message may bring its lease along. `thread`: where it belongs; undefined: it begins one. */
-  takes(draft: MessageDraft, thread: number | undefined): boolean
-  lease(now: number): QueuedTurn['lease']
-  /** A turn was inserted with its lease. */
-  begin(batch: Batch, draft: MessageDraft, noted: NotedMessage): void
-  /** What a worker may lease now: it has begun turns since it asked. */
-  limitRequest(request: LeaseRequest): Pick<LeaseRequest, 'limit' | 'shares'>
-  /** Turns were leased. */
-  hold(batch: Batch, holder: string, turns: readonly Turn[]): readonly Turn[]
-  /** To be called when a transaction is durable. */
-  tellNew(batch: Batch): Batch
-  /** To be called when it was undone. */
-  undo(batch: Pick<Batch, 'leasedTurns'>): void
-}
-
-export function createTurnOffer({ isAlone }: Ownership): TurnOffer {
-  let taker: TurnTaker | undefined
-  const isTaker = (holder: string) => taker?.holder === holder
-
-  function offerTurns(offered: TurnTaker): void {
-    taker = offered
-  }
-
-  function hold(batch: Batch, turn: Turn): void {
-    taker?.hold(turn)
-    batch.leasedTurns.push(turn)
-  }
-
-  return {
-    // Others who lease have slots and shares that nobody here knows.
-    ...(isAlone && { offerTurns }),
-    takes(draft, thread) {
-      return thread === undefined && taker !== undefined && isPlain(draft) && taker.hasRoom(draft.intake.agent)
-    },
-    lease: now => taker && { holder: taker.holder, until: now + taker.leaseMs },
-    begin(batch, draft, noted) {
-      const turn = toFirstTurn(toStoredFirst(draft, noted))
-      hold(batch, turn)
-      batch.newTurns.push(turn)
-    },
-    limitRequest: request => (taker && isTaker(request.holder) ? taker.lookForAll() : request),
-    hold(batch, holder, turns) {
-      if (isTaker(holder)) for (const turn of turns) hold(batch, turn)
-      return turns
-    },
-    tellNew(batch) {
-      for (const turn of batch.newTurns) taker?.begin(turn)
-      return batch
-    },
-    undo({ leasedTurns }) {
-      for (const turn of leasedTurns) taker?.letGo(turn)
-    },
-  }
-}
-
-/** Its turn has no queue mode, and the message is at hand. */
-function isPlain(draft: MessageDraft): boolean {
-  const { message, thread } = draft.intake
-  return (message.kind ?? 'message') === 'message' && !thread.joined && !draft.lane && isSmall(draft)
-}
-
 interface ShareTaking<Row> {
   /** What is due, first things first, without these groups. */
   find(full: readonly string[], limit: number): readonly Row[]
@@ -245,11 +176,17 @@ interface ShareTaking<Row> {
 
 type Counts = ReadonlyMap<string, number>
 
+interface Taken<Row> {
+  readonly taken: readonly Row[]
+  /** Groups of which there may be no more, with what others have. */
+  readonly full: readonly string[]
+}
+
 /** Takes what is due, of no group more than its share, in one go however unevenly it is spread. */
 export function takeShares<Row>(
   { limit, shares }: Pick<LeaseRequest, 'limit' | 'shares'>,
   { find, findFirst = full => [find(full, limit), new Map()], claim, groupOf }: ShareTaking<Row>,
-): readonly Row[] {
+): Taken<Row> {
   const { add, isFull, listFull } = countShares(shares)
   const [first, elsewhere] = findFirst(listFull())
   for (const [group, count] of elsewhere) add(group, count)
@@ -267,7 +204,7 @@ export function takeShares<Row>(
       taken.push(row)
     }
     // Fewer rows than were asked for are all there are.
-    if (!isSkipping || taken.length >= limit || rows.length < asked) return taken
+    if (!isSkipping || taken.length >= limit || rows.length < asked) return { taken, full: listFull() }
     asked = limit - taken.length
     rows = find(listFull(), asked)
   }

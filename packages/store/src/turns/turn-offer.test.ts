@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { IdentityEvidence, Sender, Turn, TurnTaker } from '@postern/core'
+import type { IdentityEvidence, Sender, SlotTicket, Turn, TurnTaker } from '@postern/core'
 import { sketchAnswer, sketchedChannels, sketchIntake } from '@postern/testing'
 import { expect, test } from 'vitest'
 import { openSqliteStore } from '../index.ts'
@@ -33,15 +33,20 @@ function openStore(path = ':memory:', exclusive = false) {
 async function openWorker({ slots = 10, path = ':memory:' } = {}) {
   const store = await openStore(path, true)
   const begun: Turn[] = []
-  const held = new Set<Turn>()
+  const held = new Set<SlotTicket>()
   const taker: TurnTaker = {
     holder: 'worker',
     leaseMs: 60_000,
     hasRoom: () => held.size < slots,
+    countFree: () => slots - held.size,
     lookForAll: () => ({ limit: slots - held.size, shares: { most: slots, taken: new Map() } }),
-    hold: turn => void held.add(turn),
-    letGo: turn => void held.delete(turn),
-    begin: turn => void begun.push(turn),
+    endLook() {},
+    hold: ticket => void held.add(ticket),
+    letGo: ticket => void held.delete(ticket),
+    begin(turn, ticket) {
+      begun.push(turn)
+      if (held.delete(ticket)) held.add(turn)
+    },
   }
   store.offerTurns?.(taker)
   return { store, begun, held }

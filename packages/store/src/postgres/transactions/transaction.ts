@@ -82,7 +82,7 @@ export function createTransactions(
         return { results, batch }
       } catch (error) {
         place.session.rollback()
-        onUndone?.(batch)
+        onUndone?.(batch, place.session.isEnding() && !isInterference(error))
         if (!tries.mayTryAgain(error, place.session)) throw error
       }
     }
@@ -142,11 +142,12 @@ function createAttempt(
     })
   }
 
-  return async (place, shares, { batch, undone }) => {
+  return async (place, shares, tried) => {
+    const { batch, undone } = tried
     place.begin(shares, undone)
     const { session } = place
     const standing = session.add(own.version, [])
-    const results = await runWaves(place, shares, batch)
+    const results = await runWaves(place, shares, tried)
     await runOne(place, () => book(batch))
     // What is told of a task is read now, where it is at hand.
     await runOne(place, () => {
@@ -171,16 +172,22 @@ function createAttempt(
   }
 }
 
-type RunWaves = (place: WritingPlace, shares: readonly Share[], batch: Batch) => Promise<readonly unknown[]>
+const idOfDecision = -4
 
 /** Each operation leaves what it does to a batch of its own, which counts once, however often it is run. */
-function createWaves(lockstep: TransactionDeps['lockstep']): RunWaves {
-  async function runWave(place: WritingPlace, wave: readonly WaveMember<Share>[], batch: Batch) {
+function createWaves(lockstep: TransactionDeps['lockstep']): RunAttempt {
+  const { standAlone } = lockstep
+  const operationTools = { standAlone, once: <T>(decide: () => T) => lockstep.takeStep(idOfDecision, decide) }
+
+  async function runWave(place: WritingPlace, wave: readonly WaveMember<Share>[], { batch, undone }: Attempt) {
     const operations = wave.map(({ member, names }) => ({
       names,
       operation: place.reserving.enclose(reserve => {
-        const hasCompany = lockstep.hasCompany() || !place.reserving.locks.isAlone()
-        const ownBatch = createBatch({ hasCompany, standAlone: lockstep.standAlone, reserve }, batch.firstMessages)
+        const isAlone = place.reserving.locks.isAlone()
+        const hasCompany = lockstep.hasCompany() || !isAlone
+        // Only beside others it is checked at the end whether theirs leave room for it.
+        const leasesNew = undone === 0 && !isAlone
+        const ownBatch = createBatch({ ...{ hasCompany, leasesNew, reserve }, ...operationTools }, batch)
         return { result: member.operation(ownBatch), ownBatch, member }
       }),
     }))
@@ -189,11 +196,11 @@ function createWaves(lockstep: TransactionDeps['lockstep']): RunWaves {
     return ended
   }
 
-  return async (place, shares, batch) => {
+  return async (place, shares, tried) => {
     try {
       const results = new Map<Share, unknown>()
       for (const wave of planWaves(shares)) {
-        for (const { member, result } of await runWave(place, wave, batch)) results.set(member, result)
+        for (const { member, result } of await runWave(place, wave, tried)) results.set(member, result)
       }
       return shares.map(share => results.get(share))
     } catch (error) {

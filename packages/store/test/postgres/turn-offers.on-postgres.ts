@@ -1,0 +1,202 @@
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { SlotTicket, Turn, TurnTaker } from '@postern/core'
+import { Unavailable } from '@postern/core'
+import { sketchAnswer, sketchedChannels, sketchIntake } from '@postern/testing'
+import { expect, onTestFinished, test } from 'vitest'
+import type { GatewayStore } from '../../src/index.ts'
+import { openPostgresStore } from '../../src/postgres/index.ts'
+import { discardLog } from '../open-test-store.ts'
+import { makeDatabase, openPostgresTestStore, schemaOf } from './open-postgres-test-store.ts'
+import { askServer } from './test-server.ts'
+
+const leaseMs = 60_000
+const lookOf = (holder: string) => ({ holder, limit: 10, leaseMs })
+
+interface TestWorker {
+  /** Turns that came with their lease. */
+  readonly begun: readonly Turn[]
+  /** Looks for turns, and answers them. */
+  look(): Promise<void>
+  /** Resolves when it has answered all that it has begun. */
+  untilFree(): Promise<void>
+}
+
+/** A worker that has so many turns of an agent at once, and answers each after some milliseconds; `isHeld`: never. */
+function startTestWorker(store: GatewayStore, { holder = 'worker', most = 10, isHeld = false } = {}): TestWorker {
+  const slots = new Set<SlotTicket>()
+  const begun: Turn[] = []
+  const running = new Set<Promise<void>>()
+  let looking = 0
+
+  async function answer(turn: Turn): Promise<void> {
+    await delay(Math.random() * 8)
+    await store.commit(turn, sketchAnswer(turn, 'hello'))
+    slots.delete(turn)
+  }
+
+  function run(turn: Turn): void {
+    slots.add(turn)
+    if (isHeld) return
+    const end = answer(turn).finally(() => running.delete(end))
+    running.add(end)
+  }
+
+  const taker: TurnTaker = {
+    holder,
+    leaseMs,
+    hasRoom: () => slots.size + looking < most,
+    countFree: () => most - slots.size,
+    lookForAll() {
+      looking = Math.ceil((most - slots.size) / 2)
+      return { limit: looking, shares: { most, taken: new Map([['echo', slots.size]]) } }
+    },
+    endLook() {
+      looking = 0
+    },
+    hold: ticket => void slots.add(ticket),
+    letGo: ticket => void slots.delete(ticket),
+    begin(turn, ticket) {
+      slots.delete(ticket)
+      begun.push(turn)
+      run(turn)
+    },
+  }
+  store.offerTurns?.(taker)
+  return {
+    begun,
+    async look() {
+      for (const turn of await store.leaseTurns({ ...lookOf(holder), shares: { most, taken: new Map() } })) run(turn)
+    },
+    async untilFree() {
+      while (running.size > 0) await Promise.all(running)
+    },
+  }
+}
+
+test('the turn of a message that begins a thread begins with its lease, and no other gateway finds it', async () => {
+  const { store, reopen, url } = await openPostgresTestStore()
+  const other = (await reopen?.()) as GatewayStore
+  const worker = startTestWorker(store)
+  await store.admit(sketchIntake('m1', { task: { owner: 'ada', id: 'task 1', context: 'c' } }), 'c')
+  expect(worker.begun.map(({ content, token, attempt }) => [content.id, token, attempt])).toEqual([['m1', 1, 1]])
+  expect(await other.leaseTurns(lookOf('other'))).toEqual([])
+  expect((await store.findTask({ owner: 'ada', id: 'task 1' }))?.state).toBe('working')
+  await worker.untilFree()
+  const left = await askServer('SELECT 1 FROM turns WHERE lease_owner IS NOT NULL OR ended_at IS NULL', schemaOf(url))
+  expect(left).toEqual([])
+  expect((await store.count()).messages).toMatchObject({ working: 0, answered: 1 })
+  await Promise.all([store.close(), other.close()])
+})
+
+test('a turn that begins with its lease carries what a worker finds that looks for it', async () => {
+  const intake = sketchIntake('m1', { flags: ['odd'], task: { owner: 'ada', id: 'task 1', context: 'c' } })
+  const { store } = await openPostgresTestStore()
+  const { begun } = startTestWorker(store, { isHeld: true })
+  await store.admit(intake, 'c')
+  const { store: plain } = await openPostgresTestStore()
+  await plain.admit(intake, 'c')
+  const [leased] = await plain.leaseTurns(lookOf('worker'))
+  expect(begun).toStrictEqual([leased])
+  expect(begun[0]?.content.raw).toEqual(leased?.content.raw)
+  await Promise.all([store.close(), plain.close()])
+})
+
+test('each of several messages that come at once takes one slot, however often its write runs again', async () => {
+  const { store } = await openPostgresTestStore()
+  const { begun } = startTestWorker(store, { most: 3, isHeld: true })
+  // What is left of it is read after the slot was taken: then the write runs again.
+  const budgets = [{ key: 'k', turns: 10, withinMs: 60_000, flag: 'rate' }]
+  await Promise.all(['m1', 'm2', 'm3', 'm4'].map(id => store.admit(sketchIntake(id, { budgets }), 'c')))
+  expect(begun.map(({ content }) => content.id)).toEqual(['m1', 'm2', 'm3'])
+  await store.close()
+})
+
+test('gateways that begin turns at a time begin no more of an agent than it may have at once, and answer each once', async () => {
+  const { store, reopen, url } = await openPostgresTestStore()
+  const stores = [store, ...(await Promise.all([reopen?.(), reopen?.()]))] as GatewayStore[]
+  const workers = stores.map((each, at) => startTestWorker(each, { holder: `worker ${at}`, most: 4 }))
+  let isOver = false
+  const held = watchHeld(schemaOf(url), () => isOver)
+  const looking = workers.map(async worker => {
+    while (!isOver) await Promise.all([worker.look(), delay(20)])
+  })
+  for (let wave = 0; wave < 30; wave += 1) {
+    const ids = Array.from({ length: 12 }, (_, at) => `${wave}-${at}`)
+    await Promise.all(ids.map((id, at) => stores[at % 3]?.admit(sketchIntake(id), 'c')))
+    await delay(5)
+  }
+  while ((await store.count()).messages.answered < 360) await delay(20)
+  isOver = true
+  await Promise.all([...looking, ...workers.map(worker => worker.untilFree())])
+  expect(Math.max(...(await held))).toBe(4)
+  expect(workers.flatMap(worker => worker.begun).length).toBeGreaterThan(30)
+  expect((await store.count()).messages).toMatchObject({ received: 0, working: 0, answered: 360 })
+  await Promise.all(stores.map(each => each.close()))
+}, 120_000)
+
+/** How many turns are leased, again and again. */
+async function watchHeld(schema: string, isOver: () => boolean): Promise<readonly number[]> {
+  const seen: number[] = []
+  while (!isOver()) {
+    const [row] = await askServer<{ held: string }>(
+      'SELECT count(*) AS held FROM turns WHERE lease_owner IS NOT NULL',
+      schema,
+    )
+    seen.push(Number(row?.held))
+  }
+  return seen
+}
+
+/** A line to the server that breaks before the answer to the next COMMIT arrives, once it was told to. */
+async function openBreakingLine(url: string) {
+  const target = new URL(url)
+  let isArmed = false
+  const server = createServer(near => {
+    const far = connect(Number(target.port), target.hostname)
+    for (const socket of [near, far]) socket.on('error', () => {}).on('close', () => near.destroy() && far.destroy())
+    near.on('data', bytes => far.write(bytes))
+    far.on('data', bytes => {
+      const breaks = isArmed && bytes.includes('COMMIT\0')
+      if (breaks) isArmed = false
+      void (breaks ? near.destroy() : near.write(bytes))
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const own = new URL(url)
+  own.port = String((server.address() as { readonly port: number }).port)
+  return {
+    url: own.href,
+    arm() {
+      isArmed = true
+    },
+  }
+}
+
+test('a turn whose connection broke at the commit is taken up at the next look, not when its lease is over', async () => {
+  const line = await openBreakingLine(makeDatabase())
+  const store = await openPostgresStore({ channels: sketchedChannels, url: line.url, now: Date.now, log: discardLog })
+  const { begun } = startTestWorker(store, { isHeld: true })
+  line.arm()
+  await expect(store.admit(sketchIntake('m1'), 'c')).rejects.toThrow(Unavailable)
+  expect(begun).toEqual([])
+  expect(await store.admit(sketchIntake('m1'), 'c')).toMatchObject({ outcome: 'duplicate' })
+  const [turn] = await store.leaseTurns(lookOf('worker'))
+  expect([turn?.content.id, turn?.token]).toEqual(['m1', 2])
+  await store.close()
+})
+
+test('a transaction that the server undoes keeps no slot, and its messages wait for a look', async () => {
+  const { store, url } = await openPostgresTestStore()
+  const worker = startTestWorker(store, { most: 3, isHeld: true })
+  const schema = schemaOf(url)
+  await askServer('ALTER TABLE turns ADD CONSTRAINT no_lease CHECK (lease_owner IS NULL)', schema)
+  await expect(store.admit(sketchIntake('m1'), 'c')).rejects.toThrow()
+  await askServer('ALTER TABLE turns DROP CONSTRAINT no_lease', schema)
+  for (const id of ['m1', 'm2', 'm3', 'm4']) await store.admit(sketchIntake(id), 'c')
+  expect(worker.begun.map(({ content }) => content.id)).toEqual(['m1', 'm2', 'm3'])
+  expect((await store.count()).messages).toMatchObject({ working: 3, received: 1 })
+  await store.close()
+})
