@@ -7,8 +7,10 @@ import type {
   Log,
   MessageState,
   NoticeStore,
+  SettledTask,
   SlotTicket,
   StopFlag,
+  TaskRecord,
   Turn,
   WorkKind,
 } from '@postern/core'
@@ -39,6 +41,8 @@ export interface Database {
   readTogether?<T>(readings: readonly (() => T)[]): readonly T[]
   /** Where several processes write at a time: takes a statement that says `is_so`. Whoever runs it undoes a transaction in which that is not so. */
   prepareCheck?(sql: string): (...values: SqlValue[]) => void
+  /** Where the server is far: as `prepareTold`. */
+  prepareTold?(sql: string): (...values: SqlValue[]) => () => unknown
   /** Where several processes write at a time: how a statement takes rows for itself. */
   readonly rowLocks?: RowLocks
   /** What runs an INSERT tells its `lastInsertRowid`. */
@@ -116,6 +120,16 @@ export function readAfterWait<T>(db: Database, reading: () => T): T | Promise<T>
   return db.read ? db.read(reading) : reading()
 }
 
+/** Prepares what changes one row and tells what has become of it, which may be looked at once the transaction is over: few ask before. */
+export function prepareTold<Row>(db: Database, sql: string): (...values: SqlValue[]) => () => Row | undefined {
+  if (db.prepareTold) return db.prepareTold(sql) as ReturnType<typeof prepareTold<Row>>
+  const statement = sqlOf(db).prepare<Row>(sql)
+  return (...values) => {
+    const row = statement.get(...values)
+    return () => row
+  }
+}
+
 /** Readings of many things of one kind: where the database is far, they share the ways to it. */
 export function readTogether<Readings extends readonly (() => unknown)[]>(
   db: Database,
@@ -152,6 +166,14 @@ export interface Notice {
   readonly payload: unknown
 }
 
+/** A notice, and the task of a turn that has ended, which is known once the transaction is over. */
+interface LeftNotice extends Notice {
+  readonly readTask?: (() => TaskRecord | undefined) | undefined
+}
+
+/** How the task of a turn that has ended is told. */
+type TellTask = (readTask: () => TaskRecord | undefined) => SettledTask | undefined
+
 interface TaskTotal {
   readonly bytes: number
   readonly tasks: number
@@ -178,7 +200,7 @@ export interface Batch {
   readonly totals: Map<CounterName, number>
   /** What came to the tasks of an owner and went from them, bytes, and how many tasks are new. */
   readonly taskTotals: Map<string, TaskTotal>
-  readonly notices: Notice[]
+  readonly notices: LeftNotice[]
   /** What may be taken up once it is durable. */
   readonly readyWork: Set<WorkKind>
   /** What an operator sees change: numbers of each kind. */
@@ -260,18 +282,21 @@ export function noteChange({ changes }: Batch, kind: ChangeKind, number: number)
   else changes.set(kind, new Set([number]))
 }
 
-/** All that is told once a transaction is durable: work that is ready, and changes, once each. */
-export function listNotices({
-  notices,
-  readyWork,
-  changes,
-}: Pick<Batch, 'notices' | 'readyWork' | 'changes'>): readonly Notice[] {
+type Leaving = Pick<Batch, 'notices' | 'readyWork' | 'changes'>
+
+/** All that is told once a transaction is durable: work that is ready, and changes, once each. Without `tellTask`: whoever waits for a task looks for it. */
+export function listNotices({ notices, readyWork, changes }: Leaving, tellTask?: TellTask): readonly Notice[] {
   const changed = Object.fromEntries([...changes].map(([kind, numbers]) => [kind, [...numbers]]))
   return [
-    ...notices,
+    ...notices.map(notice => toNotice(notice, tellTask)),
     ...(readyWork.size > 0 ? [{ topic: 'work', payload: [...readyWork] }] : []),
     ...(changes.size > 0 ? [{ topic: 'changes', payload: changed }] : []),
   ]
+}
+
+function toNotice({ topic, payload, readTask }: LeftNotice, tellTask: TellTask | undefined): Notice {
+  const task = readTask && tellTask?.(readTask)
+  return task ? { topic, payload: { ...(payload as object), task } } : { topic, payload }
 }
 
 export function addToTotal({ totals }: Batch, name: CounterName, by = 1): void {

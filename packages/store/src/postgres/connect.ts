@@ -1,7 +1,7 @@
 import type { Log, NoticeStore } from '@postern/core'
 import { ConfigError, workKinds } from '@postern/core'
 import type { Notice } from '../engine/database.ts'
-import { createNotices } from '../engine/database.ts'
+import { createNotices, listNotices } from '../engine/database.ts'
 import type { Writer, WriterHooks } from '../engine/writer.ts'
 import { migrations } from '../schema/migrate.ts'
 import { openHintLine } from './connection/hint-line.ts'
@@ -10,7 +10,7 @@ import { lookSetUp } from './connection/statement-session.ts'
 import { formatPresence } from './connection/upkeep/heartbeat.ts'
 import type { PostgresDatabase } from './database.ts'
 import { openPostgresDatabase } from './database.ts'
-import { createHints, noticesOf } from './hints.ts'
+import { createHints } from './hints.ts'
 import { outdatedFix, outdatedProblem } from './outdated.ts'
 import { toClientConfig } from './server/address.ts'
 import { channelOf, formatSetUp, formatShard } from './server/session.ts'
@@ -54,7 +54,7 @@ export function connectPostgres({ url, now, log, holder, onUnusable }: ConnectOp
     now,
     version: migrations.length,
     onOutdated: tellOnce,
-    hintsOf: batch => hints.write(noticesOf(batch)).map(payload => [channel, payload] as const),
+    hintsOf: batch => hints.write(listNotices(batch)).map(payload => [channel, payload] as const),
   })
   const takeOver = createTakeover(db)
   let writer: Writer | undefined

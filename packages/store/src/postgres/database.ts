@@ -38,7 +38,7 @@ export function openPostgresDatabase(pool: Pick<LinePool, 'hold'>, options: Data
 
   const readings = createReadings(pool, { lockstep })
   const db: PostgresDatabase = {
-    prepare: createPreparation({ lockstep, sequences, resultOf }),
+    ...createPreparation({ lockstep, sequences, resultOf }),
     prepareCheck(sql) {
       const check = nameStatement(`SELECT must_hold(is_so) FROM (${translateQuery(sql)}) AS checked`)
       return (...values) => void lockstep.place().session.add(check, values)
@@ -72,8 +72,14 @@ interface PreparationDeps extends DatabaseParts {
   readonly sequences: Map<string, string>
 }
 
-function createPreparation({ lockstep, sequences, resultOf }: PreparationDeps): Database['prepare'] {
+function createPreparation({
+  lockstep,
+  sequences,
+  resultOf,
+}: PreparationDeps): Pick<PostgresDatabase, 'prepare' | 'prepareTold'> {
   const nameOnce = createNames()
+  const start = (statement: PlainStatement, values: readonly SqlValue[]) =>
+    lockstep.takeStep(statement.id, () => lockstep.place().session.run(statement, values))
 
   function prepareNumbered(numbered: NumberedInsert, statement: PlainStatement) {
     const { table, name } = numbered
@@ -97,17 +103,24 @@ function createPreparation({ lockstep, sequences, resultOf }: PreparationDeps): 
     }
   }
 
-  return sql => {
-    const numbered = readNumberedInsert(sql)
-    const statement = nameOnce(translateQuery(numbered?.sql ?? sql))
-    if (numbered) return prepareNumbered(numbered, statement)
-    const start = (values: readonly SqlValue[]) =>
-      lockstep.takeStep(statement.id, () => lockstep.place().session.run(statement, values))
-    return {
-      get: (...values) => resultOf(start(values)).rows[0],
-      all: (...values) => [...resultOf(start(values)).rows],
-      run: (...values) => changesOf(start(values), resultOf),
-    }
+  return {
+    prepare(sql) {
+      const numbered = readNumberedInsert(sql)
+      const statement = nameOnce(translateQuery(numbered?.sql ?? sql))
+      if (numbered) return prepareNumbered(numbered, statement)
+      return {
+        get: (...values) => resultOf(start(statement, values)).rows[0],
+        all: (...values) => [...resultOf(start(statement, values)).rows],
+        run: (...values) => changesOf(start(statement, values), resultOf),
+      }
+    },
+    prepareTold(sql) {
+      const statement = nameOnce(translateQuery(sql))
+      return (...values) => {
+        const pending = start(statement, values)
+        return () => resultOf(pending).rows[0]
+      }
+    },
   }
 }
 

@@ -1,5 +1,8 @@
+import type { TaskRecord } from '@postern/core'
 import { expect, test } from 'vitest'
-import { createHints, noticesOf, ownNoticesOf } from './hints.ts'
+import { listNotices } from '../engine/database.ts'
+import { tellSettledTask } from '../tasks/table.ts'
+import { createHints } from './hints.ts'
 
 const notice = (length: number) => ({ topic: 'message:1', payload: { kind: 'part', chunk: 'ä\0🦆'.repeat(length) } })
 
@@ -35,6 +38,7 @@ test('a gateway drops an unfinished notice when many others begin after it', () 
 })
 
 const settledTask = { owner: 'o', id: 't', agent: 'a', context: 'c', state: 'completed' as const, updatedAt: 1 }
+const ending = { topic: 'message:1', payload: { kind: 'settled' } }
 
 test('a gateway tells its own listeners the end of a turn with the task, and asks nothing for what few of them look at', () => {
   const task = {
@@ -45,22 +49,24 @@ test('a gateway tells its own listeners the end of a turn with the task, and ask
       throw new Error('entries were read')
     },
   }
-  const ending = (payload: object) => [{ topic: 'message:1', payload: { kind: 'settled', ...payload } }]
-  const rest = { readyWork: new Set<never>(), changes: new Map() }
-  const told = ownNoticesOf({ notices: ending({ task }), ...rest })
-  expect(told).toEqual(ending({ task: { ...settledTask, earlier: [], heard: [] } }))
+  const tellOf = (read: TaskRecord) => {
+    const notices = [{ ...ending, readTask: () => read }]
+    return listNotices({ notices, readyWork: new Set(), changes: new Map() }, tellSettledTask)
+  }
+  const told = { ...settledTask, earlier: [], heard: [] }
+  expect(tellOf(task)).toEqual([{ ...ending, payload: { kind: 'settled', task: told } }])
   const away = Object.defineProperty({ ...settledTask }, 'earlier', {
     get() {
       throw new Error('the database is away')
     },
   })
-  expect(ownNoticesOf({ notices: ending({ task: away }), ...rest })).toEqual(ending({}))
+  expect(tellOf(away as unknown as TaskRecord)).toEqual([ending])
 })
 
 test('a gateway tells others the end of a turn without the task, which their listeners can look up', () => {
-  const notices = [{ topic: 'message:1', payload: { kind: 'settled', task: { id: 't' } } }]
-  expect(noticesOf({ notices, readyWork: new Set(['turns']), changes: new Map([['turn', new Set([1])]]) })).toEqual([
-    { topic: 'message:1', payload: { kind: 'settled' } },
+  const notices = [{ ...ending, readTask: () => settledTask as unknown as TaskRecord }]
+  expect(listNotices({ notices, readyWork: new Set(['turns']), changes: new Map([['turn', new Set([1])]]) })).toEqual([
+    ending,
     { topic: 'work', payload: ['turns'] },
     { topic: 'changes', payload: { turn: [1] } },
   ])

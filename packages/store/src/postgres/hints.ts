@@ -1,9 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { SettledTask, TaskRecord } from '@postern/core'
 import { parseJsonText } from '@postern/core'
-import type { Batch, Notice } from '../engine/database.ts'
-import { listNotices } from '../engine/database.ts'
-import { toSettledTask } from '../tasks/table.ts'
+import type { Notice } from '../engine/database.ts'
 
 export interface Hints {
   /** As payloads of NOTIFY, of which none may be longer than 8 000 bytes. */
@@ -79,28 +76,4 @@ function parseNotice(text: string): Notice | undefined {
   } catch {
     return undefined
   }
-}
-
-type Leaving = Pick<Batch, 'notices' | 'readyWork' | 'changes'>
-
-/** What a transaction leaves behind for those who wait at other gateways; a task's record is for its listeners to look up. */
-export function noticesOf(batch: Leaving): readonly Notice[] {
-  return noticesWith(batch, () => undefined)
-}
-
-/** As `noticesOf`, for those who wait at this gateway: with the task of a turn that has ended. */
-export function ownNoticesOf(batch: Leaving): readonly Notice[] {
-  return noticesWith(batch, toSettledTask)
-}
-
-function noticesWith(
-  { notices, ...rest }: Leaving,
-  tellTask: (task: TaskRecord) => SettledTask | undefined,
-): readonly Notice[] {
-  const told = notices.map(({ topic, payload }) => {
-    const { task, ...rest } = payload as { readonly task?: TaskRecord }
-    const settled = task && tellTask(task)
-    return { topic, payload: settled ? { ...rest, task: settled } : rest }
-  })
-  return listNotices({ notices: told, ...rest })
 }

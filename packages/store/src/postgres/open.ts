@@ -4,9 +4,10 @@ import type { GatewayStore } from '../assemble.ts'
 import { assembleStore } from '../assemble.ts'
 import type { StoredChannel } from '../channels/facts.ts'
 import { noBlobFiles } from '../engine/blob-files.ts'
+import { listNotices } from '../engine/database.ts'
+import { tellSettledTask } from '../tasks/table.ts'
 import { createStoreCalls } from './calls.ts'
 import { connectPostgres } from './connect.ts'
-import { ownNoticesOf } from './hints.ts'
 import { preparePostgres } from './prepare.ts'
 
 export interface PostgresStoreOptions {
@@ -46,7 +47,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     isAlone: false,
     bytes,
     onDurable(batch) {
-      for (const { topic, payload } of ownNoticesOf(batch)) notices.notify(topic, payload)
+      for (const { topic, payload } of listNotices(batch, tellSettledTask)) notices.notify(topic, payload)
     },
     rewrite() {
       throw new Rejection(

@@ -80,7 +80,7 @@ function openUnlocked(
     isAlone: exclusive === true || path === ':memory:',
     bytes,
     onDurable(batch) {
-      for (const { topic, payload } of listNotices(batch)) notices.notify(topic, payload)
+      for (const { topic, payload } of listNotices(batch, readTask => readTask())) notices.notify(topic, payload)
       files.drop(batch.droppedFiles)
     },
     scrub: createScrub(file),

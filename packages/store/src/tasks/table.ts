@@ -18,6 +18,7 @@ import {
   parseJson,
   prepareCheck,
   prepareInsert,
+  prepareTold,
   rowLocksOf,
 } from '../engine/database.ts'
 import { endTaskTotal } from '../engine/task-bytes.ts'
@@ -34,8 +35,8 @@ export interface TaskTable {
   setWorking(task: number, now: number): void
   /** The row alone: what was said in it is gone. */
   remove(task: number): void
-  /** A task ends with the last of its turns: while another one is open it cannot have ended. */
-  finish(task: number, state: TaskState, responseSeq: number | undefined, now: number): FinishedTask | undefined
+  /** A task ends with the last of its turns: while another one is open it cannot have ended. @returns what reads it once the transaction is over */
+  finish(task: number, state: TaskState, responseSeq: number | undefined, now: number): () => TaskRow | undefined
 }
 
 interface TaskMoment {
@@ -47,11 +48,6 @@ interface TaskMoment {
 
 interface ContinuedTask extends TaskMoment {
   readonly known: FoundTask
-}
-
-interface FinishedTask extends TaskRow {
-  /** Somebody is to be told. */
-  readonly is_watched: 0 | 1
 }
 
 const openStates: readonly TaskState[] = ['submitted', 'working', 'input_required', 'auth_required']
@@ -70,10 +66,11 @@ export function createTaskTable(db: Sql): TaskTable {
      ON CONFLICT (owner, shard) DO UPDATE SET tasks = task_bytes.tasks + excluded.tasks`,
   )
   const endCount = db.prepare(endTaskTotal)
-  const finish = db.prepare<FinishedTask>(
+  const finish = prepareTold<TaskRow>(
+    db,
     `UPDATE tasks SET updated_at = ?2, response_seq = coalesce(?3, response_seq), state = CASE
        WHEN EXISTS (SELECT 1 FROM turns WHERE task_id = ?1 AND ended_at IS NULL) THEN 'submitted' ELSE ?4 END
-     WHERE id = ?1 RETURNING ${taskColumns}, EXISTS (SELECT 1 FROM push_subscriptions WHERE task_id = ?1) AS is_watched`,
+     WHERE id = ?1 RETURNING ${taskColumns}`,
   )
   return {
     find,
@@ -91,7 +88,7 @@ export function createTaskTable(db: Sql): TaskTable {
       endCount.run(removed.owner)
     },
     setWorking: (task, now) => void setWorking.run(now, task),
-    finish: (task, state, responseSeq, now) => finish.get(task, now, responseSeq ?? null, state),
+    finish: (task, state, responseSeq, now) => finish(task, now, responseSeq ?? null, state),
   }
 }
 
@@ -254,11 +251,13 @@ export function createTaskLookup(db: Sql, toRecord: ToTaskRecord): TaskStore['fi
 }
 
 /**
- * A task as those who wait get it with the end of its turn: without its entries, which would have to be read. Undefined when the database is away;
- * whoever waits looks then.
+ * A task as those who wait get it with the end of its turn: without its entries, which would have to be read. Undefined where more has to be read of
+ * it, or the database is away; whoever waits looks then.
  */
-export function toSettledTask(record: TaskRecord): SettledTask | undefined {
+export function tellSettledTask(readTask: () => TaskRecord | undefined): SettledTask | undefined {
   try {
+    const record = readTask()
+    if (!record) return undefined
     const { owner, id, agent, context, state, updatedAt, response, earlier, heard } = record
     return { owner, id, agent, context, state, updatedAt, response, earlier, heard }
   } catch {

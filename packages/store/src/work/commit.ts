@@ -67,6 +67,8 @@ interface TurnRow {
 interface EndedRow extends TurnRow {
   /** Another turn of its thread is open. */
   readonly is_awaited: 0 | 1
+  /** Somebody is to be told of its task. */
+  readonly is_watched: 0 | 1
 }
 
 interface EndedTurn extends EndedRow {
@@ -160,9 +162,9 @@ function createDraftCommit(
     if (draft.agentState !== undefined) writeState.run(place.thread, turn.agent, draft.agentState)
     if (answer.personState || answer.isGatewayReply) writePersonal(turn, place.thread, answer)
     for (const act of draft.acts) writeAct(batch, act, turn.correlationId, at)
-    const task = finishTask(batch, draft, { ...place, response })
+    const readTask = finishTask(batch, draft, { ...place, response, isWatched: ended.is_watched === 1 })
     if (ended.is_awaited) tables.turns.promoteNext(batch, place.thread, at)
-    tellSettled(batch, turn, { state: draft.state, merged: ended.merged, task })
+    tellSettled(batch, turn, { state: draft.state, merged: ended.merged, readTask })
     return 1
   }
 }
@@ -177,7 +179,8 @@ function createTurnEnding(db: Sql): (turn: Turn, draft: Draft, at: number) => En
   const end = db.prepare<EndedRow>(
     `UPDATE turns SET state = ?1, due_at = NULL, lease_owner = NULL, ended_at = ?2, error = ?3, trace = ${appendAttempt('?4')}
      WHERE message = ?5 AND lease_token = ?6 AND lease_owner IS NOT NULL RETURNING thread_id, task_id, EXISTS (SELECT 1 FROM turns o
-       WHERE o.thread_id = turns.thread_id AND o.ended_at IS NULL AND o.message <> turns.message) AS is_awaited`,
+       WHERE o.thread_id = turns.thread_id AND o.ended_at IS NULL AND o.message <> turns.message) AS is_awaited,
+       EXISTS (SELECT 1 FROM push_subscriptions WHERE task_id = turns.task_id) AS is_watched`,
   )
   const endMerged = db.prepare<{ message: number }>(
     `UPDATE turns SET state = ?, ended_at = ?, error = ? WHERE merged_into = ? AND ended_at IS NULL RETURNING message`,
@@ -189,32 +192,43 @@ function createTurnEnding(db: Sql): (turn: Turn, draft: Draft, at: number) => En
   }
 }
 
-/** Finishes the task of a turn, and gives it as it is now, where its answer is at hand. */
+interface TaskEnd extends NewDelivery, PartialAnswerPosition {
+  readonly isWatched: boolean
+}
+
+/** Finishes the task of a turn. @returns what reads it as it is then, where its answer is at hand */
 function createTaskFinishing(db: Sql, { tasks, watches }: Pick<TurnCommitDeps, 'tasks' | 'watches'>) {
   const toRecord = createTaskRecorder(db)
-  return (batch: Batch, draft: Draft, cause: NewDelivery & PartialAnswerPosition): TaskRecord | undefined => {
+  return (
+    batch: Batch,
+    { answer, said, taskState }: Draft,
+    { isWatched, ...cause }: TaskEnd,
+  ): SettledTurn['readTask'] => {
     const { task, response, now: at } = cause
     if (task === undefined) return undefined
-    const row = tasks.finish(task, draft.taskState, response, at)
-    if (row?.is_watched) watches.tell(batch, task, cause)
-    const { answer, said } = draft
-    return row && said && !answer.isRevision ? toRecord(row, answer.response) : undefined
+    const readRow = tasks.finish(task, taskState, response, at)
+    if (isWatched) watches.tell(batch, task, cause)
+    if (!said || answer.isRevision) return undefined
+    return () => {
+      const row = readRow()
+      return row && toRecord(row, answer.response)
+    }
   }
 }
 
 interface SettledTurn extends Pick<EndedTurn, 'merged'> {
   readonly state: MessageState
-  readonly task: TaskRecord | undefined
+  readonly readTask: (() => TaskRecord | undefined) | undefined
 }
 
-function tellSettled(batch: Batch, turn: Turn, { state, merged, task }: SettledTurn): void {
+function tellSettled(batch: Batch, turn: Turn, { state, merged, readTask }: SettledTurn): void {
   moveTotals(batch, 1 + merged.length, ['messages.working', `messages.${state}`])
   for (const { message } of merged) {
     noteChange(batch, 'turn', message)
     batch.notices.push({ topic: `message:${message}`, payload: { kind: 'settled' } })
   }
   noteChange(batch, 'turn', turn.message)
-  batch.notices.push({ topic: `message:${turn.message}`, payload: { kind: 'settled', task } })
+  batch.notices.push({ topic: `message:${turn.message}`, payload: { kind: 'settled' }, readTask })
 }
 
 function placeOf({ message, agent, via, task }: Turn, { thread_id, task_id }: TurnRow, at: number) {

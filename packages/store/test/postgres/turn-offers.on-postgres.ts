@@ -200,3 +200,19 @@ test('a transaction that the server undoes keeps no slot, and its messages wait 
   expect((await store.count()).messages).toMatchObject({ working: 3, received: 1 })
   await store.close()
 })
+
+test('a look that takes nothing of what is due keeps no other gateway from it', async () => {
+  const { store, reopen } = await openPostgresTestStore()
+  const other = (await reopen?.()) as GatewayStore
+  await Promise.all(['m1', 'm2'].map(id => store.admit(sketchIntake(id), 'c')))
+  const [held] = await store.leaseTurns({ ...lookOf('one'), limit: 1 })
+  expect(held).toBeDefined()
+  for (let round = 0; round < 100; round += 1) {
+    // It finds the second one, and that the agent has as many as it may.
+    expect(await other.leaseTurns({ ...lookOf('two'), shares: { most: 1, taken: new Map() } })).toEqual([])
+    const [turn] = await store.leaseTurns(lookOf('one'))
+    expect(turn?.content.id, `round ${round}`).toBe('m2')
+    if (turn) await store.release(turn, { dueAt: 0, uncounted: true })
+  }
+  await Promise.all([store.close(), other.close()])
+})

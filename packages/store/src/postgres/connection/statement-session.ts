@@ -10,6 +10,8 @@ import { StatementFailed, toStatementError } from './store-errors.ts'
 export interface PlainStatement extends Statement {
   readonly id: number
   readonly isReading: boolean
+  /** What it finds is nobody else's until the end of the transaction: others pass over it. */
+  readonly takesRows: boolean
 }
 
 /** A statement that was asked for, and what came of it once it has run. */
@@ -31,8 +33,8 @@ export interface StatementSession {
   flushLast(): Promise<boolean>
   /** @throws OperationFailed, StatementFailed, Unavailable */
   commit(): Promise<void>
-  /** Ends what has changed nothing: nobody waits for it. */
-  endUnchanged(): void
+  /** Ends what has changed nothing. Only where it has taken rows somebody waits for it: whoever looks next has to find them. @throws as `commit` */
+  endUnchanged(): Promise<void>
   rollback(): void
   /** Whether an operation has run anything but readings. */
   hasChanged(): boolean
@@ -54,6 +56,7 @@ export function openStatementSession(pool: Pick<LinePool, 'hold'>, kindOf: () =>
   const { add, flush, end, release } = openSending(pool, kindOf)
   let hasChanged = false
   let isEnding = false
+  const taking: PendingStatement[] = []
 
   async function flushLast(): Promise<boolean> {
     try {
@@ -65,23 +68,30 @@ export function openStatementSession(pool: Pick<LinePool, 'hold'>, kindOf: () =>
     }
   }
 
+  async function commit(): Promise<void> {
+    isEnding = true
+    const committed = add(own.commit, [])
+    await flushLast()
+    const tag = committed.result?.tag
+    if (tag !== 'COMMIT') throw new StatementFailed(`the server answers COMMIT by ${tag}`)
+    release()
+  }
+
   return {
     add,
     flush,
     flushLast,
     run(statement, values) {
       if (!statement.isReading) hasChanged = true
-      return add(statement, values)
+      const asked = add(statement, values)
+      if (statement.takesRows) taking.push(asked)
+      return asked
     },
-    async commit() {
-      isEnding = true
-      const committed = add(own.commit, [])
-      await flushLast()
-      const tag = committed.result?.tag
-      if (tag !== 'COMMIT') throw new StatementFailed(`the server answers COMMIT by ${tag}`)
-      release()
+    commit,
+    async endUnchanged() {
+      if (taking.some(({ result }) => result?.rows.length)) await commit()
+      else end(own.commit)
     },
-    endUnchanged: () => end(own.commit),
     rollback: () => end(own.rollback),
     hasChanged: () => hasChanged,
     isEnding: () => isEnding,
@@ -151,8 +161,10 @@ let lastId = 0
 
 export function nameStatement(text: string): PlainStatement {
   lastId += 1
-  return { id: lastId, name: `s${lastId}`, text, isReading: /^\s*SELECT\b/.test(text) }
+  return { id: lastId, name: `s${lastId}`, text, ...traitsOf(text) }
 }
+
+const traitsOf = (text: string) => ({ isReading: /^\s*SELECT\b/.test(text), takesRows: text.includes('SKIP LOCKED') })
 
 /** The same statement for the same text: an operation that runs again may prepare it again. */
 export function createNames(): (text: string) => PlainStatement {

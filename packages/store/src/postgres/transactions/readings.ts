@@ -141,7 +141,7 @@ async function askAll(
   }
   const operations = members.map(({ operation }) => operation)
   const failure = await runEach(operations, answer).catch((error: unknown) => error)
-  session.endUnchanged()
+  void session.endUnchanged()
   tellEnds()
   return { left, failure }
 }

@@ -1,6 +1,6 @@
 import { createBooking } from '../../engine/booking.ts'
 import type { Batch, Database } from '../../engine/database.ts'
-import { createBatch, mergeBatch, readTogether } from '../../engine/database.ts'
+import { createBatch, mergeBatch } from '../../engine/database.ts'
 import { OperationFailed } from '../../engine/transactions.ts'
 import type { WriterHooks } from '../../engine/writer.ts'
 import type { WaveMember } from '../../together/waves.ts'
@@ -11,7 +11,6 @@ import type { LinePool } from '../connection/pool.ts'
 import type { StatementSession } from '../connection/statement-session.ts'
 import { createNames, nameStatement, openStatementSession } from '../connection/statement-session.ts'
 import { isInterference } from '../connection/store-errors.ts'
-import { ownNoticesOf } from '../hints.ts'
 import type { LockKeys } from '../locks/lock-keys.ts'
 import { createNamedLocks } from '../locks/named-locks.ts'
 import type { Reserving } from '../locks/reserving.ts'
@@ -149,11 +148,6 @@ function createAttempt(
     const standing = session.add(own.version, [])
     const results = await runWaves(place, shares, tried)
     await runOne(place, () => book(batch))
-    // What is told of a task is read now, where it is at hand.
-    await runOne(place, () => {
-      const readings = batch.notices.map(notice => () => ownNoticesOf({ ...batch, notices: [notice] }))
-      readTogether(db, readings)
-    })
     // Known by now, but to what has asked nothing.
     if (!standing.result) await session.flushLast()
     if (standing.result?.rows[0]?.version !== version) {
@@ -162,7 +156,7 @@ function createAttempt(
     }
     const hints = hintsOf(batch)
     if (!session.hasChanged() && hints.length === 0) {
-      session.endUnchanged()
+      await session.endUnchanged()
       return results
     }
     await checkAll(place, batch)
