@@ -58,8 +58,8 @@ export interface TurnTaker extends Pick<LeaseRequest, 'holder' | 'leaseMs'> {
    * when it is over.
    */
   lookForAll(isBeside: boolean): Required<Pick<LeaseRequest, 'limit' | 'shares'>>
-  /** `full`: agents that have as many turns at once as they may, here and elsewhere. */
-  endLook(end: { readonly found: number; readonly full: readonly string[] }): void
+  /** `elsewhere`: how many turns of each agent others have. */
+  endLook(end: { readonly found: number; readonly elsewhere: ReadonlyMap<string, number> }): void
   hold(ticket: SlotTicket): void
   letGo(ticket: SlotTicket): void
   /** A turn that came with its lease is durable; a slot was kept for `ticket`. */

@@ -26,6 +26,8 @@ function openLane(work: number[], options: Partial<WorkPoolOptions<number>> = {}
   return { lane, begun, lease, finish: (piece: number) => semaphores.get(piece)?.open() }
 }
 
+const foundNothing = { found: 0, elsewhere: new Map() }
+
 async function settle(): Promise<void> {
   for (let round = 0; round < 5; round += 1) await nextRound()
 }
@@ -252,7 +254,7 @@ describe('createWorkPool()', () => {
       const { lane } = openLane([], { slots: 20, groupOf, groupSlots: () => 18 })
       expect(lane.lookForAll(true).limit).toBe(20)
       expect(lane.hasRoom('a')).toBe(false)
-      lane.endLook({ found: 0, full: [] })
+      lane.endLook(foundNothing)
       // The next one has fewer: this one has found nothing.
       expect(lane.lookForAll(true).limit).toBe(16)
       for (const piece of [1, 2, 11, 12]) {
@@ -268,7 +270,7 @@ describe('createWorkPool()', () => {
       const { lane } = openLane([], { slots: 100, lease })
       const look = (found: number) => {
         const { limit } = lane.lookForAll(true)
-        lane.endLook({ found, full: [] })
+        lane.endLook({ found, elsewhere: new Map() })
         return limit
       }
       expect([look(0), look(16), look(20), look(0), look(0)]).toEqual([100, 16, 32, 40, 16])
@@ -282,19 +284,23 @@ describe('createWorkPool()', () => {
     test('where slots have run out, the next look has all', () => {
       const { lane } = openLane([], { slots: 20 })
       lane.lookForAll(true)
-      lane.endLook({ found: 0, full: [] })
+      lane.endLook(foundNothing)
       for (let piece = 0; piece < 20; piece += 1) lane.hold(piece)
       for (let piece = 0; piece < 18; piece += 1) lane.letGo(piece)
       expect(lane.lookForAll(true).limit).toBe(18)
     })
 
-    test('nothing of a group begins that is full elsewhere, until the next look', () => {
-      const { lane } = openShared()
+    test('where others have work of a group, as much of it begins as leaves half of its slots free', () => {
+      const { lane } = openLane([], { slots: 20, groupOf: () => 'a', groupSlots: () => 8 })
       lane.lookForAll(true)
-      lane.endLook({ found: 0, full: ['a'] })
-      expect([lane.hasRoom('a'), lane.hasRoom('b')]).toEqual([false, true])
+      lane.endLook({ found: 0, elsewhere: new Map([['a', 2]]) })
+      for (const piece of [1, 2]) {
+        expect(lane.hasRoom('a')).toBe(true)
+        lane.hold(piece)
+      }
+      expect([lane.hasRoom('a'), lane.hasRoom('b'), lane.countFree('a')]).toEqual([false, true, 6])
       lane.lookForAll(true)
-      lane.endLook({ found: 0, full: [] })
+      lane.endLook(foundNothing)
       expect(lane.hasRoom('a')).toBe(true)
     })
 

@@ -30,8 +30,8 @@ interface Room {
 interface LookEnd {
   /** How much was leased. */
   readonly found: number
-  /** Groups of which no more may run now, here and elsewhere. */
-  readonly full: readonly string[]
+  /** How many slots of each group others fill. */
+  readonly elsewhere: ReadonlyMap<string, number>
 }
 
 /** What a store asks that leases work before anybody has asked it. */
@@ -149,19 +149,26 @@ function createSlots<Work extends Held, Held>(
   const { groupOf, groupSlots = () => Number.POSITIVE_INFINITY, onError } = options
   const behind = new Set<string>()
   const look = createLookSize()
+  let elsewhere: LookEnd['elsewhere'] = new Map()
   let areAllBehind = true
 
   const countRoom = () => countSlots(running, held, options)
   const countFreeOf = (group: string, { taken }: Room) => groupSlots(group) - (taken.get(group) ?? 0)
   const isBehind = (group: string | undefined) => areAllBehind || (group !== undefined && behind.has(group))
 
+  /** Slots of a group that others fill, or may fill before we hear of it. */
+  function countOthers(group: string): number {
+    const others = elsewhere.get(group) ?? 0
+    return others > 0 ? others + Math.ceil(groupSlots(group) / 2) : 0
+  }
+
   function noteIfFull(group: string | undefined): void {
     const room = countRoom()
-    const free = Math.min(room.limit, group === undefined ? room.limit : countFreeOf(group, room))
-    if (free <= 0) look.widen()
+    const ofGroup = group === undefined ? room.limit : countFreeOf(group, room) - countOthers(group)
+    if (Math.min(room.limit, ofGroup) <= 0) look.widen()
     // A look that goes on may find as many, and all of one group.
     if (room.limit <= look.size()) areAllBehind = true
-    if (group !== undefined && free <= look.size()) behind.add(group)
+    if (group !== undefined && ofGroup <= look.size()) behind.add(group)
   }
 
   return {
@@ -184,10 +191,10 @@ function createSlots<Work extends Held, Held>(
       for (const group of behind) if (countFreeOf(group, room) > 0) behind.delete(group)
       return isBeside ? { ...room, limit: look.begin(room.limit) } : room
     },
-    noteLook({ found, full }) {
-      const isAll = look.end(found)
+    noteLook(end) {
+      elsewhere = end.elsewhere
+      const isAll = look.end(end.found)
       if (!isAll) areAllBehind = true
-      for (const group of full) behind.add(group)
       return !isAll
     },
     hold(work) {

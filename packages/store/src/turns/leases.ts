@@ -63,7 +63,7 @@ export function createTurnLeases(
           if (limit <= 0) return []
           unsure.giveBack(now())
           const claimed: ClaimedTurn[] = []
-          const { full } = takeShares(
+          const { elsewhere } = takeShares(
             { limit, shares },
             {
               find: listDue,
@@ -78,7 +78,7 @@ export function createTurnLeases(
             },
           )
           const readings = claimed.map(taken => () => readClaimed(tables, batch, taken))
-          return tables.turnOffer.hold(batch, request, { turns: readTogether(db, readings), full })
+          return tables.turnOffer.hold(batch, request, { turns: readTogether(db, readings), elsewhere })
         }),
       ),
     noteWaiting: createWaitNoting(db, writeLightly),

@@ -178,8 +178,8 @@ type Counts = ReadonlyMap<string, number>
 
 interface Taken<Row> {
   readonly taken: readonly Row[]
-  /** Groups of which there may be no more, with what others have. */
-  readonly full: readonly string[]
+  /** What others have of each group. */
+  readonly elsewhere: Counts
 }
 
 /** Takes what is due, of no group more than its share, in one go however unevenly it is spread. */
@@ -204,7 +204,7 @@ export function takeShares<Row>(
       taken.push(row)
     }
     // Fewer rows than were asked for are all there are.
-    if (!isSkipping || taken.length >= limit || rows.length < asked) return { taken, full: listFull() }
+    if (!isSkipping || taken.length >= limit || rows.length < asked) return { taken, elsewhere }
     asked = limit - taken.length
     rows = find(listFull(), asked)
   }

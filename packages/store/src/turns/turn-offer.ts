@@ -32,8 +32,8 @@ export interface TurnOffer extends Pick<WorkStore, 'offerTurns'> {
 
 interface LeasedTurns {
   readonly turns: readonly Turn[]
-  /** Agents that have as many turns at once as they may, here and elsewhere. */
-  readonly full: readonly string[]
+  /** How many turns of each agent others have. */
+  readonly elsewhere: ReadonlyMap<string, number>
 }
 
 export function createTurnOffer({ db, now, isAlone }: Pick<StoreContext, 'db' | 'now'> & Ownership): TurnOffer {
@@ -71,10 +71,10 @@ export function createTurnOffer({ db, now, isAlone }: Pick<StoreContext, 'db' | 
       const asked = takerOf(request)
       return asked ? batch.once(() => asked.lookForAll(!isAlone)) : request
     },
-    hold(batch, request, { turns, full }) {
+    hold(batch, request, { turns, elsewhere }) {
       const asked = takerOf(request)
       if (asked) {
-        asked.endLook({ found: turns.length, full })
+        asked.endLook({ found: turns.length, elsewhere })
         for (const turn of turns) asked.hold(turn)
         batch.leasedTurns.push(...turns)
       }
