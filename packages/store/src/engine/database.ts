@@ -174,6 +174,9 @@ interface LeftNotice extends Notice {
 /** How the task of a turn that has ended is told. */
 type TellTask = (readTask: () => TaskRecord | undefined) => SettledTask | undefined
 
+/** Of which more may be read. */
+export const tellWholeTask: TellTask = readTask => readTask()
+
 interface TaskTotal {
   readonly bytes: number
   readonly tasks: number

@@ -5,7 +5,7 @@ import { assembleStore } from '../assemble.ts'
 import { createFileNeed } from '../blobs/table.ts'
 import type { StoredChannel } from '../channels/facts.ts'
 import { createBlobFiles, noBlobFiles } from '../engine/blob-files.ts'
-import { createNotices, listNotices, sqlOf } from '../engine/database.ts'
+import { createNotices, listNotices, sqlOf, tellWholeTask } from '../engine/database.ts'
 import { createSqliteTransactions } from '../engine/transactions.ts'
 import type { SyncFile } from '../engine/writer.ts'
 import { createWriter, openLogSync, syncBeside } from '../engine/writer.ts'
@@ -80,7 +80,7 @@ function openUnlocked(
     isAlone: exclusive === true || path === ':memory:',
     bytes,
     onDurable(batch) {
-      for (const { topic, payload } of listNotices(batch, readTask => readTask())) notices.notify(topic, payload)
+      for (const { topic, payload } of listNotices(batch, tellWholeTask)) notices.notify(topic, payload)
       files.drop(batch.droppedFiles)
     },
     scrub: createScrub(file),

@@ -65,7 +65,7 @@ export function createTurnOffer({ db, now, isAlone }: Pick<StoreContext, 'db' | 
     lease: at => taker && { holder: taker.holder, until: at + taker.leaseMs },
     begin(batch, slot, { draft, noted }) {
       batch.newTurns.push([toFirstTurn(toStoredFirst(draft, noted)), slot])
-      if (taker) checkShare(batch, taker, slot.agent)
+      if (taker && !isAlone) checkShare(batch, taker, slot.agent)
     },
     limitRequest(batch, request) {
       const asked = takerOf(request)

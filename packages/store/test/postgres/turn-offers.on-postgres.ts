@@ -78,12 +78,12 @@ function startTestWorker(store: GatewayStore, { holder = 'worker', most = 10, is
 test('the turn of a message that begins a thread begins with its lease, and no other gateway finds it', async () => {
   const { store, reopen, url } = await openPostgresTestStore()
   const other = (await reopen?.()) as GatewayStore
-  const worker = startTestWorker(store)
+  const worker = startTestWorker(store, { isHeld: true })
   await store.admit(sketchIntake('m1', { task: { owner: 'ada', id: 'task 1', context: 'c' } }), 'c')
   expect(worker.begun.map(({ content, token, attempt }) => [content.id, token, attempt])).toEqual([['m1', 1, 1]])
   expect(await other.leaseTurns(lookOf('other'))).toEqual([])
   expect((await store.findTask({ owner: 'ada', id: 'task 1' }))?.state).toBe('working')
-  await worker.untilFree()
+  for (const turn of worker.begun) await store.commit(turn, sketchAnswer(turn, 'yes'))
   const left = await askServer('SELECT 1 FROM turns WHERE lease_owner IS NOT NULL OR ended_at IS NULL', schemaOf(url))
   expect(left).toEqual([])
   expect((await store.count()).messages).toMatchObject({ working: 0, answered: 1 })
