@@ -30,12 +30,22 @@ const recentEntries = 400
 /** Finds the conversation of a run and what is new in the run. @throws Rejection no_recipient, RunRepeated */
 export async function resolveRun(asked: AskedRun, deps: WebDeps): Promise<ResolvedRun> {
   const { owner, agent, input } = asked
-  if (await deps.gateway.store.findTask({ owner: owner.owner, id: input.runId })) throw new RunRepeated()
-  const found = await findWebConversation({ owner, agent, threadId: input.threadId }, deps)
+  const [repeated, finding] = await Promise.allSettled([
+    deps.gateway.store.findTask({ owner: owner.owner, id: input.runId }),
+    findWebConversation({ owner, agent, threadId: input.threadId }, deps),
+  ])
+  if (valueOf(repeated)) throw new RunRepeated()
+  const found = valueOf(finding)
   const range = { tail: recentEntries, max_bytes: maxRead }
   const recent = found ? await deps.transcript.read(found.thread, range) : []
   const spoken = recent.filter(({ stage }) => stage !== 'gateway')
   return { found, recent, spoken, news: reconcileRun(input, recent) }
+}
+
+/** @throws what it was rejected with */
+function valueOf<Value>(settled: PromiseSettledResult<Value>): Value {
+  if (settled.status === 'rejected') throw settled.reason
+  return settled.value
 }
 
 /**
