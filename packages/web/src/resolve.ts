@@ -34,8 +34,8 @@ export async function resolveRun(asked: AskedRun, deps: WebDeps): Promise<Resolv
     deps.gateway.store.findTask({ owner: owner.owner, id: input.runId }),
     findWebConversation({ owner, agent, threadId: input.threadId }, deps),
   ])
-  if (valueOf(repeated)) throw new RunRepeated()
-  const found = valueOf(finding)
+  if (takeValue(repeated)) throw new RunRepeated()
+  const found = takeValue(finding)
   const range = { tail: recentEntries, max_bytes: maxRead }
   const recent = found ? await deps.transcript.read(found.thread, range) : []
   const spoken = recent.filter(({ stage }) => stage !== 'gateway')
@@ -43,7 +43,7 @@ export async function resolveRun(asked: AskedRun, deps: WebDeps): Promise<Resolv
 }
 
 /** @throws what it was rejected with */
-function valueOf<Value>(settled: PromiseSettledResult<Value>): Value {
+function takeValue<Value>(settled: PromiseSettledResult<Value>): Value {
   if (settled.status === 'rejected') throw settled.reason
   return settled.value
 }

@@ -36,6 +36,7 @@ export async function workTurn(turn: Turn, turnContext: TurnContext, stop: Abort
     draft = turn.token > 1 ? await resumeDraft(turn, turnContext) : { id: makeId(platform) }
     const { answer, outcome } = await answerTurn(turn, { turnContext, draft, stop, ended: ending.signal, trace })
     const ended = { ...answer, attempt: trace.end(outcome, draft.usage ?? answer.response?.usage) }
+    turnContext.noteAnswered?.(turn)
     try {
       await results.commit(turn, ended)
     } catch (error) {

@@ -69,6 +69,18 @@ describe('createWorkPool()', () => {
     expect(begun).toEqual([1, 2, 3, 4])
   })
 
+  test('gives the slot of a job to another one while its result is stored, to as many as there are slots', async () => {
+    const { lane, begun, lease } = openLane([1, 2, 3, 4, 5, 6])
+    lane.wake()
+    await settle()
+    for (const piece of [1, 2]) lane.freeSlot(piece)
+    await settle()
+    expect(begun).toEqual([1, 2, 3, 4])
+    for (const piece of [3, 4]) lane.freeSlot(piece)
+    await settle()
+    expect([begun.length, lease.mock.calls.length, lane.running.size]).toEqual([4, 2, 4])
+  })
+
   test('still runs other groups when one group hangs', async () => {
     const waiting = [1, 2, 3, 4, 10]
     const groupOf = (piece: number) => (piece < 10 ? 'hanging' : 'quick')

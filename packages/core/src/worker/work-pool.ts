@@ -56,6 +56,8 @@ export interface WorkPool<Work extends Held, Held = Work> extends PoolSlots<Held
   /** Look for work soon; cheap to call often. */
   wake(): void
   readonly running: ReadonlyMap<Work, Promise<void>>
+  /** Gives its slot to other work, though it runs on: what is left of it is to store its result. */
+  freeSlot(work: Work): void
   /** `held`: what a slot was kept for; default: the work itself. */
   begin(work: Work, held?: Held): void
   /** Resolves when nothing runs and no lease in progress can start work. For a closed pool. */
@@ -68,7 +70,10 @@ export function createWorkPool<Work extends Held, Held = Work>(
 ): WorkPool<Work, Held> {
   const running = new Map<Work, Promise<void>>()
   const held = new Set<Held>()
-  const { countRoom, isBehind, noteIfFull, noteFailedLook, noteLook, ...slots } = createSlots(running, held, options)
+  const freed = new Set<Work>()
+  const isWaiting = (work: Work) => freed.has(work) || options.isWaiting?.(work) === true
+  const slotting = createSlots(running, held, { ...options, isWaiting })
+  const { countRoom, isBehind, noteIfFull, noteFailedLook, noteLook, ...slots } = slotting
   let isScheduled = false
   let filling: Promise<void> | undefined
   let isWokenAgain = false
@@ -99,10 +104,18 @@ export function createWorkPool<Work extends Held, Held = Work>(
       .catch(options.onError)
       .finally(() => {
         running.delete(work)
+        freed.delete(work)
         if (isBehind(options.groupOf(work))) wake()
       })
     running.set(work, finished)
     if (!isCounted) noteIfFull(options.groupOf(work))
+  }
+
+  function freeSlot(work: Work): void {
+    // A store that is slow gets no more results than there are slots.
+    if (freed.size >= options.slots) return
+    freed.add(work)
+    if (isBehind(options.groupOf(work))) wake()
   }
 
   // Pieces of work that end in the same instant are replaced by one claim, not by many.
@@ -122,15 +135,15 @@ export function createWorkPool<Work extends Held, Held = Work>(
     }
   }
 
-  return { ...slots, endLook, wake, running, begin, drain }
+  return { ...slots, endLook, wake, running, freeSlot, begin, drain }
 }
 
 interface Slots<Held> extends PoolSlots<Held>, Pick<WorkPool<unknown>, 'countFree'> {
   countRoom(): Room
   /** Whether work of this group may be ready and wait for a slot. */
   isBehind(group: string | undefined): boolean
-  /** After work has filled a slot. */
-  noteIfFull(group: string | undefined): void
+  /** After work has filled a slot. @returns how many are free for more of its group */
+  noteIfFull(group: string | undefined): number
   /** @returns what it has found */
   noteFailedLook(error: unknown): readonly never[]
   /** @returns whether there may be more */
@@ -162,13 +175,15 @@ function createSlots<Work extends Held, Held>(
     return others > 0 ? others + Math.ceil(groupSlots(group) / 2) : 0
   }
 
-  function noteIfFull(group: string | undefined): void {
+  /** @returns slots that are free for it */
+  function noteIfFull(group: string | undefined): number {
     const room = countRoom()
     const ofGroup = group === undefined ? room.limit : countFreeOf(group, room) - countOthers(group)
-    if (Math.min(room.limit, ofGroup) <= 0) look.widen()
-    // A look that goes on may find as many, and all of one group.
-    if (room.limit <= look.size()) areAllBehind = true
-    if (group !== undefined && ofGroup <= look.size()) behind.add(group)
+    const free = Math.min(room.limit, ofGroup)
+    if (free <= 0) look.widen()
+    if (room.limit <= 0) areAllBehind = true
+    if (group !== undefined && ofGroup <= 0) behind.add(group)
+    return free
   }
 
   return {
@@ -182,8 +197,9 @@ function createSlots<Work extends Held, Held>(
       return []
     },
     hasRoom(group) {
-      noteIfFull(group)
-      return !isBehind(group)
+      const free = noteIfFull(group)
+      // A look that goes on may fill as many, and all of one group.
+      return free > look.size() && !isBehind(group)
     },
     lookForAll(isBeside = false) {
       const room = countRoom()

@@ -169,7 +169,7 @@ function createTurnPool(deps: PoolDeps): WorkPool<Turn, SlotTicket> {
     store.noteWaiting(turn, isWaiting).catch(() => undefined)
     turns.wake()
   })
-  const waitingContext = { ...turnContext, results, waiting }
+  const waitingContext = { ...turnContext, results, waiting, noteAnswered: (turn: Turn) => turns.freeSlot(turn) }
   const turnShares = { most: turnsPerAgent, mostOf: turnsOf }
   const mostOf = (agent: string) => turnsOf?.get(agent) ?? turnsPerAgent
   const turns: WorkPool<Turn, SlotTicket> = createWorkPool<Turn, SlotTicket>({

@@ -60,8 +60,7 @@ export function connectPostgres({ url, now, log, holder, onUnusable }: ConnectOp
   let writer: Writer | undefined
 
   function hear(payload: string): void {
-    const notice = hints.read(payload)
-    if (notice) notices.notify(notice.topic, notice.payload)
+    for (const notice of hints.read(payload)) notices.notify(notice.topic, notice.payload)
   }
 
   /** Told again, until it is done. */

@@ -3,10 +3,10 @@ import { parseJsonText } from '@postern/core'
 import type { Notice } from '../engine/database.ts'
 
 export interface Hints {
-  /** As payloads of NOTIFY, of which none may be longer than 8 000 bytes. */
+  /** As payloads of NOTIFY, of which none may be longer than 8 000 bytes. Short notices share one: the server carries each payload to each gateway. */
   write(notices: readonly Notice[]): readonly string[]
   /** What another gateway has told, once all of it is here. */
-  read(payload: string): Notice | undefined
+  read(payload: string): readonly Notice[]
 }
 
 const pieceLength = 7_000
@@ -20,10 +20,9 @@ export function createHints(own: string = randomUUID()): Hints {
   let last = 0
   const begun = new Map<string, string[]>()
 
-  function formatPieces({ topic, payload }: Notice): readonly string[] {
-    const text = formatNotice(topic, payload)
+  function formatPieces(text: string): readonly string[] {
     const count = Math.ceil(text.length / pieceLength)
-    if (count === 0 || count > mostPieces) return []
+    if (count > mostPieces) return []
     last += 1
     return Array.from({ length: count }, (_, at) => {
       const piece = text.slice(at * pieceLength, (at + 1) * pieceLength)
@@ -43,24 +42,35 @@ export function createHints(own: string = randomUUID()): Hints {
   }
 
   return {
-    write: notices => notices.flatMap(formatPieces),
+    write: notices => packTexts(notices.flatMap(formatNotice)).flatMap(formatPieces),
     read(payload) {
       const found = /^(\S+) (\d+) (\d+) (\d+) (.*)$/s.exec(payload)
       const [, from, number, at, count, piece] = found ?? []
-      if (from === own || piece === undefined) return undefined
+      if (from === own || piece === undefined) return []
       const text = join(`${from} ${number}`, { at: Number(at), count: Number(count), piece })
-      return text === undefined ? undefined : parseNotice(text)
+      return text === undefined ? [] : parseNotices(text)
     },
   }
 }
 
-/** Empty for what cannot be told. */
-function formatNotice(topic: string, payload: unknown): string {
+/** As JSON; none for what cannot be told. */
+function formatNotice({ topic, payload }: Notice): readonly string[] {
   try {
-    return escapeLetters(JSON.stringify([topic, payload]))
+    return [escapeLetters(JSON.stringify([topic, payload]))]
   } catch {
-    return ''
+    return []
   }
+}
+
+/** Lists of notices, as JSON: as many in each as fit in one piece. One that is longer stands alone. */
+function packTexts(texts: readonly string[]): readonly string[] {
+  const lists: string[] = []
+  for (const text of texts) {
+    const last = lists.at(-1)
+    if (last !== undefined && last.length + text.length + 3 <= pieceLength) lists[lists.length - 1] = `${last},${text}`
+    else lists.push(text)
+  }
+  return lists.map(list => `[${list}]`)
 }
 
 /** One byte each, so that no letter is cut. */
@@ -69,11 +79,14 @@ function escapeLetters(json: string): string {
 }
 
 /** Whoever may write to the database may tell anything. */
-function parseNotice(text: string): Notice | undefined {
+function parseNotices(text: string): readonly Notice[] {
   try {
-    const [topic, payload] = parseJsonText(text) as readonly unknown[]
-    return typeof topic === 'string' ? { topic, payload } : undefined
+    const told = parseJsonText(text) as readonly unknown[]
+    return told.flatMap(each => {
+      const [topic, payload] = each as readonly unknown[]
+      return typeof topic === 'string' ? [{ topic, payload }] : []
+    })
   } catch {
-    return undefined
+    return []
   }
 }

@@ -48,6 +48,8 @@ export interface TurnContext extends ActionDeps {
   readonly people?: PeopleDeps | undefined
   /** Where turns are while they wait for such an agent; absent where nothing but them runs. */
   readonly waiting?: WaitingTurns | undefined
+  /** Told when the agent has answered: the turn takes no slot any more, though its answer is still to be stored. */
+  noteAnswered?(turn: Turn): void
   /** What those that a turn calls are told of its trace; absent where nothing is traced. */
   traceparentOf?(turn: Pick<Turn, 'correlationId' | 'message' | 'token'>): string
   /** Told what each run of an agent has spent, whatever came of it; absent where nobody counts. */
