@@ -28,6 +28,7 @@ interface ShopOptions extends MemoryStoreOptions {
   readonly transmit?: () => Promise<object>
   readonly platform?: Partial<WorkerPlatform>
   readonly leaseMs?: number
+  readonly turnsPerAgent?: number
 }
 
 function openShop({
@@ -35,6 +36,7 @@ function openShop({
   transmit = async () => ({}),
   platform,
   leaseMs = 60_000,
+  turnsPerAgent = 2,
   ...store
 }: ShopOptions): Shop {
   const memory = createMemoryStore(store)
@@ -54,7 +56,7 @@ function openShop({
     readAttachment: async () => ({ bytes: new Uint8Array() }),
   }
   const sending = { store: memory.store, platform: quiet, retry, channels: [channel] }
-  const options = { holder: 'me', turnSlots: 2, turnsPerAgent: 2, deliverySlots: 2, deliveriesPerHost: 2, leaseMs }
+  const options = { holder: 'me', turnSlots: 2, turnsPerAgent, deliverySlots: 2, deliveriesPerHost: 2, leaseMs }
   return { memory, worker: startWorker(turnContext, sending, quiet, options) }
 }
 
@@ -109,6 +111,32 @@ describe('startWorker()', () => {
     expect(await lookAfter(['deliveries'])).toEqual(['leaseDeliveries'])
     expect(await lookAfter(undefined)).toEqual(['leaseTurns', 'leaseDeliveries', 'leaseBroadcasts'])
     await worker.stop(0)
+  })
+
+  test.each([
+    { turnsPerAgent: 2, before: 4, name: 'calls the agent for the next turns while the answers of others are stored' },
+    // This store knows no shares: there are two slots.
+    { turnsPerAgent: 1, before: 2, name: 'stores an answer first where the agent has one turn at a time' },
+  ])('$name', async ({ turnsPerAgent, before }) => {
+    const stored = createGate()
+    const asked: unknown[] = []
+    const handle: Agent['handle'] = ({ id }) => {
+      asked.push(id)
+      return 'hi'
+    }
+    const { memory, worker } = openShop({ handle, turnsPerAgent })
+    const { commit } = memory.store
+    memory.store.commit = async (...args) => {
+      if (memory.commits.length === 0) await stored.opened
+      return commit(...args)
+    }
+    memory.addTurns(turn(1), turn(2), turn(3), turn(4), turn(5))
+    await vi.waitFor(() => expect(asked).toHaveLength(before))
+    await hearLater(50)
+    expect([asked.length, memory.commits]).toEqual([before, []])
+    stored.open()
+    await vi.waitFor(() => expect(memory.commits).toHaveLength(5))
+    await worker.stop(1_000)
   })
 
   test('wakes by itself when work falls due that nobody announced', async () => {

@@ -169,7 +169,11 @@ function createTurnPool(deps: PoolDeps): WorkPool<Turn, SlotTicket> {
     store.noteWaiting(turn, isWaiting).catch(() => undefined)
     turns.wake()
   })
-  const waitingContext = { ...turnContext, results, waiting, noteAnswered: (turn: Turn) => turns.freeSlot(turn) }
+  function noteAnswered(turn: Turn): void {
+    // An agent that has one turn at a time finds what the one before has written.
+    if (mostOf(turn.agent) > 1) turns.freeSlot(turn)
+  }
+  const workContext = { ...turnContext, results, waiting, noteAnswered }
   const turnShares = { most: turnsPerAgent, mostOf: turnsOf }
   const mostOf = (agent: string) => turnsOf?.get(agent) ?? turnsPerAgent
   const turns: WorkPool<Turn, SlotTicket> = createWorkPool<Turn, SlotTicket>({
@@ -180,7 +184,7 @@ function createTurnPool(deps: PoolDeps): WorkPool<Turn, SlotTicket> {
     groupSlots: mostOf,
     lease: (limit, taken) =>
       lease(deps, request => store.leaseTurns({ ...request, shares: { ...turnShares, taken } }), limit),
-    run: turn => workTurn(turn, waitingContext, abandoned),
+    run: turn => workTurn(turn, workContext, abandoned),
   })
   const { holder, leaseMs } = options
   store.offerTurns?.({
