@@ -15,7 +15,7 @@ const windowSchema = durationSchema.refine(
 
 /** How much of an agent runs at once, and what becomes of messages that come meanwhile. */
 const queueConfigShape = {
-  /** Turns of the agent at a time; turns that wait for another agent do not count; default: 32. */
+  /** Turns of the agent at a time; turns that wait for another agent do not count, nor answers that are being stored; default: 32. */
   concurrency: z.int().min(1).max(1_000).optional(),
   /** What happens to messages that arrive while the agent works on their conversation. */
   queue: z
