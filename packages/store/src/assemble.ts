@@ -4,7 +4,7 @@ import type { StoredChannel } from './channels/facts.ts'
 import { readChannelFacts } from './channels/facts.ts'
 import type { BlobFiles } from './engine/blob-files.ts'
 import type { Batch, Database } from './engine/database.ts'
-import { sqlOf } from './engine/database.ts'
+import { beginWork, letGo, sqlOf } from './engine/database.ts'
 import type { StoreContext } from './engine/store-context.ts'
 import type { Writer, WriterHooks } from './engine/writer.ts'
 import type { ChatForgetting } from './forgetting/chat.ts'
@@ -75,7 +75,7 @@ export function assembleStore(parts: StoreDeps): GatewayStore {
   const { openWriter, files, notices, now, log, bytes, isAlone, onDurable, scrub = () => {}, rewrite, release } = parts
   const firstMessages = createFirstMessages()
   const turnOffer = createTurnOffer({ db, now, isAlone })
-  const writer = openWriter(createHooks({ firstMessages, turnOffer, onDurable }))
+  const writer = openWriter(createHooks({ firstMessages, onDurable }))
   const { write, writeLightly, writeLast } = writer
   const channels = readChannelFacts(parts.channels)
   const context: StoreContext = { db, channels, write, writeLightly, writeLast, now, log, files, isAlone, scrub }
@@ -119,16 +119,18 @@ export function assembleStore(parts: StoreDeps): GatewayStore {
 
 interface HookDeps extends Pick<StoreDeps, 'onDurable'> {
   readonly firstMessages: ReturnType<typeof createFirstMessages>
-  readonly turnOffer: ReturnType<typeof createTurnOffer>
 }
 
-function createHooks({ firstMessages, turnOffer, onDurable }: HookDeps): WriterHooks {
+function createHooks({ firstMessages, onDurable }: HookDeps): WriterHooks {
   return {
     // Committed, a message has its number for good, and a turn its lease.
     onCommitted: batch => firstMessages.keep(batch.firstMessages),
-    onUndone: turnOffer.undo,
+    onUndone: letGo,
     // A notice may be about a turn that begins: whoever runs it has to hear of it.
-    onDurable: batch => onDurable(turnOffer.tellNew(batch)),
+    onDurable(batch) {
+      beginWork(batch)
+      onDurable(batch)
+    },
   }
 }
 

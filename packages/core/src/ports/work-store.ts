@@ -49,8 +49,8 @@ export type SlotTicket = Pick<Turn, 'agent'>
 
 /** Who works, in the process of the store. It is asked within transactions, so that its slots are counted when turns are leased. */
 export interface TurnTaker extends Pick<LeaseRequest, 'holder' | 'leaseMs'> {
-  /** Whether a turn of this agent may begin now. False, too, where it would overtake turns that wait for a slot. */
-  hasRoom(agent: string): boolean
+  /** Whether this turn may begin now. False, too, where it would overtake turns that wait for a slot. */
+  hasRoom(ticket: SlotTicket): boolean
   /** How many more turns of this agent may run at once, here and elsewhere, if none ran elsewhere. */
   countFree(agent: string): number
   /**

@@ -36,8 +36,8 @@ interface LookEnd {
 
 /** What a store asks that leases work before anybody has asked it. */
 interface PoolSlots<Held> {
-  /** Whether work of this group may begin now: it finds a free slot and overtakes nothing that waits for one. */
-  hasRoom(group: string): boolean
+  /** Whether this work may begin now: it finds a free slot and overtakes nothing that waits for one. */
+  hasRoom(work: Held): boolean
   /**
    * All that is ready is leased now, as far as there are slots. `isBeside`: other work is leased meanwhile. Then the look has a part of the free slots,
    * which are its own until `endLook`.
@@ -196,7 +196,8 @@ function createSlots<Work extends Held, Held>(
       onError(error)
       return []
     },
-    hasRoom(group) {
+    hasRoom(work) {
+      const group = groupOf(work)
       const free = noteIfFull(group)
       // A look that goes on may fill as many, and all of one group.
       return free > look.size() && !isBehind(group)

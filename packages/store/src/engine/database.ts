@@ -8,10 +8,8 @@ import type {
   MessageState,
   NoticeStore,
   SettledTask,
-  SlotTicket,
   StopFlag,
   TaskRecord,
-  Turn,
   WorkKind,
 } from '@postern/core'
 import { LeaseLost, parseJsonText } from '@postern/core'
@@ -213,13 +211,15 @@ export interface Batch {
    * what was admitted before it.
    */
   readonly firstMessages: Map<number, FirstMessage | undefined>
-  /** What slots are kept for until the transaction is over. */
-  readonly slots: SlotTicket[]
-  /** Turns that were found and leased: whoever has asked for them keeps their slots. */
-  readonly leasedTurns: Turn[]
-  /** Turns that came with their lease, each with what its slot was kept for: they begin once it is durable. */
-  readonly newTurns: (readonly [Turn, SlotTicket])[]
-  /** Whether a turn may come with its lease. */
+  /** Done when the transaction is over, however it has ended: lets go of slots that were kept meanwhile. */
+  readonly atEnd: (() => void)[]
+  /** Done when it was undone. */
+  readonly ifUndone: (() => void)[]
+  /** Done when nobody knows whether it was written. */
+  readonly ifUnsure: (() => void)[]
+  /** Done when it is durable: begins work that came with its lease. */
+  readonly begins: (() => void)[]
+  /** Whether work may come with its lease. */
   readonly leasesNew: boolean
   /** Digests whose files nothing refers to once it is durable. */
   readonly droppedFiles: string[]
@@ -247,35 +247,43 @@ type Company = Pick<Batch, 'hasCompany' | 'leasesNew' | 'reserve' | 'standAlone'
 const nobody: Company = { hasCompany: false, leasesNew: true, reserve() {}, standAlone() {}, once: decide => decide() }
 
 /** What all operations of a transaction have together. */
-type Shared = Pick<Batch, 'firstMessages' | 'slots' | 'leasedTurns'>
+type Shared = Pick<Batch, 'firstMessages' | 'atEnd' | 'ifUndone'>
 
 export function createBatch(company = nobody, shared: Shared = openShared()): Batch {
-  const { firstMessages, slots, leasedTurns } = shared
+  const { firstMessages, atEnd, ifUndone } = shared
   return {
     ...{ totals: new Map(), taskTotals: new Map(), droppedFiles: [], checks: new Map() },
-    ...{ notices: [], readyWork: new Set(), changes: new Map(), newTurns: [] },
-    ...{ firstMessages, slots, leasedTurns },
+    ...{ notices: [], readyWork: new Set(), changes: new Map(), begins: [], ifUnsure: [] },
+    ...{ firstMessages, atEnd, ifUndone },
     ...company,
   }
 }
 
 function openShared(): Shared {
-  return { firstMessages: new Map(), slots: [], leasedTurns: [] }
+  return { firstMessages: new Map(), atEnd: [], ifUndone: [] }
+}
+
+/** To be called when a transaction is durable. */
+export function beginWork({ begins, atEnd }: Batch): void {
+  for (const each of [...begins, ...atEnd]) each()
+}
+
+/** To be called when it was undone. `isUnsure`: it may have been written after all. */
+export function letGo({ ifUndone, ifUnsure, atEnd }: Batch, isUnsure: boolean): void {
+  for (const each of [...ifUndone, ...(isUnsure ? ifUnsure : []), ...atEnd]) each()
 }
 
 /** Adds what an operation leaves behind to what its transaction does. */
-export function mergeBatch(
-  batch: Batch,
-  { totals, taskTotals, notices, readyWork, changes, droppedFiles, checks, newTurns }: Batch,
-): void {
-  for (const [name, check] of checks) batch.checks.set(name, check)
-  for (const [name, by] of totals) addToTotal(batch, name, by)
-  for (const [owner, total] of taskTotals) addTaskTotal(batch, owner, total)
-  for (const kind of readyWork) batch.readyWork.add(kind)
-  for (const [kind, numbers] of changes) for (const number of numbers) noteChange(batch, kind, number)
-  batch.notices.push(...notices)
-  batch.droppedFiles.push(...droppedFiles)
-  batch.newTurns.push(...newTurns)
+export function mergeBatch(batch: Batch, own: Batch): void {
+  for (const [name, check] of own.checks) batch.checks.set(name, check)
+  for (const [name, by] of own.totals) addToTotal(batch, name, by)
+  for (const [owner, total] of own.taskTotals) addTaskTotal(batch, owner, total)
+  for (const kind of own.readyWork) batch.readyWork.add(kind)
+  for (const [kind, numbers] of own.changes) for (const number of numbers) noteChange(batch, kind, number)
+  batch.notices.push(...own.notices)
+  batch.droppedFiles.push(...own.droppedFiles)
+  batch.begins.push(...own.begins)
+  batch.ifUnsure.push(...own.ifUnsure)
 }
 
 /** An operator sees another record of this kind and number from now on. */

@@ -24,10 +24,6 @@ export interface TurnOffer extends Pick<WorkStore, 'offerTurns'> {
   limitRequest(batch: Batch, request: LeaseRequest): Pick<LeaseRequest, 'limit' | 'shares'>
   /** Turns were leased. */
   hold(batch: Batch, request: LeaseRequest, leased: LeasedTurns): readonly Turn[]
-  /** To be called when a transaction is durable. */
-  tellNew(batch: Batch): Batch
-  /** To be called when it was undone. `isUnsure`: it may have been written after all. */
-  undo(batch: Pick<Batch, 'slots' | 'leasedTurns' | 'newTurns'>, isUnsure: boolean): void
 }
 
 interface LeasedTurns {
@@ -46,11 +42,12 @@ export function createTurnOffer({ db, now, isAlone }: Pick<StoreContext, 'db' | 
     taker = offered
   }
 
-  function keepSlot({ slots }: Batch, agent: string): SlotTicket | undefined {
-    if (!taker?.hasRoom(agent)) return undefined
+  function keepSlot({ atEnd }: Batch, agent: string): SlotTicket | undefined {
+    const asked = taker
     const slot = { agent }
-    taker.hold(slot)
-    slots.push(slot)
+    if (!asked?.hasRoom(slot)) return undefined
+    asked.hold(slot)
+    atEnd.push(() => asked.letGo(slot))
     return slot
   }
 
@@ -64,8 +61,13 @@ export function createTurnOffer({ db, now, isAlone }: Pick<StoreContext, 'db' | 
     },
     lease: at => taker && { holder: taker.holder, until: at + taker.leaseMs },
     begin(batch, slot, { draft, noted }) {
-      batch.newTurns.push([toFirstTurn(toStoredFirst(draft, noted)), slot])
-      if (taker && !isAlone) checkShare(batch, taker, slot.agent)
+      const asked = taker
+      if (!asked) return
+      const turn = toFirstTurn(toStoredFirst(draft, noted))
+      batch.begins.push(() => asked.begin(turn, slot))
+      if (isAlone) return
+      checkShare(batch, asked, slot.agent)
+      batch.ifUnsure.push(() => unsure.add([toLease(turn, asked.holder)]))
     },
     limitRequest(batch, request) {
       const asked = takerOf(request)
@@ -76,23 +78,12 @@ export function createTurnOffer({ db, now, isAlone }: Pick<StoreContext, 'db' | 
       if (asked) {
         asked.endLook({ found: turns.length, elsewhere })
         for (const turn of turns) asked.hold(turn)
-        batch.leasedTurns.push(...turns)
+        batch.ifUndone.push(() => turns.forEach(asked.letGo))
       }
       for (const [agent, { length }] of Map.groupBy(turns, turn => turn.agent)) {
         checkShare(batch, asked ?? toSharer(request, length), agent)
       }
       return turns
-    },
-    tellNew(batch) {
-      for (const [turn, slot] of batch.newTurns) taker?.begin(turn, slot)
-      for (const slot of batch.slots) taker?.letGo(slot)
-      return batch
-    },
-    undo({ slots, leasedTurns, newTurns }, isUnsure) {
-      if (!taker) return
-      for (const ticket of [...slots, ...leasedTurns]) taker.letGo(ticket)
-      const { holder } = taker
-      if (isUnsure) unsure.add(newTurns.map(([turn]) => toLease(turn, holder)))
     },
   }
 }
