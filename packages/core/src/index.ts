@@ -343,7 +343,7 @@ export type {
   TurnRecord,
   VerifyStep,
 } from './ports/trace/trace.ts'
-export type { SlotTicket, TurnTaker, WorkStore } from './ports/work-store.ts'
+export type { DeliveryTaker, DeliveryTicket, TurnTaker, TurnTicket, WorkStore, WorkTaker } from './ports/work-store.ts'
 export type {
   ApprovalCall,
   OperatorApproval,

@@ -44,27 +44,35 @@ export interface ResultStore {
   ): Promise<void>
 }
 
-/** What a slot is kept for: a turn, or what becomes one. */
-export type SlotTicket = Pick<Turn, 'agent'>
-
-/** Who works, in the process of the store. It is asked within transactions, so that its slots are counted when turns are leased. */
-export interface TurnTaker extends Pick<LeaseRequest, 'holder' | 'leaseMs'> {
-  /** Whether this turn may begin now. False, too, where it would overtake turns that wait for a slot. */
-  hasRoom(ticket: SlotTicket): boolean
-  /** How many more turns of this agent may run at once, here and elsewhere, if none ran elsewhere. */
-  countFree(agent: string): number
+/** Who works, in the process of the store. It is asked within transactions, so that its slots are counted when work is leased. `Ticket`: what a slot is kept for. */
+export interface WorkTaker<Work extends Ticket, Ticket> extends Pick<LeaseRequest, 'holder' | 'leaseMs'> {
+  /** Whether this work may begin now. False, too, where it would overtake work that waits for a slot. */
+  hasRoom(ticket: Ticket): boolean
   /**
-   * Turns are leased now: how many it may have, for it has begun others since it asked. `isBeside`: messages are admitted meanwhile, and `endLook` tells
+   * Work is leased now: how much it may have, for it has begun other work since it asked. `isBeside`: more is written meanwhile, and `endLook` tells
    * when it is over.
    */
   lookForAll(isBeside: boolean): Required<Pick<LeaseRequest, 'limit' | 'shares'>>
-  /** `elsewhere`: how many turns of each agent others have. */
+  /** `elsewhere`: how much of each group others have. */
   endLook(end: { readonly found: number; readonly elsewhere: ReadonlyMap<string, number> }): void
-  hold(ticket: SlotTicket): void
-  letGo(ticket: SlotTicket): void
-  /** A turn that came with its lease is durable; a slot was kept for `ticket`. */
-  begin(turn: Turn, ticket: SlotTicket): void
+  hold(ticket: Ticket): void
+  letGo(ticket: Ticket): void
+  /** Work that came with its lease is durable; a slot was kept for `ticket`. */
+  begin(work: Work, ticket: Ticket): void
 }
+
+/** A turn, or what becomes one. */
+export type TurnTicket = Pick<Turn, 'agent'>
+
+export interface TurnTaker extends WorkTaker<Turn, TurnTicket> {
+  /** How many more turns of this agent may run at once, here and elsewhere, if none ran elsewhere. */
+  countFree(agent: string): number
+}
+
+/** A delivery, or what becomes one. */
+export type DeliveryTicket = Pick<Delivery, 'to'>
+
+export type DeliveryTaker = WorkTaker<Delivery, DeliveryTicket>
 
 /**
  * Workers take work here and bring it back. Turns of one thread come in order, or as the `lane` of their messages says; so do
@@ -79,6 +87,8 @@ export interface WorkStore extends ResultStore {
    * nobody has to look for it. Absent where others lease from the same store whose turns nobody counts.
    */
   offerTurns?(taker: TurnTaker): void
+  /** As `offerTurns`: deliveries of an answer bring their leases along, if they are few and nothing has to go before them. */
+  offerDeliveries?(taker: DeliveryTaker): void
   /** One transaction, as `commit`, but the turn continues: its final answer replaces this one. @throws LeaseLost */
   say(turn: Turn, answer: Answer & { readonly response: NormalizedResponse }): Promise<void>
   /**

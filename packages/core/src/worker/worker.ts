@@ -7,7 +7,7 @@ import { workKinds } from '../ports/notice-store.ts'
 import type { Platform } from '../ports/platform/platform.ts'
 import type { Broadcast, Delivery, DeliveryRank, LeaseRequest, Turn } from '../ports/records/work.ts'
 import type { Store } from '../ports/store.ts'
-import type { ResultStore, SlotTicket } from '../ports/work-store.ts'
+import type { DeliveryTicket, ResultStore, TurnTicket } from '../ports/work-store.ts'
 import { workTurn } from '../turn/turn.ts'
 import type { HeldDeps } from './held-results.ts'
 import { HeldWrites } from './held-results.ts'
@@ -135,10 +135,12 @@ interface PoolDeps {
 
 type AnyPool = Pick<WorkPool<unknown>, 'wake' | 'drain'>
 
+type DeliveryPool = WorkPool<Delivery, DeliveryTicket>
+
 /** The pools of a worker. */
 interface WorkerPools {
   /** Turns, deliveries of answers, deliveries of broadcasts. */
-  readonly leased: readonly [WorkPool<Turn, SlotTicket>, WorkPool<Delivery>, WorkPool<Delivery>]
+  readonly leased: readonly [WorkPool<Turn, TurnTicket>, DeliveryPool, DeliveryPool]
   /** With those of broadcasts, which need no renewal. */
   readonly all: readonly AnyPool[]
   readonly byKind: Readonly<Record<WorkKind, readonly AnyPool[]>>
@@ -156,7 +158,7 @@ function createPools(deps: PoolDeps): WorkerPools {
   return { leased, all: [...leased, broadcasts], byKind: { turns: [turns], deliveries, broadcasts: [broadcasts] } }
 }
 
-function createTurnPool(deps: PoolDeps): WorkPool<Turn, SlotTicket> {
+function createTurnPool(deps: PoolDeps): WorkPool<Turn, TurnTicket> {
   const { turnContext, results, options, abandoned } = deps
   const { store } = turnContext
   const { turnSlots, turnsPerAgent, turnsOf } = options
@@ -176,7 +178,7 @@ function createTurnPool(deps: PoolDeps): WorkPool<Turn, SlotTicket> {
   const workContext = { ...turnContext, results, waiting, noteAnswered }
   const turnShares = { most: turnsPerAgent, mostOf: turnsOf }
   const mostOf = (agent: string) => turnsOf?.get(agent) ?? turnsPerAgent
-  const turns: WorkPool<Turn, SlotTicket> = createWorkPool<Turn, SlotTicket>({
+  const turns: WorkPool<Turn, TurnTicket> = createWorkPool<Turn, TurnTicket>({
     ...shared(deps),
     slots: turnSlots,
     isWaiting: turn => paused.has(turn),
@@ -207,21 +209,28 @@ interface DeliveryPoolOptions {
   readonly runInOrder: ReturnType<typeof createOneByOne>
 }
 
-function createDeliveryPool(deps: PoolDeps, { rank, slots, runInOrder }: DeliveryPoolOptions): WorkPool<Delivery> {
+function createDeliveryPool(deps: PoolDeps, { rank, slots, runInOrder }: DeliveryPoolOptions): DeliveryPool {
   const { turnContext, results, options } = deps
   const { store } = turnContext
   const sending = { ...deps.sending, results }
   const most = options.deliveriesPerHost
-  return createWorkPool<Delivery>({
+  const deliveries = createWorkPool<Delivery, DeliveryTicket>({
     ...shared(deps),
     slots,
-    groupOf: delivery => findDestinationHost(delivery.to),
+    groupOf: ({ to }) => findDestinationHost(to),
     groupSlots: () => most,
     countsAlone: true,
     lease: (limit, taken) =>
       lease(deps, request => store.leaseDeliveries({ ...request, rank, shares: { most, taken } }), limit),
     run: async delivery => void (await runInOrder(nameCourse(delivery), () => send(delivery, sending))),
   })
+  const { holder, leaseMs } = options
+  const lookForAll = (isBeside: boolean) => {
+    const { limit, taken } = deliveries.lookForAll(isBeside)
+    return { limit, shares: { most, taken } }
+  }
+  if (rank === 'answer') store.offerDeliveries?.({ ...deliveries, holder, leaseMs, lookForAll })
+  return deliveries
 }
 
 function createBroadcastPool(deps: PoolDeps): WorkPool<Broadcast> {

@@ -1,4 +1,4 @@
-import type { Admitted, Decision, Intake, IntakeStore, RelationStore, SlotTicket, TaskKey } from '@postern/core'
+import type { Admitted, Decision, Intake, IntakeStore, RelationStore, TaskKey } from '@postern/core'
 import type { BlobTable } from '../blobs/table.ts'
 import { digestBlob } from '../blobs/table.ts'
 import type { EntryTable, StoredEntryScope } from '../conversations/entries.ts'
@@ -19,7 +19,7 @@ import type { TaskTable } from '../tasks/table.ts'
 import type { WatchTable } from '../tasks/watches.ts'
 import { touchedThread } from '../together/touched.ts'
 import type { QueuedTurn } from '../turns/queue.ts'
-import type { TurnOffer } from '../turns/turn-offer.ts'
+import type { TurnOffer, TurnSlot } from '../turns/turn-offer.ts'
 import type { EditTable, EffectDeps, OpenWords } from './effects.ts'
 import { createEffects } from './effects.ts'
 import type { BudgetTable, Found, QuotaTable } from './look-up.ts'
@@ -144,18 +144,18 @@ function createNewAdmission(
   }
 
   function planTurn(batch: Batch, draft: MessageDraft, at: PlanMoment): PlannedTurn | IntakeRefusal {
-    const slot = tables.turnOffer.takeSlot(batch, draft, at.found.thread)
+    const slot = tables.turnOffer.keepSlot(batch, draft, at.found.thread)
     const task = continueTask(batch, draft.intake, { ...at, isLeased: slot !== undefined }, tables)
     return typeof task === 'string' ? task : { task, slot }
   }
 
   function queueTurn(batch: Batch, draft: MessageDraft, { message, place, task, slot, now }: NewTurn): void {
     const { agent } = draft.intake
-    const lease = slot && tables.turnOffer.lease(now)
+    const lease = slot && { holder: slot.taker.holder, until: now + slot.taker.leaseMs }
     const { thread } = place
     tables.turns.queue(batch, { message, agent, thread, task, now, lease, ...standingOf(draft) })
     const noted = { message, ...place, isOfTask: task !== undefined }
-    if (lease) tables.turnOffer.begin(batch, slot, { draft, noted })
+    if (slot) tables.turnOffer.begin(batch, slot, { draft, noted })
     else noteFirst(batch, draft, noted)
   }
 
@@ -295,7 +295,7 @@ interface PlanMoment {
 interface PlannedTurn {
   readonly task: number | undefined
   /** Kept for it: it begins at once. */
-  readonly slot: SlotTicket | undefined
+  readonly slot: TurnSlot | undefined
 }
 
 const noTurn: PlannedTurn = { task: undefined, slot: undefined }

@@ -78,7 +78,7 @@ export function createTurnLeases(
             },
           )
           const readings = claimed.map(taken => () => readClaimed(tables, batch, taken))
-          return tables.turnOffer.hold(batch, request, { turns: readTogether(db, readings), elsewhere })
+          return tables.turnOffer.hold(batch, request, { works: readTogether(db, readings), elsewhere })
         }),
       ),
     noteWaiting: createWaitNoting(db, writeLightly),

@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { IdentityEvidence, Sender, SlotTicket, Turn, TurnTaker } from '@postern/core'
+import type { IdentityEvidence, Sender, Turn, TurnTaker, TurnTicket } from '@postern/core'
 import { sketchAnswer, sketchedChannels, sketchIntake } from '@postern/testing'
 import { expect, test } from 'vitest'
 import { openSqliteStore } from '../index.ts'
@@ -33,7 +33,7 @@ function openStore(path = ':memory:', exclusive = false) {
 async function openWorker({ slots = 10, path = ':memory:' } = {}) {
   const store = await openStore(path, true)
   const begun: Turn[] = []
-  const held = new Set<SlotTicket>()
+  const held = new Set<TurnTicket>()
   const taker: TurnTaker = {
     holder: 'worker',
     leaseMs: 60_000,

@@ -1,89 +1,111 @@
-import type { LeaseRequest, SlotTicket, Turn, TurnTaker, WorkStore } from '@postern/core'
+import type { LeaseRequest, Turn, TurnTaker, TurnTicket, WorkStore, WorkTaker } from '@postern/core'
 import type { Batch, Ownership } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { UnsureLease, UnsureLeases } from '../engine/unsure-leases.ts'
 import { createUnsureLeases } from '../engine/unsure-leases.ts'
 import type { MessageDraft, NotedMessage, StoredMessage } from '../messages/table.ts'
 import { isSmall, toStoredFirst } from '../messages/table.ts'
-import type { QueuedTurn } from './queue.ts'
 import { createShareCheck, toSharer } from './shares.ts'
 
-/** Turns for the worker of this process: those of new messages need no lease of their own. */
-export interface TurnOffer extends Pick<WorkStore, 'offerTurns'> {
-  /** Leases that may have been written, for the next look. */
-  readonly unsure: UnsureLeases
-  /**
-   * Keeps a slot for the turn of a message until the transaction is over, if it may bring its lease along. `thread`: where it belongs; undefined: it
-   * begins one.
-   */
-  takeSlot(batch: Batch, draft: MessageDraft, thread: number | undefined): SlotTicket | undefined
-  lease(now: number): QueuedTurn['lease']
-  /** A turn was inserted with its lease, in the slot that was kept for it. */
-  begin(batch: Batch, slot: SlotTicket, first: { readonly draft: MessageDraft; readonly noted: NotedMessage }): void
-  /** What a worker may lease now: it has begun turns since it asked. */
-  limitRequest(batch: Batch, request: LeaseRequest): Pick<LeaseRequest, 'limit' | 'shares'>
-  /** Turns were leased. */
-  hold(batch: Batch, request: LeaseRequest, leased: LeasedTurns): readonly Turn[]
+/** A slot that is kept for new work of the worker of this process until the transaction is over. */
+export interface Slot<Work, Taker = unknown> {
+  readonly taker: Taker & Pick<LeaseRequest, 'holder' | 'leaseMs'>
+  begin(work: Work): void
 }
 
-interface LeasedTurns {
-  readonly turns: readonly Turn[]
-  /** How many turns of each agent others have. */
+interface Leased<Work> {
+  readonly works: readonly Work[]
+  /** How much of each group others have. */
   readonly elsewhere: ReadonlyMap<string, number>
 }
 
-export function createTurnOffer({ db, now, isAlone }: Pick<StoreContext, 'db' | 'now'> & Ownership): TurnOffer {
-  const unsure = createUnsureLeases(db, { table: 'turns', number: 'message' })
-  const checkShare = createShareCheck({ db, now })
-  let taker: TurnTaker | undefined
+/** Work for the worker of this process: what is new needs no lease of its own. */
+export interface Offer<Work, Ticket, Taker> {
+  offer(taker: Taker): void
+  keepSlot(batch: Batch, ticket: Ticket): Slot<Work, Taker> | undefined
+  /** What a worker may lease now: it has begun other work since it asked. */
+  limitRequest(batch: Batch, request: LeaseRequest): Pick<LeaseRequest, 'limit' | 'shares'>
+  /** Work was leased. @returns who keeps slots for it */
+  hold(batch: Batch, request: LeaseRequest, leased: Leased<Work>): Taker | undefined
+}
+
+export function createOffer<Work extends Ticket, Ticket, Taker extends WorkTaker<Work, Ticket>>({
+  isAlone,
+}: Ownership): Offer<Work, Ticket, Taker> {
+  let taker: Taker | undefined
   const takerOf = ({ holder }: LeaseRequest) => (taker?.holder === holder ? taker : undefined)
 
-  function offerTurns(offered: TurnTaker): void {
-    taker = offered
-  }
-
-  function keepSlot({ atEnd }: Batch, agent: string): SlotTicket | undefined {
-    const asked = taker
-    const slot = { agent }
-    if (!asked?.hasRoom(slot)) return undefined
-    asked.hold(slot)
-    atEnd.push(() => asked.letGo(slot))
-    return slot
+  function takeSlot({ atEnd }: Batch, asked: Taker, ticket: Ticket): Slot<Work, Taker> | undefined {
+    if (!asked.hasRoom(ticket)) return undefined
+    asked.hold(ticket)
+    atEnd.push(() => asked.letGo(ticket))
+    return { taker: asked, begin: work => asked.begin(work, ticket) }
   }
 
   return {
-    // Where others lease, too, their turns have to be counted.
-    ...((isAlone || db.prepareCheck) && { offerTurns }),
-    unsure,
-    takeSlot(batch, draft, thread) {
-      if (!taker || thread !== undefined || !batch.leasesNew || !isPlain(draft)) return undefined
-      return batch.once(() => keepSlot(batch, draft.intake.agent))
+    offer(offered) {
+      taker = offered
     },
-    lease: at => taker && { holder: taker.holder, until: at + taker.leaseMs },
-    begin(batch, slot, { draft, noted }) {
+    keepSlot(batch, ticket) {
       const asked = taker
-      if (!asked) return
-      const turn = toFirstTurn(toStoredFirst(draft, noted))
-      batch.begins.push(() => asked.begin(turn, slot))
-      if (isAlone) return
-      checkShare(batch, asked, slot.agent)
-      batch.ifUnsure.push(() => unsure.add([toLease(turn, asked.holder)]))
+      return asked && batch.leasesNew ? batch.once(() => takeSlot(batch, asked, ticket)) : undefined
     },
     limitRequest(batch, request) {
       const asked = takerOf(request)
       return asked ? batch.once(() => asked.lookForAll(!isAlone)) : request
     },
-    hold(batch, request, { turns, elsewhere }) {
+    hold(batch, request, { works, elsewhere }) {
       const asked = takerOf(request)
-      if (asked) {
-        asked.endLook({ found: turns.length, elsewhere })
-        for (const turn of turns) asked.hold(turn)
-        batch.ifUndone.push(() => turns.forEach(asked.letGo))
+      if (!asked) return undefined
+      asked.endLook({ found: works.length, elsewhere })
+      for (const work of works) asked.hold(work)
+      batch.ifUndone.push(() => works.forEach(asked.letGo))
+      return asked
+    },
+  }
+}
+
+export type TurnSlot = Slot<Turn, TurnTaker>
+
+export interface TurnOffer
+  extends Pick<WorkStore, 'offerTurns'>,
+    Pick<Offer<Turn, TurnTicket, TurnTaker>, 'limitRequest'> {
+  /** Leases that may have been written, for the next look. */
+  readonly unsure: UnsureLeases
+  /** For the turn of a message that may bring its lease along. `thread`: where it belongs; undefined: it begins one. */
+  keepSlot(batch: Batch, draft: MessageDraft, thread: number | undefined): TurnSlot | undefined
+  /** A turn was inserted with its lease, in the slot that was kept for it. */
+  begin(batch: Batch, slot: TurnSlot, first: { readonly draft: MessageDraft; readonly noted: NotedMessage }): void
+  /** Turns were leased. */
+  hold(batch: Batch, request: LeaseRequest, leased: Leased<Turn>): readonly Turn[]
+}
+
+export function createTurnOffer({ db, now, isAlone }: Pick<StoreContext, 'db' | 'now'> & Ownership): TurnOffer {
+  const { offer, keepSlot, limitRequest, hold } = createOffer<Turn, TurnTicket, TurnTaker>({ isAlone })
+  const unsure = createUnsureLeases(db, { table: 'turns', number: 'message' })
+  const checkShare = createShareCheck({ db, now })
+  return {
+    // Where others lease, too, their turns have to be counted.
+    ...((isAlone || db.prepareCheck) && { offerTurns: offer }),
+    unsure,
+    limitRequest,
+    keepSlot(batch, draft, thread) {
+      if (thread !== undefined || !isPlain(draft)) return undefined
+      return keepSlot(batch, { agent: draft.intake.agent })
+    },
+    begin(batch, { taker, begin }, { draft, noted }) {
+      const turn = toFirstTurn(toStoredFirst(draft, noted))
+      batch.begins.push(() => begin(turn))
+      if (isAlone) return
+      checkShare(batch, taker, turn.agent)
+      batch.ifUnsure.push(() => unsure.add([toLease(turn, taker.holder)]))
+    },
+    hold(batch, request, leased) {
+      const taker = hold(batch, request, leased)
+      for (const [agent, { length }] of Map.groupBy(leased.works, turn => turn.agent)) {
+        checkShare(batch, taker ?? toSharer(request, length), agent)
       }
-      for (const [agent, { length }] of Map.groupBy(turns, turn => turn.agent)) {
-        checkShare(batch, asked ?? toSharer(request, length), agent)
-      }
-      return turns
+      return leased.works
     },
   }
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { SlotTicket, Turn, TurnTaker } from '@postern/core'
+import type { Turn, TurnTaker, TurnTicket } from '@postern/core'
 import { Unavailable } from '@postern/core'
 import { sketchAnswer, sketchedChannels, sketchIntake } from '@postern/testing'
 import { expect, onTestFinished, test } from 'vitest'
@@ -25,7 +25,7 @@ interface TestWorker {
 
 /** A worker that has so many turns of an agent at once, and answers each after some milliseconds; `isHeld`: never. */
 function startTestWorker(store: GatewayStore, { holder = 'worker', most = 10, isHeld = false } = {}): TestWorker {
-  const slots = new Set<SlotTicket>()
+  const slots = new Set<TurnTicket>()
   const begun: Turn[] = []
   const running = new Set<Promise<void>>()
   let looking = 0
