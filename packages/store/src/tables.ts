@@ -5,8 +5,8 @@ import type { EntryTable } from './conversations/entries.ts'
 import { createEntryTable } from './conversations/entries.ts'
 import type { ThreadTable } from './conversations/threads.ts'
 import { createThreadTable } from './conversations/threads.ts'
-import type { DeliveryTable } from './deliveries/queue.ts'
-import { createDeliveryTable } from './deliveries/queue.ts'
+import type { DeliveryOffer, DeliveryTable } from './deliveries/queue.ts'
+import { createDeliveryOffer, createDeliveryTable } from './deliveries/queue.ts'
 import type { BlobFiles } from './engine/blob-files.ts'
 import type { Ownership, Sql } from './engine/database.ts'
 import type { ForgetMessage } from './forgetting/forget.ts'
@@ -61,6 +61,7 @@ export interface Tables {
   readonly readMessage: ReadMessage
   readonly firstMessages: FirstMessages
   readonly turnOffer: TurnOffer
+  readonly deliveryOffer: DeliveryOffer
   readonly forget: ForgetMessage
 }
 
@@ -75,12 +76,13 @@ interface TablesDeps extends Ownership {
 export function createTables({ db, files, channels, firstMessages, turnOffer, ...ownership }: TablesDeps): Tables {
   const relations = createRelationTable(db, ownership)
   const entries = createEntryTable(db)
+  const deliveryOffer = createDeliveryOffer(db, ownership)
   const parts = {
     entries,
     notes: createNoteTable(db, { entries }),
     blobs: createBlobTable(db, files),
     turns: createTurnTable(db),
-    deliveries: createDeliveryTable(db, relations),
+    deliveries: createDeliveryTable(db, { relations, deliveryOffer }),
     responses: createResponseTable(db),
     threads: createThreadTable(db),
   }
@@ -101,6 +103,7 @@ export function createTables({ db, files, channels, firstMessages, turnOffer, ..
     readMessage: createMessageReader(db, files),
     firstMessages,
     turnOffer,
+    deliveryOffer,
     forget: createForget(db, parts),
   }
 }

@@ -39,21 +39,21 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'alone',
     kind: 'statements',
-    ceilings: { activitypub: 11.5, a2a: 19.5, email: 18.5, web: 32.5, delivery: 14.5 },
+    ceilings: { activitypub: 11.5, a2a: 19.5, email: 18.5, web: 31.5, delivery: 9.5 },
     aims: statementAims,
     floor: steady,
   },
   {
     company: 'together',
     kind: 'statements',
-    ceilings: { activitypub: 11, a2a: 17, email: 19, web: 31, delivery: 16 },
+    ceilings: { activitypub: 11, a2a: 17, email: 19, web: 31, delivery: 15 },
     aims: statementAims,
     floor: loose,
   },
   {
     company: 'alone',
     kind: 'commits',
-    ceilings: { activitypub: 2.2, a2a: 2.2, email: 2.2, web: 3.2, delivery: 2.2 },
+    ceilings: { activitypub: 2.2, a2a: 2.2, email: 2.2, web: 3.2, delivery: 1.2 },
     floor: steady,
   },
   {
@@ -65,7 +65,7 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'alone',
     kind: 'kibibytes',
-    ceilings: { activitypub: 88, a2a: 166, email: 92, web: 198, delivery: 120 },
+    ceilings: { activitypub: 88, a2a: 166, email: 92, web: 198, delivery: 110 },
     floor: steady,
   },
   {
@@ -79,21 +79,21 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'alone',
     kind: 'promises',
-    ceilings: { activitypub: 135, a2a: 154, email: 222, web: 206, delivery: 170 },
+    ceilings: { activitypub: 135, a2a: 153, email: 220, web: 206, delivery: 140 },
     aims: forMessages(40),
     floor: steady,
   },
   {
     company: 'together',
     kind: 'promises',
-    ceilings: { activitypub: 148, a2a: 168, email: 235, web: 220, delivery: 190 },
+    ceilings: { activitypub: 148, a2a: 168, email: 235, web: 220, delivery: 180 },
     aims: forMessages(40),
     floor: loose,
   },
   {
     company: 'alone',
     kind: 'rounds',
-    ceilings: { activitypub: 20, a2a: 20, email: 22, web: 44, delivery: 18 },
+    ceilings: { activitypub: 11, a2a: 9, email: 13, web: 31, delivery: 9 },
     aims: forMessages(4),
     floor: timed,
   },

@@ -53,12 +53,21 @@ export interface WorkTaker<Work extends Ticket, Ticket> extends Pick<LeaseReques
    * when it is over.
    */
   lookForAll(isBeside: boolean): Required<Pick<LeaseRequest, 'limit' | 'shares'>>
-  /** `elsewhere`: how much of each group others have. */
-  endLook(end: { readonly found: number; readonly elsewhere: ReadonlyMap<string, number> }): void
+  endLook(end: LookEnd): void
   hold(ticket: Ticket): void
+  /** Nothing came of a ticket. */
   letGo(ticket: Ticket): void
+  /** A lease was undone: the next look finds that work. */
+  giveUp(work: Work): void
   /** Work that came with its lease is durable; a slot was kept for `ticket`. */
   begin(work: Work, ticket: Ticket): void
+}
+
+/** What has come of a look: how much was leased; how much was ready, with what somebody else keeps busy; how much of each group others have. */
+interface LookEnd {
+  readonly found: number
+  readonly seen: number
+  readonly elsewhere: ReadonlyMap<string, number>
 }
 
 /** A turn, or what becomes one. */
@@ -81,7 +90,8 @@ export type DeliveryTaker = WorkTaker<Delivery, DeliveryTicket>
  * where it was of a task, with that as it is now (`task`, a `SettledTask`), so that few need read it; other processes are told without it.
  */
 export interface WorkStore extends ResultStore {
-  leaseTurns(request: LeaseRequest): Promise<readonly Turn[]>
+  /** `taker`: who asks, if it is one; its slots are counted anew. */
+  leaseTurns(request: LeaseRequest & { readonly taker?: TurnTaker | undefined }): Promise<readonly Turn[]>
   /**
    * From now on a message that begins a thread brings its lease along where `taker` has a free slot: its turn begins as soon as it is durable, and
    * nobody has to look for it. Absent where others lease from the same store whose turns nobody counts.
@@ -104,7 +114,9 @@ export interface WorkStore extends ResultStore {
   knows(turn: Turn, id: string): Promise<boolean>
   /** What an agent does without being asked, in one transaction. */
   act(acts: readonly PlannedAction[], correlationId: string): Promise<void>
-  leaseDeliveries(request: DeliveryLeaseRequest): Promise<readonly Delivery[]>
+  leaseDeliveries(
+    request: DeliveryLeaseRequest & { readonly taker?: DeliveryTaker | undefined },
+  ): Promise<readonly Delivery[]>
   /** Broadcasts that are not yet spread to their end. */
   leaseBroadcasts(request: LeaseRequest): Promise<readonly Broadcast[]>
   /** A turn that waits for another agent takes none of its agent's share, whoever leases; a hint, forgotten with the lease. */

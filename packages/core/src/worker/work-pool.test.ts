@@ -26,7 +26,7 @@ function openLane(work: number[], options: Partial<WorkPoolOptions<number>> = {}
   return { lane, begun, lease, finish: (piece: number) => semaphores.get(piece)?.open() }
 }
 
-const foundNothing = { found: 0, elsewhere: new Map() }
+const foundNothing = { found: 0, seen: 0, elsewhere: new Map() }
 
 async function settle(): Promise<void> {
   for (let round = 0; round < 5; round += 1) await nextRound()
@@ -69,7 +69,7 @@ describe('createWorkPool()', () => {
     expect(begun).toEqual([1, 2, 3, 4])
   })
 
-  test('gives the slot of a job to another one while its result is stored, to as many as there are slots', async () => {
+  test('gives the slot of a job to another one while the store takes its result, to as many as there are slots', async () => {
     const { lane, begun, lease } = openLane([1, 2, 3, 4, 5, 6])
     lane.wake()
     await settle()
@@ -277,20 +277,59 @@ describe('createWorkPool()', () => {
       expect(lane.hasRoom(11)).toBe(false)
     })
 
-    test('a look that finds as much as it may is followed by a larger one at once', async () => {
-      const lease = vi.fn(async () => [])
-      const { lane } = openLane([], { slots: 100, lease })
-      const look = (found: number) => {
+    test('a larger look follows at once behind one that finds as much as it may', async () => {
+      const limits: number[] = []
+      const counts = [0, 16, 20, 0]
+      const lease = vi.fn(async () => {
         const { limit } = lane.lookForAll(true)
-        lane.endLook({ found, elsewhere: new Map() })
-        return limit
+        limits.push(limit)
+        const pieces = Array.from({ length: counts.shift() ?? 0 }, (_, at) => limits.length * 100 + at)
+        lane.endLook({ found: pieces.length, seen: pieces.length, elsewhere: new Map() })
+        return pieces
+      })
+      const { lane } = openLane([], { slots: 100, lease })
+      lane.wake()
+      await settle()
+      lane.wake()
+      await settle()
+      expect(limits).toEqual([100, 16, 32])
+      lane.wake()
+      await settle()
+      expect(limits).toEqual([100, 16, 32, 40])
+    })
+
+    test('nothing begins behind a look that has seen as much as it may, though others kept it busy', () => {
+      const { lane } = openLane([], { slots: 100 })
+      lane.lookForAll(true)
+      lane.endLook(foundNothing)
+      expect(lane.lookForAll(true).limit).toBe(16)
+      lane.endLook({ found: 0, seen: 16, elsewhere: new Map() })
+      expect(lane.hasRoom(1)).toBe(false)
+      expect(lane.lookForAll(true).limit).toBe(32)
+    })
+
+    test('the pool looks when nothing begins in a slot that it has kept, not when somebody undid a lease', async () => {
+      const lease = vi.fn(async () => [])
+      const { lane } = openLane([], { slots: 1, lease })
+      for (const end of [lane.giveUp, lane.letGo]) {
+        lane.lookForAll()
+        lane.hold(1)
+        end(1)
+        await settle()
       }
-      expect([look(0), look(16), look(20), look(0), look(0)]).toEqual([100, 16, 32, 40, 16])
-      expect(lane.hasRoom(1)).toBe(true)
+      expect(lease).toHaveBeenCalledTimes(1)
+    })
+
+    test('the pool looks when work ends of a group that is full together with others', async () => {
+      const lease = vi.fn(async () => [])
+      const { lane, finish } = openLane([1], { slots: 9, groupOf: () => 'a', groupSlots: () => 2, lease })
+      lane.hold(1)
+      lane.lookForAll(true)
+      lane.endLook({ found: 0, seen: 0, elsewhere: new Map([['a', 1]]) })
+      lane.begin(1)
+      finish(1)
       await settle()
       expect(lease).toHaveBeenCalledTimes(1)
-      look(16)
-      expect(lane.hasRoom(1)).toBe(false)
     })
 
     test('where slots have run out, the next look has all', () => {
@@ -305,7 +344,7 @@ describe('createWorkPool()', () => {
     test('where others have work of a group, as much of it begins as leaves half of its slots free', () => {
       const { lane } = openLane([], { slots: 20, groupOf: () => 'a', groupSlots: () => 8 })
       lane.lookForAll(true)
-      lane.endLook({ found: 0, elsewhere: new Map([['a', 2]]) })
+      lane.endLook({ found: 0, seen: 0, elsewhere: new Map([['a', 2]]) })
       for (const piece of [1, 2]) {
         expect(lane.hasRoom(1)).toBe(true)
         lane.hold(piece)

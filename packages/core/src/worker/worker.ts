@@ -7,7 +7,7 @@ import { workKinds } from '../ports/notice-store.ts'
 import type { Platform } from '../ports/platform/platform.ts'
 import type { Broadcast, Delivery, DeliveryRank, LeaseRequest, Turn } from '../ports/records/work.ts'
 import type { Store } from '../ports/store.ts'
-import type { DeliveryTicket, ResultStore, TurnTicket } from '../ports/work-store.ts'
+import type { DeliveryTaker, DeliveryTicket, ResultStore, TurnTaker, TurnTicket } from '../ports/work-store.ts'
 import { workTurn } from '../turn/turn.ts'
 import type { HeldDeps } from './held-results.ts'
 import { HeldWrites } from './held-results.ts'
@@ -185,17 +185,18 @@ function createTurnPool(deps: PoolDeps): WorkPool<Turn, TurnTicket> {
     groupOf: turn => turn.agent,
     groupSlots: mostOf,
     lease: (limit, taken) =>
-      lease(deps, request => store.leaseTurns({ ...request, shares: { ...turnShares, taken } }), limit),
+      lease(deps, request => store.leaseTurns({ ...request, taker, shares: { ...turnShares, taken } }), limit),
     run: turn => workTurn(turn, workContext, abandoned),
   })
   const { holder, leaseMs } = options
-  store.offerTurns?.({
+  const taker: TurnTaker = {
     ...{ holder, leaseMs, ...turns },
     lookForAll(isBeside) {
       const { limit, taken } = turns.lookForAll(isBeside)
       return { limit, shares: { ...turnShares, taken } }
     },
-  })
+  }
+  store.offerTurns?.(taker)
   return turns
 }
 
@@ -221,15 +222,18 @@ function createDeliveryPool(deps: PoolDeps, { rank, slots, runInOrder }: Deliver
     groupSlots: () => most,
     countsAlone: true,
     lease: (limit, taken) =>
-      lease(deps, request => store.leaseDeliveries({ ...request, rank, shares: { most, taken } }), limit),
+      lease(deps, request => store.leaseDeliveries({ ...request, rank, taker, shares: { most, taken } }), limit),
     run: async delivery => void (await runInOrder(nameCourse(delivery), () => send(delivery, sending))),
   })
   const { holder, leaseMs } = options
-  const lookForAll = (isBeside: boolean) => {
-    const { limit, taken } = deliveries.lookForAll(isBeside)
-    return { limit, shares: { most, taken } }
+  const taker: DeliveryTaker = {
+    ...{ holder, leaseMs, ...deliveries },
+    lookForAll(isBeside) {
+      const { limit, taken } = deliveries.lookForAll(isBeside)
+      return { limit, shares: { most, taken } }
+    },
   }
-  if (rank === 'answer') store.offerDeliveries?.({ ...deliveries, holder, leaseMs, lookForAll })
+  if (rank === 'answer') store.offerDeliveries?.(taker)
   return deliveries
 }
 

@@ -1,23 +1,39 @@
-import type { ChannelName, Delivery, DeliveryRecord, Json, PlannedDelivery, Settlement, WorkStore } from '@postern/core'
+import type {
+  ChannelName,
+  Delivery,
+  DeliveryRecord,
+  DeliveryTaker,
+  DeliveryTicket,
+  Json,
+  NormalizedMessage,
+  PlannedDelivery,
+  Settlement,
+  WorkStore,
+} from '@postern/core'
 import { findDestinationHost } from '@postern/core'
-import type { Batch, Sql } from '../engine/database.ts'
+import type { Batch, Ownership, Sql } from '../engine/database.ts'
 import {
   addToTotal,
   formatJson,
   moveTotal,
   noteChange,
   parseJson,
+  prepareTold,
   readTogether,
   refuseLostLease,
   rowLocksOf,
 } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
+import type { UnsureLeases } from '../engine/unsure-leases.ts'
 import { createUnsureLeases } from '../engine/unsure-leases.ts'
-import type { ResponseTable } from '../messages/responses.ts'
+import type { ResponseDraft, ResponseTable } from '../messages/responses.ts'
+import { readResponse } from '../messages/responses.ts'
 import type { ReadMessage, StoredMessage } from '../messages/table.ts'
 import type { RelationTable } from '../peers/senders.ts'
 import { touchedDelivery, touchedDestination } from '../together/touched.ts'
 import { takeShares } from '../turns/queue.ts'
+import type { Offer, Slot } from '../turns/turn-offer.ts'
+import { createOffer } from '../turns/turn-offer.ts'
 
 export interface NewDelivery {
   readonly message: number
@@ -30,6 +46,35 @@ export interface NewDelivery {
   readonly now: number
   /** Of which broadcast it is a part. */
   readonly broadcast?: number | undefined
+  /** What it brings, as far as it need not be read. */
+  readonly atHand?: DeliveryWords | undefined
+}
+
+/** A message as it is stored, and its answer. */
+interface DeliveryWords {
+  readonly content: NormalizedMessage
+  readonly correlationId: string
+  readonly response: ResponseDraft
+}
+
+type AnswerOffer = Offer<Delivery, DeliveryTicket, DeliveryTaker>
+type DeliverySlot = Slot<Delivery, DeliveryTaker>
+
+/** Deliveries for the worker of this process: those of an answer need no lease of their own. */
+export interface DeliveryOffer
+  extends Pick<WorkStore, 'offerDeliveries'>,
+    Pick<AnswerOffer, 'keepSlot' | 'limitRequest' | 'hold'> {
+  /** Leases that may have been written, by the answer, for the next look. */
+  readonly unsure: UnsureLeases
+}
+
+export function createDeliveryOffer(db: Sql, { isAlone }: Ownership): DeliveryOffer {
+  const { offer, ...slots } = createOffer<Delivery, DeliveryTicket, DeliveryTaker>({ isAlone })
+  return {
+    ...((isAlone || db.prepareCheck) && { offerDeliveries: offer }),
+    ...slots,
+    unsure: createUnsureLeases(db, { table: 'deliveries', number: 'response_seq' }),
+  }
 }
 
 /** Deliveries to one destination in one thread. */
@@ -54,8 +99,17 @@ export interface OpenDelivery {
   readonly state: DeliveryRecord['state']
 }
 
-export function createDeliveryTable(db: Sql, relations: Pick<RelationTable, 'has'>): DeliveryTable {
+interface DeliveryTableDeps {
+  readonly relations: Pick<RelationTable, 'has'>
+  readonly deliveryOffer: Pick<DeliveryOffer, 'keepSlot' | 'unsure'>
+}
+
+/** An answer to more places is read once, by a look. */
+const mostLeased = 8
+
+export function createDeliveryTable(db: Sql, { relations, deliveryOffer }: DeliveryTableDeps): DeliveryTable {
   const insert = prepareInserts(db)
+  const insertLeased = createLeasedInsert(db, deliveryOffer)
   const promote = db.prepare(
     `UPDATE deliveries SET due_at = ?1 WHERE number = (SELECT number FROM deliveries
        WHERE thread_id = ?2 AND destination = ?3 AND ended_at IS NULL AND due_at IS NULL ORDER BY number LIMIT 1)
@@ -70,16 +124,21 @@ export function createDeliveryTable(db: Sql, relations: Pick<RelationTable, 'has
     if (promote.run(now, thread, destination).changes > 0) batch.readyWork.add('deliveries')
   }
   function insertOne(batch: Batch, planned: PlannedDelivery, cause: NewDelivery): void {
-    const state = isBlocking(planned, cause) ? 'dead' : planned.pulled ? 'sent' : 'queued'
-    const values = columnValues(planned, cause)
-    if (state === 'queued') insert.queued.run(...values)
-    else insert.ended.run(...values, state, ...endings[state])
+    const state: NewState = isBlocking(planned, cause) ? 'dead' : planned.pulled ? 'sent' : 'queued'
     addToTotal(batch, `deliveries.${state}`)
-    if (state === 'queued') batch.readyWork.add('deliveries')
+    const slot = state === 'queued' && cause.atHand && deliveryOffer.keepSlot(batch, planned)
+    if (slot) insertLeased(batch, { planned, cause, slot })
+    else insertUnleased(batch, columnValues(planned, cause), state)
+  }
+  function insertUnleased(batch: Batch, values: ReturnType<typeof columnValues>, state: NewState): void {
+    if (state !== 'queued') return void insert.ended.run(...values, state, ...endings[state])
+    insert.queued.run(...values)
+    batch.readyWork.add('deliveries')
   }
   return {
-    queue(batch, planned, cause) {
-      for (const each of planned) insertOne(batch, each, cause)
+    queue(batch, planned, { atHand, ...cause }) {
+      const few = planned.length <= mostLeased ? { ...cause, atHand } : cause
+      for (const each of planned) insertOne(batch, each, few)
     },
     promoteNext,
     giveUp(batch, { number, thread_id, destination, state }, error, now) {
@@ -91,19 +150,60 @@ export function createDeliveryTable(db: Sql, relations: Pick<RelationTable, 'has
   }
 }
 
+const newColumns = 'message, response_seq, thread_id, destination, target, queued_at, peer, host, broadcast'
+
 /** One that may go waits for the others of its lane; one that is over from the beginning waits for nobody. */
 function prepareInserts(db: Sql) {
-  const columns = 'message, response_seq, thread_id, destination, target, queued_at, peer, host, broadcast'
   const queued = db.prepare(
-    `INSERT INTO deliveries (${columns}, state, due_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'queued', CASE WHEN EXISTS
+    `INSERT INTO deliveries (${newColumns}, state, due_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'queued', CASE WHEN EXISTS
        (SELECT 1 FROM deliveries WHERE thread_id = ?3 AND destination = ?4 AND ended_at IS NULL) THEN NULL ELSE CAST(?6 AS INTEGER) END)`,
   )
   const ended = db.prepare(
-    `INSERT INTO deliveries (${columns}, state, attempt, last_error, ended_at)
+    `INSERT INTO deliveries (${newColumns}, state, attempt, last_error, ended_at)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?6)`,
   )
   return { queued, ended }
 }
+
+interface LeasedDelivery {
+  readonly planned: PlannedDelivery
+  readonly cause: NewDelivery
+  readonly slot: DeliverySlot
+}
+
+/** Inserts a delivery with its lease, unless others go before it; then it waits for them. */
+function createLeasedInsert(db: Sql, { unsure }: Pick<DeliveryOffer, 'unsure'>) {
+  const insert = prepareTold<{ number: number; lease_owner: string | null }>(
+    db,
+    `INSERT INTO deliveries (${newColumns}, state, due_at, lease_owner, lease_token, attempt)
+     SELECT CAST(?1 AS INTEGER), CAST(?2 AS INTEGER), CAST(?3 AS INTEGER), ?4, ?5, CAST(?6 AS INTEGER), ?7, ?8, CAST(?9 AS INTEGER), 'queued',
+       CASE WHEN goes = 1 THEN CAST(?10 AS INTEGER) END, CASE WHEN goes = 1 THEN ?11 END, goes, goes
+     FROM (SELECT CASE WHEN EXISTS (SELECT 1 FROM deliveries WHERE thread_id = ?3 AND destination = ?4 AND ended_at IS NULL)
+       THEN 0 ELSE 1 END AS goes) AS v RETURNING number, lease_owner`,
+  )
+  return (batch: Batch, { planned, cause, slot }: LeasedDelivery): void => {
+    const { holder, leaseMs } = slot.taker
+    const readRow = insert(...columnValues(planned, cause), cause.now + leaseMs, holder)
+    batch.begins.push(() => {
+      const row = readRow()
+      if (row?.lease_owner) slot.begin(toNewDelivery(row.number, planned, cause))
+    })
+    if (cause.response !== undefined) {
+      const lease = { number: cause.response, token: 1, holder, until: cause.now + leaseMs }
+      batch.ifUnsure.push(() => unsure.add(lease))
+    }
+  }
+}
+
+function toNewDelivery(number: number, { to, target }: PlannedDelivery, cause: NewDelivery): Delivery {
+  const { atHand, now, channel: via, agent, thread } = cause
+  if (!atHand) throw new Error('a delivery without its words')
+  const { content: message, correlationId, response } = atHand
+  const place = { id: String(number), token: 1, attempt: 1, queuedAt: now, via, agent, thread, to }
+  return { ...place, target: parseJson(formatJson(target)), correlationId, message, ...readResponse(response) }
+}
+
+type NewState = 'queued' | keyof typeof endings
 
 /** Tries, and the error, of deliveries that are over from the beginning. */
 const endings = { sent: [1, null], dead: [0, 'the recipient has blocked this agent'] } as const
@@ -130,6 +230,7 @@ interface DueDelivery {
 export interface DeliveryLeaseDeps {
   readonly readMessage: ReadMessage
   readonly responses: ResponseTable
+  readonly deliveryOffer: Pick<DeliveryOffer, 'limitRequest' | 'hold' | 'unsure'>
 }
 
 /** Deliveries are taken up here, in the order they fell due. */
@@ -152,26 +253,35 @@ export function createDeliveryLeases(
   const renew = db.prepare(
     'UPDATE deliveries SET due_at = ? WHERE number = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
-  return {
-    leaseDeliveries: ({ holder, limit, leaseMs, rank, shares }) =>
-      unsureOf[rank].watch(note =>
-        writeLast(() => {
-          const at = now()
-          unsureOf[rank].giveBack(at)
-          const { taken: due } = takeShares(
-            { limit, shares },
-            {
-              find: (full, rest) => findDue[rank].all(at, formatJson(full), rest),
-              claim({ number, lease_token }) {
-                claim.run(at + leaseMs, holder, number)
-                note({ number, token: lease_token + 1, holder })
-              },
-              groupOf: ({ host }) => host,
+  const { deliveryOffer } = tables
+  const lease = (request: Parameters<WorkStore['leaseDeliveries']>[0]) =>
+    unsureOf[request.rank].watch(note =>
+      writeLast(batch => {
+        const { rank, holder, leaseMs } = request
+        const { limit, shares } = deliveryOffer.limitRequest(batch, request)
+        if (limit <= 0) return []
+        const at = now()
+        unsureOf[rank].giveBack(batch, at)
+        if (rank === 'answer') deliveryOffer.unsure.giveBack(batch, at)
+        const { taken, seen, elsewhere } = takeShares(
+          { limit, shares },
+          {
+            find: (full, rest) => findDue[rank].all(at, formatJson(full), rest),
+            claim({ number, lease_token }) {
+              claim.run(at + leaseMs, holder, number)
+              note({ number, token: lease_token + 1, holder, until: at + leaseMs })
             },
-          )
-          return readDeliveries(due, { ...tables, db, readBroadcast })
-        }),
-      ),
+            groupOf: ({ host }) => host,
+          },
+        )
+        const works = readDeliveries(taken, { ...tables, db, readBroadcast })
+        deliveryOffer.hold(batch, request, { works, seen, elsewhere })
+        return works
+      }),
+    )
+  return {
+    leaseDeliveries: request =>
+      request.rank === 'answer' ? deliveryOffer.unsure.watch(() => lease(request)) : lease(request),
     renewDelivery: async ({ id, token }, leaseMs) =>
       refuseLostLease(
         await writeLightly(() => renew.run(now() + leaseMs, Number(id), token).changes, {

@@ -1,18 +1,20 @@
-import type { Sql } from './database.ts'
+import type { Batch, Sql } from './database.ts'
 
 export interface UnsureLease {
   readonly number: number
   readonly token: number
   readonly holder: string
+  /** When it is over by itself, ms. */
+  readonly until: number
 }
 
 /** Leases whose transaction broke off with the connection: it may have been written, and then nobody knows that the work is theirs. */
 export interface UnsureLeases {
   /** Runs what leases work, and keeps in mind what it notes, if it fails. */
   watch<T>(lease: (note: (taken: UnsureLease) => void) => Promise<T>): Promise<T>
-  add(leases: readonly UnsureLease[]): void
+  add(lease: UnsureLease): void
   /** Within a later transaction: makes that work due at once. Otherwise it waits until its lease is over. */
-  giveBack(now: number): void
+  giveBack(batch: Pick<Batch, 'once'>, now: number): void
 }
 
 export function createUnsureLeases(
@@ -20,30 +22,36 @@ export function createUnsureLeases(
   { table, number }: { readonly table: 'turns' | 'deliveries'; readonly number: string },
 ): UnsureLeases {
   const giveBack = db.prepare(
-    `UPDATE ${table} SET due_at = ?1 WHERE ${number} = ?2 AND lease_token = ?3 AND lease_owner = ?4 AND due_at > ?1`,
+    `UPDATE ${table} SET due_at = ?1 WHERE ${number} = ?2 AND lease_token = ?3 AND lease_owner = ?4 AND due_at > ?1 AND ended_at IS NULL`,
   )
   let unsure: readonly UnsureLease[] = []
+  let tried: ReadonlyMap<UnsureLease, { readonly changes: number }> = new Map()
 
-  function add(leases: readonly UnsureLease[]): void {
-    unsure = [...unsure, ...leases]
+  function add(lease: UnsureLease): void {
+    unsure = [...unsure, lease]
   }
 
   return {
     async watch(lease) {
-      const before = unsure
+      tried = new Map()
       const taken = new Map<number, UnsureLease>()
       try {
         const result = await lease(each => taken.set(each.number, each))
-        if (before.length > 0) unsure = unsure.filter(each => !before.includes(each))
+        // One that was not there may still come: a server goes on with a commit though the connection is gone. What is leased anew may have its token.
+        if (unsure.length > 0) unsure = unsure.filter(each => !taken.has(each.number) && !tried.get(each)?.changes)
         return result
       } catch (error) {
-        add([...taken.values()])
+        for (const each of taken.values()) add(each)
         throw error
       }
     },
     add,
-    giveBack(now) {
-      for (const each of unsure) giveBack.run(now, each.number, each.token, each.holder)
+    giveBack(batch, now) {
+      const left = batch.once(() => {
+        unsure = unsure.filter(({ until }) => until > now)
+        return unsure
+      })
+      tried = new Map(left.map(each => [each, giveBack.run(now, each.number, each.token, each.holder)]))
     },
   }
 }

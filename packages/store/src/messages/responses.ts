@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Answer, ChannelName, Json, NormalizedResponse, Part } from '@postern/core'
+import type { Answer, ChannelName, Json, NormalizedResponse, Part, Turn } from '@postern/core'
 import type { StoredEntryDraft } from '../conversations/entries.ts'
 import { erased } from '../conversations/entries.ts'
 import type { Sql } from '../engine/database.ts'
@@ -129,7 +129,11 @@ function formatEnvelope({ parts: _, ...envelope }: NormalizedResponse): string {
   return formatJson(envelope)
 }
 
-export function readResponse({ envelope, content, rendering }: ResponseRow): StoredResponse {
+export function readResponse({
+  envelope,
+  content,
+  rendering,
+}: Pick<ResponseRow, 'envelope' | 'content' | 'rendering'>): StoredResponse {
   const { id, thread_id, in_reply_to, sender, ...rest } = parseJson<Omit<NormalizedResponse, 'parts'>>(envelope)
   const response = { id, thread_id, in_reply_to, sender, parts: parseJson<Part[]>(content), ...rest }
   return { response, rendering: rendering === null ? undefined : parseJson(rendering) }
@@ -144,5 +148,7 @@ export interface PartialAnswerPosition {
   readonly task: number | undefined
   /** Whose task it is. */
   readonly owner?: string | undefined
+  /** What is answered, as it is stored, where it need not be read. */
+  readonly answered?: Pick<Turn, 'content' | 'correlationId'> | undefined
   readonly now: number
 }

@@ -58,7 +58,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     release,
   })
   await opened
-  const { refuse, noteLookup, listen, offerTurns, close } = store
+  const { refuse, noteLookup, listen, offerTurns, offerDeliveries, close } = store
   let closed: Promise<void> | undefined
 
   const own: Partial<GatewayStore> = {
@@ -71,6 +71,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     },
     listen,
     ...(offerTurns && { offerTurns }),
+    ...(offerDeliveries && { offerDeliveries }),
     notify(topic, payload) {
       notices.notify(topic, payload)
       if (!calls.hasEnded()) tellOthers({ topic, payload })

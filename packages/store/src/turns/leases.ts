@@ -61,24 +61,26 @@ export function createTurnLeases(
           const { holder, leaseMs } = request
           const { limit, shares } = tables.turnOffer.limitRequest(batch, request)
           if (limit <= 0) return []
-          unsure.giveBack(now())
+          unsure.giveBack(batch, now())
+          const until = now() + leaseMs
           const claimed: ClaimedTurn[] = []
-          const { elsewhere } = takeShares(
+          const { elsewhere, seen } = takeShares(
             { limit, shares },
             {
               find: listDue,
               findFirst:
                 shares && (full => readTogether(db, [() => listDue(full, limit), () => countElsewhere(holder, now())])),
               claim(row) {
-                const taken = claimTurn(batch, row, { holder, until: now() + leaseMs, now: now() })
+                const taken = claimTurn(batch, row, { holder, until, now: now() })
                 claimed.push(taken)
-                note(toLease({ message: taken.due.message, token: taken.due.lease_token + 1 }, holder))
+                note(toLease({ message: taken.due.message, token: taken.due.lease_token + 1 }, { holder, until }))
               },
               groupOf: ({ agent }) => agent,
+              isBusy: row => row.is_free === 0,
             },
           )
           const readings = claimed.map(taken => () => readClaimed(tables, batch, taken))
-          return tables.turnOffer.hold(batch, request, { works: readTogether(db, readings), elsewhere })
+          return tables.turnOffer.hold(batch, request, { works: readTogether(db, readings), seen, elsewhere })
         }),
       ),
     noteWaiting: createWaitNoting(db, writeLightly),
@@ -114,8 +116,7 @@ function createDueLister(db: Sql, now: () => number): ListDue {
        SELECT ${dueColumns} FROM turns WHERE due_at <= ? AND agent NOT IN (SELECT value FROM json_each(?))
        ORDER BY due_at LIMIT +? ${skipLocked}) AS due`,
   )
-  // A turn whose thread somebody changes is found again: what makes turns due tells it, and every worker looks once a second.
-  return (full, limit) => findDue.all(now(), formatJson(full), limit).filter(({ is_free }) => is_free === 1)
+  return (full, limit) => findDue.all(now(), formatJson(full), limit)
 }
 
 /** Nobody has had it, and its words are as they came; those of a merged turn may have changed without a trace. */

@@ -172,12 +172,16 @@ interface ShareTaking<Row> {
   claim(row: Row): void
   /** Undefined: it shares with nobody. */
   groupOf(row: Row): string | null | undefined
+  /** Somebody else has it to do with it now: it is found again, for what makes it due tells it, and every worker looks once a second. */
+  isBusy?(row: Row): boolean
 }
 
 type Counts = ReadonlyMap<string, number>
 
 interface Taken<Row> {
   readonly taken: readonly Row[]
+  /** How many were due, with those that are busy. */
+  readonly seen: number
   /** What others have of each group. */
   readonly elsewhere: Counts
 }
@@ -185,16 +189,21 @@ interface Taken<Row> {
 /** Takes what is due, of no group more than its share, in one go however unevenly it is spread. */
 export function takeShares<Row>(
   { limit, shares }: Pick<LeaseRequest, 'limit' | 'shares'>,
-  { find, findFirst = full => [find(full, limit), new Map()], claim, groupOf }: ShareTaking<Row>,
+  { find, findFirst = full => [find(full, limit), new Map()], claim, groupOf, isBusy = () => false }: ShareTaking<Row>,
 ): Taken<Row> {
   const { add, isFull, listFull } = countShares(shares)
   const [first, elsewhere] = findFirst(listFull())
   for (const [group, count] of elsewhere) add(group, count)
   const taken: Row[] = []
+  let busy = 0
   for (let rows = first, asked = limit; ; ) {
     let isSkipping = false
     for (const row of rows) {
       const group = groupOf(row) ?? undefined
+      if (isBusy(row)) {
+        busy += 1
+        continue
+      }
       if (isFull(group)) {
         isSkipping = true
         continue
@@ -204,7 +213,8 @@ export function takeShares<Row>(
       taken.push(row)
     }
     // Fewer rows than were asked for are all there are.
-    if (!isSkipping || taken.length >= limit || rows.length < asked) return { taken, elsewhere }
+    if (!isSkipping || taken.length >= limit || rows.length < asked)
+      return { taken, seen: taken.length + busy, elsewhere }
     asked = limit - taken.length
     rows = find(listFull(), asked)
   }

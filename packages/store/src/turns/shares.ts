@@ -15,10 +15,10 @@ export function createHeldCounter(db: Sql): (holder: string, now: number) => Rea
 }
 
 /** Who leases turns, and how many more of an agent they may have if nobody else has any: asked at the end of the transaction, when all are counted. */
-export type Sharer = Pick<TurnTaker, 'holder' | 'countFree'>
+type Sharer = Pick<TurnTaker, 'holder' | 'countFree'>
 
 /** Has it checked at the end of the transaction that an agent has no more turns at once than it may. */
-export type ShareCheck = (batch: Batch, sharer: Sharer, agent: string) => void
+type ShareCheck = (batch: Batch, sharer: Sharer, agent: string) => void
 
 /** Others may lease turns of the same agents now. */
 export function createShareCheck({ db, now }: Pick<StoreContext, 'db' | 'now'>): ShareCheck {

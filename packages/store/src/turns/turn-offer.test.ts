@@ -42,6 +42,7 @@ async function openWorker({ slots = 10, path = ':memory:' } = {}) {
     lookForAll: () => ({ limit: slots - held.size, shares: { most: slots, taken: new Map() } }),
     endLook() {},
     hold: ticket => void held.add(ticket),
+    giveUp: turn => void held.delete(turn),
     letGo: ticket => void held.delete(ticket),
     begin(turn, ticket) {
       begun.push(turn)
@@ -49,7 +50,7 @@ async function openWorker({ slots = 10, path = ':memory:' } = {}) {
     },
   }
   store.offerTurns?.(taker)
-  return { store, begun, held }
+  return { store, begun, held, taker }
 }
 
 test('the turn of a message that begins a thread begins with its lease, and nobody finds it when they look', async () => {
@@ -94,13 +95,13 @@ test.each([
 })
 
 test('without a free slot a message waits for a look, and a look takes no more turns than there are slots', async () => {
-  const { store, begun, held } = await openWorker({ slots: 2 })
+  const { store, begun, held, taker } = await openWorker({ slots: 2 })
   const ids = ['m1', 'm2', 'm3', 'm4']
   await Promise.all(ids.map(id => store.admit(sketchIntake(id), 'c')))
   expect(begun.map(({ content }) => content.id)).toEqual(['m1', 'm2'])
-  expect(await store.leaseTurns(lookOf('worker'))).toEqual([])
+  expect(await store.leaseTurns({ ...lookOf('worker'), taker })).toEqual([])
   for (const turn of begun.slice(0, 1)) held.delete(turn)
-  const leased = await store.leaseTurns(lookOf('worker'))
+  const leased = await store.leaseTurns({ ...lookOf('worker'), taker })
   expect(leased.map(({ content }) => content.id)).toEqual(['m3'])
   expect(held.size).toBe(2)
   await store.close()

@@ -15,28 +15,33 @@ export interface Slot<Work, Taker = unknown> {
 
 interface Leased<Work> {
   readonly works: readonly Work[]
+  /** How much was ready, with what somebody else keeps busy. */
+  readonly seen: number
   /** How much of each group others have. */
   readonly elsewhere: ReadonlyMap<string, number>
 }
+
+/** Who asks may be a worker of this process. A worker that follows another one has the same name. */
+type Request<Taker> = LeaseRequest & { readonly taker?: Taker | undefined }
 
 /** Work for the worker of this process: what is new needs no lease of its own. */
 export interface Offer<Work, Ticket, Taker> {
   offer(taker: Taker): void
   keepSlot(batch: Batch, ticket: Ticket): Slot<Work, Taker> | undefined
   /** What a worker may lease now: it has begun other work since it asked. */
-  limitRequest(batch: Batch, request: LeaseRequest): Pick<LeaseRequest, 'limit' | 'shares'>
-  /** Work was leased. @returns who keeps slots for it */
-  hold(batch: Batch, request: LeaseRequest, leased: Leased<Work>): Taker | undefined
+  limitRequest(batch: Batch, request: Request<Taker>): Pick<LeaseRequest, 'limit' | 'shares'>
+  /** Work was leased. */
+  hold(batch: Batch, request: Request<Taker>, leased: Leased<Work>): void
 }
 
 export function createOffer<Work extends Ticket, Ticket, Taker extends WorkTaker<Work, Ticket>>({
   isAlone,
 }: Ownership): Offer<Work, Ticket, Taker> {
   let taker: Taker | undefined
-  const takerOf = ({ holder }: LeaseRequest) => (taker?.holder === holder ? taker : undefined)
 
-  function takeSlot({ atEnd }: Batch, asked: Taker, ticket: Ticket): Slot<Work, Taker> | undefined {
-    if (!asked.hasRoom(ticket)) return undefined
+  function takeSlot({ atEnd }: Batch, ticket: Ticket): Slot<Work, Taker> | undefined {
+    const asked = taker
+    if (!asked?.hasRoom(ticket)) return undefined
     asked.hold(ticket)
     atEnd.push(() => asked.letGo(ticket))
     return { taker: asked, begin: work => asked.begin(work, ticket) }
@@ -47,20 +52,17 @@ export function createOffer<Work extends Ticket, Ticket, Taker extends WorkTaker
       taker = offered
     },
     keepSlot(batch, ticket) {
-      const asked = taker
-      return asked && batch.leasesNew ? batch.once(() => takeSlot(batch, asked, ticket)) : undefined
+      return batch.leasesNew ? batch.once(() => takeSlot(batch, ticket)) : undefined
     },
     limitRequest(batch, request) {
-      const asked = takerOf(request)
+      const { taker: asked } = request
       return asked ? batch.once(() => asked.lookForAll(!isAlone)) : request
     },
-    hold(batch, request, { works, elsewhere }) {
-      const asked = takerOf(request)
-      if (!asked) return undefined
-      asked.endLook({ found: works.length, elsewhere })
+    hold(batch, { taker: asked }, { works, seen, elsewhere }) {
+      if (!asked) return
       for (const work of works) asked.hold(work)
-      batch.ifUndone.push(() => works.forEach(asked.letGo))
-      return asked
+      asked.endLook({ found: works.length, seen, elsewhere })
+      batch.ifUndone.push(() => works.forEach(asked.giveUp))
     },
   }
 }
@@ -77,7 +79,7 @@ export interface TurnOffer
   /** A turn was inserted with its lease, in the slot that was kept for it. */
   begin(batch: Batch, slot: TurnSlot, first: { readonly draft: MessageDraft; readonly noted: NotedMessage }): void
   /** Turns were leased. */
-  hold(batch: Batch, request: LeaseRequest, leased: Leased<Turn>): readonly Turn[]
+  hold(batch: Batch, request: Request<TurnTaker>, leased: Leased<Turn>): readonly Turn[]
 }
 
 export function createTurnOffer({ db, now, isAlone }: Pick<StoreContext, 'db' | 'now'> & Ownership): TurnOffer {
@@ -98,12 +100,13 @@ export function createTurnOffer({ db, now, isAlone }: Pick<StoreContext, 'db' | 
       batch.begins.push(() => begin(turn))
       if (isAlone) return
       checkShare(batch, taker, turn.agent)
-      batch.ifUnsure.push(() => unsure.add([toLease(turn, taker.holder)]))
+      const lease = toLease(turn, { holder: taker.holder, until: now() + taker.leaseMs })
+      batch.ifUnsure.push(() => unsure.add(lease))
     },
     hold(batch, request, leased) {
-      const taker = hold(batch, request, leased)
+      hold(batch, request, leased)
       for (const [agent, { length }] of Map.groupBy(leased.works, turn => turn.agent)) {
-        checkShare(batch, taker ?? toSharer(request, length), agent)
+        checkShare(batch, request.taker ?? toSharer(request, length), agent)
       }
       return leased.works
     },
@@ -115,8 +118,11 @@ function toFirstTurn({ number, ...stored }: StoredMessage): Turn {
   return { message: number, token: 1, attempt: 1, crashes: 0, ...stored, isFirst: true }
 }
 
-export function toLease({ message, token }: Pick<Turn, 'message' | 'token'>, holder: string): UnsureLease {
-  return { number: message, token, holder }
+export function toLease(
+  { message, token }: Pick<Turn, 'message' | 'token'>,
+  { holder, until }: Pick<UnsureLease, 'holder' | 'until'>,
+): UnsureLease {
+  return { number: message, token, holder, until }
 }
 
 /** Its turn has no queue mode, and the message is at hand. */

@@ -231,8 +231,12 @@ function tellSettled(batch: Batch, turn: Turn, { state, merged, readTask }: Sett
   batch.notices.push({ topic: `message:${turn.message}`, payload: { kind: 'settled' }, readTask })
 }
 
-function placeOf({ message, agent, via, task }: Turn, { thread_id, task_id }: TurnRow, at: number) {
-  return { message, agent, channel: via, thread: thread_id, task: task_id ?? undefined, owner: task?.owner, now: at }
+function placeOf(turn: Turn, { thread_id, task_id }: TurnRow, at: number) {
+  const { message, agent, via, task, content, correlationId } = turn
+  const place = { message, agent, channel: via, thread: thread_id, task: task_id ?? undefined }
+  // Words that were changed or put together are not those of the message.
+  const isAsStored = !turn.merged && !turn.revision
+  return { ...place, owner: task?.owner, now: at, answered: isAsStored ? { content, correlationId } : undefined }
 }
 
 /** What an ordinary answer touches, but for files that it drops. Undefined: it may change anything. */
@@ -326,7 +330,9 @@ export function createPartialAnswerTable(db: Sql, tables: PartialAnswerDeps): Pa
       // Taken back while its turn went on: it stays so.
       if (given && given.retracted_at !== null) return given.seq
       const response = draft && insertOrReword(batch, draft, given?.seq, place)
-      table.send(batch, answer, { ...place, response })
+      const { answered } = place
+      const atHand = draft && !given && answered ? { ...answered, response: draft.response } : undefined
+      table.send(batch, answer, { ...place, response, atHand })
       return response
     },
     ...rewording,

@@ -4,7 +4,7 @@ import type { BlobTable } from '../blobs/table.ts'
 import type { BackgroundDeps } from '../conversations/background.ts'
 import { createBackgroundStore } from '../conversations/background.ts'
 import { createBroadcasts } from '../deliveries/broadcasts.ts'
-import type { DeliveryLeaseDeps, DeliveryTable } from '../deliveries/queue.ts'
+import type { DeliveryLeaseDeps, DeliveryOffer, DeliveryTable } from '../deliveries/queue.ts'
 import { createDeliveryLeases, createSettle } from '../deliveries/queue.ts'
 import type { Sql } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
@@ -21,6 +21,7 @@ import { createCommit } from './commit.ts'
 /** What is written of turns and deliveries while somebody works on them. */
 interface WorkStoreDeps extends TurnCommitDeps, ActionWriterDeps, BackgroundDeps, TurnLeaseDeps, DeliveryLeaseDeps {
   readonly turnOffer: TurnOffer
+  readonly deliveryOffer: DeliveryOffer
   readonly tasks: TaskTable
   readonly blobs: BlobTable
   readonly deliveries: DeliveryTable
@@ -46,10 +47,15 @@ export function createWorkStore(context: StoreContext, tables: WorkStoreDeps): W
     ...createStreamedAnswers(context, tables),
     ...createBroadcasts(context, tables),
     ...createSettle(context, tables),
-    ...(tables.turnOffer.offerTurns && { offerTurns: tables.turnOffer.offerTurns }),
+    ...listOffers(tables),
     renew: (work, leaseMs) => ('content' in work ? renewTurn(work, leaseMs) : renewDelivery(work, leaseMs)),
     nextDue: async () => findNextDue.get()?.due_at ?? undefined,
   }
+}
+
+function listOffers({ turnOffer, deliveryOffer }: Pick<WorkStoreDeps, 'turnOffer' | 'deliveryOffer'>) {
+  const [{ offerTurns }, { offerDeliveries }] = [turnOffer, deliveryOffer]
+  return { ...(offerTurns && { offerTurns }), ...(offerDeliveries && { offerDeliveries }) }
 }
 
 /** What a process held that is gone is due at once: only for a store that nobody else has open. */

@@ -1,20 +1,23 @@
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Turn, TurnTaker, TurnTicket } from '@postern/core'
-import { Unavailable } from '@postern/core'
+import type { Delivery, Turn, TurnTaker, TurnTicket } from '@postern/core'
+import { LeaseLost, Unavailable } from '@postern/core'
 import { sketchAnswer, sketchedChannels, sketchIntake } from '@postern/testing'
 import { expect, onTestFinished, test } from 'vitest'
-import type { GatewayStore } from '../../src/index.ts'
-import { openPostgresStore } from '../../src/postgres/index.ts'
-import { discardLog } from '../open-test-store.ts'
-import { makeDatabase, openPostgresTestStore, schemaOf } from './open-postgres-test-store.ts'
-import { askServer } from './test-server.ts'
+import type { GatewayStore } from '../../../src/index.ts'
+import { openPostgresStore } from '../../../src/postgres/index.ts'
+import { discardLog } from '../../open-test-store.ts'
+import { makeDatabase, openPostgresTestStore, schemaOf } from '../open-postgres-test-store.ts'
+import { askServer } from '../test-server.ts'
 
 const leaseMs = 60_000
 const lookOf = (holder: string) => ({ holder, limit: 10, leaseMs })
 
 interface TestWorker {
+  readonly taker: TurnTaker
+  /** What slots are kept for, or filled by. */
+  readonly slots: ReadonlySet<TurnTicket>
   /** Turns that came with their lease. */
   readonly begun: readonly Turn[]
   /** Looks for turns, and answers them. */
@@ -56,6 +59,7 @@ function startTestWorker(store: GatewayStore, { holder = 'worker', most = 10, is
       looking = 0
     },
     hold: ticket => void slots.add(ticket),
+    giveUp: turn => void slots.delete(turn),
     letGo: ticket => void slots.delete(ticket),
     begin(turn, ticket) {
       slots.delete(ticket)
@@ -66,8 +70,10 @@ function startTestWorker(store: GatewayStore, { holder = 'worker', most = 10, is
   store.offerTurns?.(taker)
   return {
     begun,
+    taker,
+    slots,
     async look() {
-      for (const turn of await store.leaseTurns({ ...lookOf(holder), shares: { most, taken: new Map() } })) run(turn)
+      for (const turn of await store.leaseTurns({ ...lookOf(holder), taker })) run(turn)
     },
     async untilFree() {
       while (running.size > 0) await Promise.all(running)
@@ -175,7 +181,7 @@ async function openBreakingLine(url: string) {
   }
 }
 
-test('a turn whose connection broke at the commit is taken up at the next look, not when its lease is over', async () => {
+test('the next look takes up a turn whose connection broke at the commit; it does not wait until its lease is over', async () => {
   const line = await openBreakingLine(makeDatabase())
   const store = await openPostgresStore({ channels: sketchedChannels, url: line.url, now: Date.now, log: discardLog })
   const { begun } = startTestWorker(store, { isHeld: true })
@@ -198,6 +204,99 @@ test('a transaction that the server undoes keeps no slot, and its messages wait 
   for (const id of ['m1', 'm2', 'm3', 'm4']) await store.admit(sketchIntake(id), 'c')
   expect(worker.begun.map(({ content }) => content.id)).toEqual(['m1', 'm2', 'm3'])
   expect((await store.count()).messages).toMatchObject({ working: 3, received: 1 })
+  await store.close()
+})
+
+test('a worker that follows another one of the same name fills none of the slots that the other has kept', async () => {
+  const { store } = await openPostgresTestStore()
+  const former = startTestWorker(store, { isHeld: true })
+  const budgets = [{ key: 'k', turns: 10, withinMs: 60_000, flag: 'rate' }]
+  const admitting = store.admit(sketchIntake('m1', { budgets }), 'c')
+  while (former.slots.size === 0) await new Promise(setImmediate)
+  const next = startTestWorker(store, { isHeld: true })
+  await admitting
+  expect([former.begun.length, next.begun.length, next.slots.size]).toEqual([1, 0, 0])
+  await store.admit(sketchIntake('m2'), 'c')
+  expect(next.begun.map(({ content }) => content.id)).toEqual(['m2'])
+  const message = { thread_id: 'thread of m2' }
+  await store.commit(next.begun[0] as Turn, sketchAnswer(next.begun[0] as Turn, 'yes'))
+  await store.admit(sketchIntake('m3', { message }), 'c')
+  const looking = store.leaseTurns({ ...lookOf('worker'), taker: former.taker })
+  const last = startTestWorker(store, { isHeld: true })
+  expect((await looking).map(({ content }) => content.id)).toEqual(['m3'])
+  expect([former.slots.size, last.slots.size]).toEqual([2, 0])
+  await store.close()
+})
+
+test('the store accepts messages that come while a worker starts', async () => {
+  const { store } = await openPostgresTestStore()
+  const budgets = [{ key: 'k', turns: 100, withinMs: 60_000, flag: 'rate' }]
+  const admitting = Array.from({ length: 20 }, async (_, at) => {
+    for (let hop = 0; hop < at; hop += 1) await new Promise(setImmediate)
+    return store.admit(sketchIntake(`m${at}`, { budgets }), 'c')
+  })
+  await delay(5)
+  startTestWorker(store, { isHeld: true, most: 100 })
+  const outcomes = await Promise.all(admitting)
+  expect(new Set(outcomes.map(({ outcome }) => outcome))).toEqual(new Set(['accepted']))
+  await store.close()
+})
+
+/** A worker that sends nothing. */
+function takeDeliveries(store: GatewayStore): readonly Delivery[] {
+  const begun: Delivery[] = []
+  store.offerDeliveries?.({
+    holder: 'worker',
+    leaseMs,
+    hasRoom: () => true,
+    lookForAll: () => ({ limit: 10, shares: { most: 10, taken: new Map() } }),
+    endLook() {},
+    hold() {},
+    giveUp() {},
+    letGo() {},
+    begin: delivery => void begun.push(delivery),
+  })
+  return begun
+}
+
+const inbox = 'https://peer.test/inbox'
+const deliveriesOf = (holder: string) => ({ ...lookOf(holder), rank: 'answer' as const })
+
+async function leaseOne(store: GatewayStore): Promise<Turn> {
+  await store.admit(sketchIntake('m1'), 'c')
+  const [turn] = await store.leaseTurns(lookOf('worker'))
+  if (!turn) throw new Error('no turn is due')
+  return turn
+}
+
+test('the delivery of an answer begins with its lease, and no other gateway finds it', async () => {
+  const { store, reopen } = await openPostgresTestStore()
+  const other = (await reopen?.()) as GatewayStore
+  const begun = takeDeliveries(store)
+  const turn = await leaseOne(store)
+  await store.commit(turn, sketchAnswer(turn, 'yes', [inbox]))
+  expect(begun.map(({ to, token, attempt, message }) => [to, token, attempt, message.id])).toEqual([
+    [inbox, 1, 1, 'm1'],
+  ])
+  expect(await other.leaseDeliveries(deliveriesOf('other'))).toEqual([])
+  for (const delivery of begun) await store.settle(delivery, { state: 'sent' })
+  expect((await other.count()).deliveries).toMatchObject({ queued: 0, sent: 1 })
+  await Promise.all([store.close(), other.close()])
+})
+
+test('a delivery whose connection broke at the commit goes out by the next look, and once', async () => {
+  const line = await openBreakingLine(makeDatabase())
+  const store = await openPostgresStore({ channels: sketchedChannels, url: line.url, now: Date.now, log: discardLog })
+  const begun = takeDeliveries(store)
+  const turn = await leaseOne(store)
+  line.arm()
+  const said = sketchAnswer(turn, 'yes', [inbox])
+  await expect(store.commit(turn, said)).rejects.toThrow(Unavailable)
+  await expect(store.commit(turn, said)).rejects.toThrow(LeaseLost)
+  expect(begun).toEqual([])
+  const [delivery] = await store.leaseDeliveries(deliveriesOf('worker'))
+  expect([delivery?.to, delivery?.token]).toEqual([inbox, 2])
+  expect(await store.leaseDeliveries(deliveriesOf('worker'))).toEqual([])
   await store.close()
 })
 

@@ -3,12 +3,12 @@ import type { Intake, Turn } from '@postern/core'
 import { LeaseLost } from '@postern/core'
 import { sketchAnswer, sketchIntake } from '@postern/testing'
 import { describe, expect, test } from 'vitest'
-import type { GatewayStore } from '../../src/index.ts'
-import type { PlatformStore } from '../random-platform.ts'
-import { Randomness } from '../random-platform.ts'
-import { createFindUnsound } from './find-unsound.ts'
-import { openPostgresTestStore, schemaOf } from './open-postgres-test-store.ts'
-import { askServer } from './test-server.ts'
+import type { GatewayStore } from '../../../src/index.ts'
+import type { PlatformStore } from '../../random-platform.ts'
+import { Randomness } from '../../random-platform.ts'
+import { createFindUnsound } from '../find-unsound.ts'
+import { openPostgresTestStore, schemaOf } from '../open-postgres-test-store.ts'
+import { askServer } from '../test-server.ts'
 
 /** Others are looked for by hand: `SEEDS=100-200 npm run test:postgres -- company`. */
 const [from = 1, to = 4] = process.env.SEEDS?.split('-').map(Number) ?? []
