@@ -27,7 +27,7 @@ broken.catch(() => undefined)
 test('the next lease gives back what one took whose connection broke, unless somebody has it meanwhile', async () => {
   const { unsure, dueAt } = openTurns()
   const lease = unsure.watch(note => {
-    for (const number of [1, 3, 4]) note({ number, token: 1, holder: 'me', until: 100 })
+    for (const number of [1, 3, 4]) note({ number, token: 1, holder: 'me', until: 60 })
     return broken
   })
   await expect(lease).rejects.toThrow('the connection broke')
@@ -37,9 +37,9 @@ test('the next lease gives back what one took whose connection broke, unless som
 
 test('nobody gives back a lease that succeeds, nor one that failed twice', async () => {
   const { unsure, dueAt } = openTurns()
-  await unsure.watch(async note => note({ number: 1, token: 1, holder: 'me', until: 100 }))
+  await unsure.watch(async note => note({ number: 1, token: 1, holder: 'me', until: 60 }))
   const failed = unsure.watch(note => {
-    note({ number: 2, token: 1, holder: 'me', until: 100 })
+    note({ number: 2, token: 1, holder: 'me', until: 60 })
     return broken
   })
   await expect(failed).rejects.toThrow()
@@ -51,7 +51,7 @@ test('nobody gives back a lease that succeeds, nor one that failed twice', async
 test('a later lease gives back what one that failed could not', async () => {
   const { unsure, dueAt } = openTurns()
   const fail = (note: (taken: { number: number; token: number; holder: string; until: number }) => void) => {
-    note({ number: 1, token: 1, holder: 'me', until: 100 })
+    note({ number: 1, token: 1, holder: 'me', until: 60 })
     return broken
   }
   await expect(unsure.watch(fail)).rejects.toThrow()
@@ -60,7 +60,7 @@ test('a later lease gives back what one that failed could not', async () => {
   expect(dueAt()[0]).toBe(10)
 })
 
-const lost = { number: 2, token: 1, holder: 'me', until: 100 }
+const lost = { number: 2, token: 1, holder: 'me', until: 60 }
 
 test('a lease that comes late goes back once it is there, as long as it lasts', async () => {
   const { unsure, dueAt, db } = openTurns()
@@ -71,10 +71,10 @@ test('a lease that comes late goes back once it is there, as long as it lasts', 
   db.exec('UPDATE turns SET lease_token = 1 WHERE message = 2')
   await unsure.watch(async () => unsure.giveBack(batch, 20))
   expect(dueAt()[1]).toBe(20)
-  db.exec('UPDATE turns SET due_at = 200 WHERE message = 2')
+  db.exec('UPDATE turns SET due_at = 60 WHERE message = 2')
   unsure.add(lost)
-  await unsure.watch(async () => unsure.giveBack(batch, 101))
-  expect(dueAt()[1]).toBe(200)
+  await unsure.watch(async () => unsure.giveBack(batch, 61))
+  expect(dueAt()[1]).toBe(60)
 })
 
 test('nobody gives back work that they have leased anew, though it may have the token of the lost lease', async () => {
@@ -88,4 +88,12 @@ test('nobody gives back work that they have leased anew, though it may have the 
   })
   await unsure.watch(async () => unsure.giveBack(batch, 20))
   expect(dueAt()[1]).toBe(60)
+})
+
+test('nobody gives back a lease that somebody knows of, though all but its end is the same', async () => {
+  const { unsure, dueAt, db } = openTurns()
+  unsure.add(lost)
+  db.exec('UPDATE turns SET due_at = 70 WHERE message = 2')
+  await unsure.watch(async () => unsure.giveBack(batch, 10))
+  expect(dueAt()[1]).toBe(70)
 })

@@ -4,7 +4,7 @@ export interface UnsureLease {
   readonly number: number
   readonly token: number
   readonly holder: string
-  /** When it is over by itself, ms. */
+  /** When it is over by itself, ms. Nobody renews it, so this tells it from a lease of the same work that somebody knows of. */
   readonly until: number
 }
 
@@ -22,7 +22,7 @@ export function createUnsureLeases(
   { table, number }: { readonly table: 'turns' | 'deliveries'; readonly number: string },
 ): UnsureLeases {
   const giveBack = db.prepare(
-    `UPDATE ${table} SET due_at = ?1 WHERE ${number} = ?2 AND lease_token = ?3 AND lease_owner = ?4 AND due_at > ?1 AND ended_at IS NULL`,
+    `UPDATE ${table} SET due_at = ?1 WHERE ${number} = ?2 AND lease_token = ?3 AND lease_owner = ?4 AND due_at = ?5 AND ended_at IS NULL`,
   )
   let unsure: readonly UnsureLease[] = []
   let tried: ReadonlyMap<UnsureLease, { readonly changes: number }> = new Map()
@@ -51,7 +51,7 @@ export function createUnsureLeases(
         unsure = unsure.filter(({ until }) => until > now)
         return unsure
       })
-      tried = new Map(left.map(each => [each, giveBack.run(now, each.number, each.token, each.holder)]))
+      tried = new Map(left.map(each => [each, giveBack.run(now, each.number, each.token, each.holder, each.until)]))
     },
   }
 }
