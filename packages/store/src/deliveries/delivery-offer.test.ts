@@ -110,3 +110,16 @@ test('after a crash the next process takes up a delivery that began with its lea
   for (const outlived of begun) await expect(next.settle(outlived, sent)).rejects.toThrow('lease')
   await next.close()
 })
+
+test('a delivery carries the message as it is stored, whatever its agent does with it', async () => {
+  const { store, begun } = await openWorker()
+  await store.admit(sketchIntake('m1'), 'c')
+  const [turn] = await store.leaseTurns({ holder: 'worker', limit: 1, leaseMs: 60_000 })
+  if (!turn) throw new Error('no turn is due')
+  const stored = structuredClone({ ...turn.content })
+  Object.assign(turn.content.parts[0] ?? {}, { content: 'changed' })
+  Object.assign(turn.content.sender, { display_name: 'Eve' })
+  await store.commit(turn, sketchAnswer(turn, 'yes', [inbox(1)]))
+  expect(begun.map(({ message }) => ({ ...message }))).toEqual([stored])
+  await store.close()
+})

@@ -5,7 +5,6 @@ import type {
   DeliveryTaker,
   DeliveryTicket,
   Json,
-  NormalizedMessage,
   PlannedDelivery,
   Settlement,
   WorkStore,
@@ -24,9 +23,9 @@ import {
   rowLocksOf,
 } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
-import type { UnsureLeases } from '../engine/unsure-leases.ts'
+import type { UnsureLeases, UnsureLook } from '../engine/unsure-leases.ts'
 import { createUnsureLeases } from '../engine/unsure-leases.ts'
-import type { ResponseDraft, ResponseTable } from '../messages/responses.ts'
+import type { AnsweredWords, ResponseDraft, ResponseTable } from '../messages/responses.ts'
 import { readResponse } from '../messages/responses.ts'
 import type { ReadMessage, StoredMessage } from '../messages/table.ts'
 import type { RelationTable } from '../peers/senders.ts'
@@ -50,10 +49,8 @@ export interface NewDelivery {
   readonly atHand?: DeliveryWords | undefined
 }
 
-/** A message as it is stored, and its answer. */
-interface DeliveryWords {
-  readonly content: NormalizedMessage
-  readonly correlationId: string
+/** A message and its answer. */
+interface DeliveryWords extends AnsweredWords {
   readonly response: ResponseDraft
 }
 
@@ -198,9 +195,15 @@ function createLeasedInsert(db: Sql, { unsure }: Pick<DeliveryOffer, 'unsure'>) 
 function toNewDelivery(number: number, { to, target }: PlannedDelivery, cause: NewDelivery): Delivery {
   const { atHand, now, channel: via, agent, thread } = cause
   if (!atHand) throw new Error('a delivery without its words')
-  const { content: message, correlationId, response } = atHand
+  const { readMessage, correlationId, response } = atHand
   const place = { id: String(number), token: 1, attempt: 1, queuedAt: now, via, agent, thread, to }
-  return { ...place, target: parseJson(formatJson(target)), correlationId, message, ...readResponse(response) }
+  return {
+    ...place,
+    target: parseJson(formatJson(target)),
+    correlationId,
+    message: readMessage(),
+    ...readResponse(response),
+  }
 }
 
 type NewState = 'queued' | keyof typeof endings
@@ -254,22 +257,22 @@ export function createDeliveryLeases(
     'UPDATE deliveries SET due_at = ? WHERE number = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
   const { deliveryOffer } = tables
-  const lease = (request: Parameters<WorkStore['leaseDeliveries']>[0]) =>
-    unsureOf[request.rank].watch(note =>
+  const lease = (request: Parameters<WorkStore['leaseDeliveries']>[0], ofAnswers?: UnsureLook) =>
+    unsureOf[request.rank].watch(look =>
       writeLast(batch => {
         const { rank, holder, leaseMs } = request
         const { limit, shares } = deliveryOffer.limitRequest(batch, request)
-        if (limit <= 0) return []
         const at = now()
-        unsureOf[rank].giveBack(batch, at)
-        if (rank === 'answer') deliveryOffer.unsure.giveBack(batch, at)
+        look.giveBack(batch, at)
+        ofAnswers?.giveBack(batch, at)
+        if (limit <= 0) return []
         const { taken, seen, elsewhere } = takeShares(
           { limit, shares },
           {
             find: (full, rest) => findDue[rank].all(at, formatJson(full), rest),
             claim({ number, lease_token }) {
               claim.run(at + leaseMs, holder, number)
-              note({ number, token: lease_token + 1, holder, until: at + leaseMs })
+              look.note({ number, token: lease_token + 1, holder, until: at + leaseMs })
             },
             groupOf: ({ host }) => host,
           },
@@ -281,7 +284,7 @@ export function createDeliveryLeases(
     )
   return {
     leaseDeliveries: request =>
-      request.rank === 'answer' ? deliveryOffer.unsure.watch(() => lease(request)) : lease(request),
+      request.rank === 'answer' ? deliveryOffer.unsure.watch(look => lease(request, look)) : lease(request),
     renewDelivery: async ({ id, token }, leaseMs) =>
       refuseLostLease(
         await writeLightly(() => renew.run(now() + leaseMs, Number(id), token).changes, {

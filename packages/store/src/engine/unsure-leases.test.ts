@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { createBatch, sqlOf } from './database.ts'
+import type { UnsureLook } from './unsure-leases.ts'
 import { createUnsureLeases } from './unsure-leases.ts'
 
 function openTurns() {
@@ -26,37 +27,37 @@ broken.catch(() => undefined)
 
 test('the next lease gives back what one took whose connection broke, unless somebody has it meanwhile', async () => {
   const { unsure, dueAt } = openTurns()
-  const lease = unsure.watch(note => {
+  const lease = unsure.watch(({ note }) => {
     for (const number of [1, 3, 4]) note({ number, token: 1, holder: 'me', until: 60 })
     return broken
   })
   await expect(lease).rejects.toThrow('the connection broke')
-  await unsure.watch(async () => unsure.giveBack(batch, 10))
+  await unsure.watch(async look => look.giveBack(batch, 10))
   expect(dueAt()).toEqual([10, 60, 60, 60])
 })
 
 test('nobody gives back a lease that succeeds, nor one that failed twice', async () => {
   const { unsure, dueAt } = openTurns()
-  await unsure.watch(async note => note({ number: 1, token: 1, holder: 'me', until: 60 }))
-  const failed = unsure.watch(note => {
+  await unsure.watch(async ({ note }) => note({ number: 1, token: 1, holder: 'me', until: 60 }))
+  const failed = unsure.watch(({ note }) => {
     note({ number: 2, token: 1, holder: 'me', until: 60 })
     return broken
   })
   await expect(failed).rejects.toThrow()
-  await unsure.watch(async () => unsure.giveBack(batch, 10))
-  unsure.giveBack(batch, 5)
+  await unsure.watch(async look => look.giveBack(batch, 10))
+  await unsure.watch(async look => look.giveBack(batch, 5))
   expect(dueAt()).toEqual([60, 10, 60, 60])
 })
 
 test('a later lease gives back what one that failed could not', async () => {
   const { unsure, dueAt } = openTurns()
-  const fail = (note: (taken: { number: number; token: number; holder: string; until: number }) => void) => {
+  const fail = ({ note }: UnsureLook) => {
     note({ number: 1, token: 1, holder: 'me', until: 60 })
     return broken
   }
   await expect(unsure.watch(fail)).rejects.toThrow()
   await expect(unsure.watch(() => broken)).rejects.toThrow()
-  await unsure.watch(async () => unsure.giveBack(batch, 10))
+  await unsure.watch(async look => look.giveBack(batch, 10))
   expect(dueAt()[0]).toBe(10)
 })
 
@@ -66,14 +67,14 @@ test('a lease that comes late goes back once it is there, as long as it lasts', 
   const { unsure, dueAt, db } = openTurns()
   db.exec('UPDATE turns SET lease_token = 0 WHERE message = 2')
   unsure.add(lost)
-  await unsure.watch(async () => unsure.giveBack(batch, 10))
+  await unsure.watch(async look => look.giveBack(batch, 10))
   // The server had gone on with its commit.
   db.exec('UPDATE turns SET lease_token = 1 WHERE message = 2')
-  await unsure.watch(async () => unsure.giveBack(batch, 20))
+  await unsure.watch(async look => look.giveBack(batch, 20))
   expect(dueAt()[1]).toBe(20)
   db.exec('UPDATE turns SET due_at = 60 WHERE message = 2')
   unsure.add(lost)
-  await unsure.watch(async () => unsure.giveBack(batch, 61))
+  await unsure.watch(async look => look.giveBack(batch, 61))
   expect(dueAt()[1]).toBe(60)
 })
 
@@ -81,12 +82,12 @@ test('nobody gives back work that they have leased anew, though it may have the 
   const { unsure, dueAt, db } = openTurns()
   db.exec('UPDATE turns SET lease_token = 0 WHERE message = 2')
   unsure.add(lost)
-  await unsure.watch(async note => {
-    unsure.giveBack(batch, 10)
+  await unsure.watch(async ({ note, giveBack }) => {
+    giveBack(batch, 10)
     db.exec('UPDATE turns SET lease_token = 1 WHERE message = 2')
     note(lost)
   })
-  await unsure.watch(async () => unsure.giveBack(batch, 20))
+  await unsure.watch(async look => look.giveBack(batch, 20))
   expect(dueAt()[1]).toBe(60)
 })
 
@@ -94,6 +95,6 @@ test('nobody gives back a lease that somebody knows of, though all but its end i
   const { unsure, dueAt, db } = openTurns()
   unsure.add(lost)
   db.exec('UPDATE turns SET due_at = 70 WHERE message = 2')
-  await unsure.watch(async () => unsure.giveBack(batch, 10))
+  await unsure.watch(async look => look.giveBack(batch, 10))
   expect(dueAt()[1]).toBe(70)
 })

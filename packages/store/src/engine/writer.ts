@@ -174,7 +174,7 @@ interface Settling {
   whenSynced(): Promise<void>
 }
 
-function createSettling({ durability }: Transactions, { onDurable }: WriterHooks): Settling {
+function createSettling({ durability }: Transactions, { onDurable, onUndone }: WriterHooks): Settling {
   let syncing = 0
   let onSynced: (() => void) | undefined
   let behindNewest: Written[] | undefined
@@ -184,6 +184,11 @@ function createSettling({ durability }: Transactions, { onDurable }: WriterHooks
     onDurable(batch)
   }
 
+  function loseAll({ jobs, batch }: Written, error: Error): void {
+    rejectAll(jobs, toLostWrite(error))
+    onUndone?.(batch, true)
+  }
+
   function waitForDisk(written: Written, { reach }: DurabilityPoint): void {
     const behind: Written[] = []
     syncing += 1
@@ -191,7 +196,7 @@ function createSettling({ durability }: Transactions, { onDurable }: WriterHooks
     reach(error => {
       syncing -= 1
       if (behindNewest === behind) behindNewest = undefined
-      if (error) rejectAll(written.jobs, toLostWrite(error))
+      if (error) loseAll(written, error)
       else tell(written)
       for (const later of behind) tell(later)
       if (syncing === 0) onSynced?.()

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Answer, ChannelName, Json, NormalizedResponse, Part, Turn } from '@postern/core'
+import type { Answer, ChannelName, Json, NormalizedMessage, NormalizedResponse, Part, Turn } from '@postern/core'
 import type { StoredEntryDraft } from '../conversations/entries.ts'
 import { erased } from '../conversations/entries.ts'
 import type { Sql } from '../engine/database.ts'
@@ -139,6 +139,11 @@ export function readResponse({
   return { response, rendering: rendering === null ? undefined : parseJson(rendering) }
 }
 
+export interface AnsweredWords extends Pick<Turn, 'correlationId'> {
+  /** Makes the message anew, as it is stored. */
+  readMessage(): NormalizedMessage
+}
+
 /** Where something is said. */
 export interface PartialAnswerPosition {
   readonly message: number
@@ -148,7 +153,7 @@ export interface PartialAnswerPosition {
   readonly task: number | undefined
   /** Whose task it is. */
   readonly owner?: string | undefined
-  /** What is answered, as it is stored, where it need not be read. */
-  readonly answered?: Pick<Turn, 'content' | 'correlationId'> | undefined
+  /** What is answered, where it need not be read. */
+  readonly answered?: AnsweredWords | undefined
   readonly now: number
 }

@@ -196,18 +196,33 @@ export function createMessageReader(db: Sql, files: Pick<BlobFiles, 'readNow'>):
   }
 }
 
+/** Agents may change what they get: of each message that was read, what makes it anew. */
+const wordsAsStored = new WeakMap<NormalizedMessage, () => NormalizedMessage>()
+
+/** What makes a message anew, as it stands in its row; undefined for one that was put together, or whose row has changed. */
+export function findStoredWords(message: NormalizedMessage): (() => NormalizedMessage) | undefined {
+  return wordsAsStored.get(message)
+}
+
+/** The row of a message has changed. */
+export function forgetStoredWords(message: NormalizedMessage): void {
+  wordsAsStored.delete(message)
+}
+
 /** `attachRaw` gives it its member `raw`. */
 function toStoredMessage(
   number: number,
   row: MessageRow,
   attachRaw: (message: Omit<NormalizedMessage, 'raw'>) => NormalizedMessage,
 ): StoredMessage {
+  const content = attachRaw(readContent(row))
+  wordsAsStored.set(content, () => defineRaw(readContent(row), () => content.raw))
   return {
     number,
     agent: row.agent,
     via: row.channel,
     thread: row.thread_id,
-    content: attachRaw(readContent(row)),
+    content,
     flags: row.flags === null ? [] : parseJson(row.flags),
     target: parseJson(row.target),
     correlationId: row.correlation_id,

@@ -31,6 +31,21 @@ test('an answer has read its members before anybody looks at them', async () => 
   expect([reads, asked]).toEqual([1, ['findTask', 'member of findTask']])
 })
 
+test('work that is leased comes to its worker, though its members cannot be read for a while; a look at an endpoint fails', async () => {
+  let failures = 2
+  const work = {
+    get raw() {
+      failures -= 1
+      if (failures >= 0) throw new Unavailable('away')
+      return 'bytes'
+    },
+  }
+  const { store } = openCalls({ leaseTurns: () => [work], findTask: () => work })
+  expect(await store.leaseTurns?.()).toEqual([{ raw: 'bytes' }])
+  failures = 1
+  await expect(store.findTask?.()).rejects.toThrow(Unavailable)
+})
+
 test('whoever asks for an endpoint hears after ten seconds that nothing answers; whoever works waits', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const never = () => new Promise(() => {})

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Unavailable } from '@postern/core'
 import { listUnreadMembers } from '../together/read-members.ts'
 import { noAnswer } from './connection/store-errors.ts'
 import type { Readings } from './transactions/readings.ts'
@@ -23,10 +25,25 @@ export function createStoreCalls({ read }: Readings): StoreCalls {
     try {
       const value = await read(work, name)
       // Members that are read when somebody looks at them are read now: then nobody can wait for the server.
-      await Promise.all(listUnreadMembers(value).map(readMember => read(readMember, `member of ${name}`)))
+      const readAll = isLease(name) ? readUntilDone : readMember
+      await Promise.all(listUnreadMembers(value).map(member => readAll(member, `member of ${name}`)))
       return value
     } finally {
       life.release()
+    }
+  }
+
+  const readMember = (member: Work, name: string) => read(member, name)
+
+  /** What was leased is leased: it has to come to who works it. */
+  async function readUntilDone(member: Work, name: string): Promise<unknown> {
+    for (;;) {
+      try {
+        return await read(member, name)
+      } catch (error) {
+        if (!(error instanceof Unavailable) || hasEnded) throw error
+        await delay(retryMs)
+      }
     }
   }
 
@@ -58,6 +75,11 @@ export function createStoreCalls({ read }: Readings): StoreCalls {
 function isImpatient(name: string): boolean {
   return /^(?:admit|consumeOnce|count|find|has|is|list)/.test(name)
 }
+
+const isLease = (name: string): boolean => name.startsWith('lease')
+
+/** Until a server that was away is asked again, ms. */
+const retryMs = 200
 
 /** Peers wait at an endpoint, and what they bring may be sent again, so none waits longer for a server that is silent, ms. */
 const patienceMs = 10_000

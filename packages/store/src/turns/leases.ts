@@ -56,12 +56,12 @@ export function createTurnLeases(
 
   return {
     leaseTurns: request =>
-      unsure.watch(note =>
+      unsure.watch(look =>
         writeLast(batch => {
           const { holder, leaseMs } = request
           const { limit, shares } = tables.turnOffer.limitRequest(batch, request)
+          look.giveBack(batch, now())
           if (limit <= 0) return []
-          unsure.giveBack(batch, now())
           const until = now() + leaseMs
           const claimed: ClaimedTurn[] = []
           const { elsewhere, seen } = takeShares(
@@ -73,7 +73,7 @@ export function createTurnLeases(
               claim(row) {
                 const taken = claimTurn(batch, row, { holder, until, now: now() })
                 claimed.push(taken)
-                note(toLease({ message: taken.due.message, token: taken.due.lease_token + 1 }, { holder, until }))
+                look.note(toLease({ message: taken.due.message, token: taken.due.lease_token + 1 }, { holder, until }))
               },
               groupOf: ({ agent }) => agent,
               isBusy: row => row.is_free === 0,

@@ -19,6 +19,7 @@ import { addTaskBytes, formatJson, moveTotals, noteChange, refuseLostLease } fro
 import type { StoreContext } from '../engine/store-context.ts'
 import type { PartialAnswerPosition, ResponseDraft } from '../messages/responses.ts'
 import { draftResponse } from '../messages/responses.ts'
+import { findStoredWords } from '../messages/table.ts'
 import type { RequirementTable } from '../requirements/table.ts'
 import type { TaskTable } from '../tasks/table.ts'
 import { createTaskRecorder } from '../tasks/table.ts'
@@ -234,9 +235,8 @@ function tellSettled(batch: Batch, turn: Turn, { state, merged, readTask }: Sett
 function placeOf(turn: Turn, { thread_id, task_id }: TurnRow, at: number) {
   const { message, agent, via, task, content, correlationId } = turn
   const place = { message, agent, channel: via, thread: thread_id, task: task_id ?? undefined }
-  // Words that were changed or put together are not those of the message.
-  const isAsStored = !turn.merged && !turn.revision
-  return { ...place, owner: task?.owner, now: at, answered: isAsStored ? { content, correlationId } : undefined }
+  const readMessage = findStoredWords(content)
+  return { ...place, owner: task?.owner, now: at, answered: readMessage && { readMessage, correlationId } }
 }
 
 /** What an ordinary answer touches, but for files that it drops. Undefined: it may change anything. */
