@@ -5,7 +5,6 @@ import type { EntryTable } from '../conversations/entries.ts'
 import type { Sql } from '../engine/database.ts'
 import { formatJson, parseJson, readAfterWait, refuseLostLease } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
-import { forgetStoredWords } from '../messages/table.ts'
 import type { BlobTable } from './table.ts'
 
 interface ObjectRow extends Omit<StoredObject, 'createdAt'> {
@@ -151,7 +150,6 @@ export function createFileKeeping(
         }),
       )
       refuseLostLease(held, `turn ${turn.message}`)
-      forgetStoredWords(turn.content)
     },
   }
 }

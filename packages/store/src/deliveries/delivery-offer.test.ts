@@ -111,7 +111,7 @@ test('after a crash the next process takes up a delivery that began with its lea
   await next.close()
 })
 
-test('a delivery carries the message as it is stored, whatever its agent does with it', async () => {
+test('a delivery carries the message as the store has it, whatever its agent does with it', async () => {
   const { store, begun } = await openWorker()
   await store.admit(sketchIntake('m1'), 'c')
   const [turn] = await store.leaseTurns({ holder: 'worker', limit: 1, leaseMs: 60_000 })

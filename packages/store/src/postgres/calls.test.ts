@@ -31,7 +31,7 @@ test('an answer has read its members before anybody looks at them', async () => 
   expect([reads, asked]).toEqual([1, ['findTask', 'member of findTask']])
 })
 
-test('work that is leased comes to its worker, though its members cannot be read for a while; a look at an endpoint fails', async () => {
+test('leased work comes to its worker, though nobody can read its members for a while; a look at an endpoint fails', async () => {
   let failures = 2
   const work = {
     get raw() {

@@ -8,6 +8,7 @@ import type { DeliveryLeaseDeps, DeliveryOffer, DeliveryTable } from '../deliver
 import { createDeliveryLeases, createSettle } from '../deliveries/queue.ts'
 import type { Sql } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
+import { forgetStoredWords } from '../messages/table.ts'
 import type { TaskTable } from '../tasks/table.ts'
 import type { TurnLeaseDeps } from '../turns/leases.ts'
 import { createTurnLeases } from '../turns/leases.ts'
@@ -30,6 +31,7 @@ interface WorkStoreDeps extends TurnCommitDeps, ActionWriterDeps, BackgroundDeps
 export function createWorkStore(context: StoreContext, tables: WorkStoreDeps): WorkStore {
   const { renewTurn, ...turns } = createTurnLeases(context, tables)
   const { renewDelivery, ...deliveries } = createDeliveryLeases(context, tables)
+  const fileKeeping = createFileKeeping(context, tables)
   const findNextDue = context.db.prepare<{ due_at: number | null }>(
     `SELECT min(due_at) AS due_at FROM (
        SELECT min(due_at) AS due_at FROM turns WHERE due_at IS NOT NULL
@@ -41,13 +43,16 @@ export function createWorkStore(context: StoreContext, tables: WorkStoreDeps): W
     ...turns,
     ...deliveries,
     ...createBackgroundStore(context, tables),
-    ...createFileKeeping(context, tables),
     ...createCommit(context, tables, createActionWriting(context.db, tables)),
     ...createNoting(context, tables),
     ...createStreamedAnswers(context, tables),
     ...createBroadcasts(context, tables),
     ...createSettle(context, tables),
     ...listOffers(tables),
+    async keepFiles(turn, kept) {
+      await fileKeeping.keepFiles(turn, kept)
+      forgetStoredWords(turn.content)
+    },
     renew: (work, leaseMs) => ('content' in work ? renewTurn(work, leaseMs) : renewDelivery(work, leaseMs)),
     nextDue: async () => findNextDue.get()?.due_at ?? undefined,
   }
