@@ -196,17 +196,21 @@ export function createMessageReader(db: Sql, files: Pick<BlobFiles, 'readNow'>):
   }
 }
 
-/** Agents may change what they get: of each message that was read, what makes it anew. */
-const wordsAsStored = new WeakMap<NormalizedMessage, () => NormalizedMessage>()
+/** Agents may change what they get: what makes a message anew. */
+const asStored = Symbol('as stored')
+
+interface ReadAgain {
+  [asStored]?: (() => NormalizedMessage) | undefined
+}
 
 /** What makes a message anew, as it stands in its row; undefined for one that was put together, or whose row has changed. */
 export function findStoredWords(message: NormalizedMessage): (() => NormalizedMessage) | undefined {
-  return wordsAsStored.get(message)
+  return (message as ReadAgain)[asStored]
 }
 
 /** The row of a message has changed. */
 export function forgetStoredWords(message: NormalizedMessage): void {
-  wordsAsStored.delete(message)
+  Object.defineProperty(message, asStored, { value: undefined })
 }
 
 /** `attachRaw` gives it its member `raw`. */
@@ -216,7 +220,8 @@ function toStoredMessage(
   attachRaw: (message: Omit<NormalizedMessage, 'raw'>) => NormalizedMessage,
 ): StoredMessage {
   const content = attachRaw(readContent(row))
-  wordsAsStored.set(content, () => defineRaw(readContent(row), () => content.raw))
+  const readAgain = () => defineRaw(readContent(row), () => content.raw)
+  Object.defineProperty(content, asStored, { value: readAgain, configurable: true })
   return {
     number,
     agent: row.agent,
