@@ -4,7 +4,7 @@ import type { StoredChannel } from './channels/facts.ts'
 import { readChannelFacts } from './channels/facts.ts'
 import type { BlobFiles } from './engine/blob-files.ts'
 import type { Batch, Database } from './engine/database.ts'
-import { beginWork, letGo, sqlOf } from './engine/database.ts'
+import { beginWork, sqlOf, undoWork } from './engine/database.ts'
 import type { StoreContext } from './engine/store-context.ts'
 import type { Writer, WriterHooks } from './engine/writer.ts'
 import type { ChatForgetting } from './forgetting/chat.ts'
@@ -125,7 +125,7 @@ function createHooks({ firstMessages, onDurable }: HookDeps): WriterHooks {
   return {
     // Committed, a message has its number for good, and a turn its lease.
     onCommitted: batch => firstMessages.keep(batch.firstMessages),
-    onUndone: letGo,
+    onUndone: undoWork,
     // A notice may be about a turn that begins: whoever runs it has to hear of it.
     onDurable(batch) {
       beginWork(batch)

@@ -7,7 +7,7 @@ import { workKinds } from '../ports/notice-store.ts'
 import type { Platform } from '../ports/platform/platform.ts'
 import type { Broadcast, Delivery, DeliveryRank, LeaseRequest, Turn } from '../ports/records/work.ts'
 import type { Store } from '../ports/store.ts'
-import type { DeliveryTaker, DeliveryTicket, ResultStore, TurnTaker, TurnTicket } from '../ports/work-store.ts'
+import type { DeliveryTicket, ResultStore, TurnTicket } from '../ports/work-store.ts'
 import { workTurn } from '../turn/turn.ts'
 import type { HeldDeps } from './held-results.ts'
 import { HeldWrites } from './held-results.ts'
@@ -188,16 +188,24 @@ function createTurnPool(deps: PoolDeps): WorkPool<Turn, TurnTicket> {
       lease(deps, request => store.leaseTurns({ ...request, taker, shares: { ...turnShares, taken } }), limit),
     run: turn => workTurn(turn, workContext, abandoned),
   })
-  const { holder, leaseMs } = options
-  const taker: TurnTaker = {
-    ...{ holder, leaseMs, ...turns },
-    lookForAll(isBeside) {
-      const { limit, taken } = turns.lookForAll(isBeside)
-      return { limit, shares: { ...turnShares, taken } }
-    },
-  }
+  const taker = createTaker(turns, options, turnShares)
   store.offerTurns?.(taker)
   return turns
+}
+
+/** A pool as the store asks it. `bounds`: how much of a group may run at once. */
+function createTaker<Work extends Held, Held>(
+  pool: WorkPool<Work, Held>,
+  { holder, leaseMs }: Pick<WorkerOptions, 'holder' | 'leaseMs'>,
+  bounds: Omit<NonNullable<LeaseRequest['shares']>, 'taken'>,
+) {
+  return {
+    ...{ holder, leaseMs, ...pool },
+    lookForAll(isBeside: boolean) {
+      const { limit, taken } = pool.lookForAll(isBeside)
+      return { limit, shares: { ...bounds, taken } }
+    },
+  }
 }
 
 interface DeliveryPoolOptions {
@@ -215,7 +223,7 @@ function createDeliveryPool(deps: PoolDeps, { rank, slots, runInOrder }: Deliver
   const { store } = turnContext
   const sending = { ...deps.sending, results }
   const most = options.deliveriesPerHost
-  const deliveries = createWorkPool<Delivery, DeliveryTicket>({
+  const deliveries: DeliveryPool = createWorkPool<Delivery, DeliveryTicket>({
     ...shared(deps),
     slots,
     groupOf: ({ to }) => findDestinationHost(to),
@@ -225,14 +233,7 @@ function createDeliveryPool(deps: PoolDeps, { rank, slots, runInOrder }: Deliver
       lease(deps, request => store.leaseDeliveries({ ...request, rank, taker, shares: { most, taken } }), limit),
     run: async delivery => void (await runInOrder(nameCourse(delivery), () => send(delivery, sending))),
   })
-  const { holder, leaseMs } = options
-  const taker: DeliveryTaker = {
-    ...{ holder, leaseMs, ...deliveries },
-    lookForAll(isBeside) {
-      const { limit, taken } = deliveries.lookForAll(isBeside)
-      return { limit, shares: { most, taken } }
-    },
-  }
+  const taker = createTaker(deliveries, options, { most })
   if (rank === 'answer') store.offerDeliveries?.(taker)
   return deliveries
 }

@@ -1,10 +1,11 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Delivery, DeliveryTaker, DeliveryTicket } from '@postern/core'
+import type { Delivery, DeliveryTicket } from '@postern/core'
 import { sketchAnswer, sketchedChannels, sketchIntake } from '@postern/testing'
 import { expect, test } from 'vitest'
 import { discardLog } from '../../test/open-test-store.ts'
+import { createTestTaker } from '../../test/test-taker.ts'
 import type { GatewayStore } from '../index.ts'
 import { openSqliteStore } from '../index.ts'
 
@@ -19,22 +20,7 @@ function openStore(path = ':memory:') {
 /** A store and a worker with so many slots for deliveries. */
 async function openWorker({ slots = 10, path = ':memory:' } = {}) {
   const store = await openStore(path)
-  const begun: Delivery[] = []
-  const held = new Set<DeliveryTicket>()
-  const taker: DeliveryTaker = {
-    holder: 'worker',
-    leaseMs: 60_000,
-    hasRoom: () => held.size < slots,
-    lookForAll: () => ({ limit: slots - held.size, shares: { most: slots, taken: new Map() } }),
-    endLook() {},
-    hold: ticket => void held.add(ticket),
-    giveUp: delivery => void held.delete(delivery),
-    letGo: ticket => void held.delete(ticket),
-    begin(delivery, ticket) {
-      begun.push(delivery)
-      if (held.delete(ticket)) held.add(delivery)
-    },
-  }
+  const { taker, begun, held } = createTestTaker<Delivery, DeliveryTicket>(slots)
   store.offerDeliveries?.(taker)
   return { store, begun, held, taker }
 }

@@ -269,7 +269,7 @@ export function beginWork({ begins, atEnd }: Batch): void {
 }
 
 /** To be called when it was undone. `isUnsure`: it may have been written after all. */
-export function letGo({ ifUndone, ifUnsure, atEnd }: Batch, isUnsure: boolean): void {
+export function undoWork({ ifUndone, ifUnsure, atEnd }: Batch, isUnsure: boolean): void {
   for (const each of [...ifUndone, ...(isUnsure ? ifUnsure : []), ...atEnd]) each()
 }
 

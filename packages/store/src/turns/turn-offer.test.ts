@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { IdentityEvidence, Sender, Turn, TurnTaker, TurnTicket } from '@postern/core'
 import { sketchAnswer, sketchedChannels, sketchIntake } from '@postern/testing'
 import { expect, test } from 'vitest'
+import { createTestTaker } from '../../test/test-taker.ts'
 import { openSqliteStore } from '../index.ts'
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -32,23 +33,8 @@ function openStore(path = ':memory:', exclusive = false) {
 /** A store and a worker with so many slots. */
 async function openWorker({ slots = 10, path = ':memory:' } = {}) {
   const store = await openStore(path, true)
-  const begun: Turn[] = []
-  const held = new Set<TurnTicket>()
-  const taker: TurnTaker = {
-    holder: 'worker',
-    leaseMs: 60_000,
-    hasRoom: () => held.size < slots,
-    countFree: () => slots - held.size,
-    lookForAll: () => ({ limit: slots - held.size, shares: { most: slots, taken: new Map() } }),
-    endLook() {},
-    hold: ticket => void held.add(ticket),
-    giveUp: turn => void held.delete(turn),
-    letGo: ticket => void held.delete(ticket),
-    begin(turn, ticket) {
-      begun.push(turn)
-      if (held.delete(ticket)) held.add(turn)
-    },
-  }
+  const { begun, held, ...test } = createTestTaker<Turn, TurnTicket>(slots)
+  const taker: TurnTaker = { ...test.taker, countFree: () => slots - held.size }
   store.offerTurns?.(taker)
   return { store, begun, held, taker }
 }

@@ -1,13 +1,14 @@
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Delivery, Turn, TurnTaker, TurnTicket } from '@postern/core'
+import type { Delivery, DeliveryTicket, Turn, TurnTaker, TurnTicket } from '@postern/core'
 import { LeaseLost, Unavailable } from '@postern/core'
 import { sketchAnswer, sketchedChannels, sketchIntake } from '@postern/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import type { GatewayStore } from '../../../src/index.ts'
 import { openPostgresStore } from '../../../src/postgres/index.ts'
 import { discardLog } from '../../open-test-store.ts'
+import { createTestTaker } from '../../test-taker.ts'
 import { makeDatabase, openPostgresTestStore, schemaOf } from '../open-postgres-test-store.ts'
 import { askServer } from '../test-server.ts'
 
@@ -244,18 +245,8 @@ test('the store accepts messages that come while a worker starts', async () => {
 
 /** A worker that sends nothing. */
 function takeDeliveries(store: GatewayStore): readonly Delivery[] {
-  const begun: Delivery[] = []
-  store.offerDeliveries?.({
-    holder: 'worker',
-    leaseMs,
-    hasRoom: () => true,
-    lookForAll: () => ({ limit: 10, shares: { most: 10, taken: new Map() } }),
-    endLook() {},
-    hold() {},
-    giveUp() {},
-    letGo() {},
-    begin: delivery => void begun.push(delivery),
-  })
+  const { taker, begun } = createTestTaker<Delivery, DeliveryTicket>()
+  store.offerDeliveries?.(taker)
   return begun
 }
 
